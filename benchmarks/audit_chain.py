@@ -25,9 +25,9 @@ from psycopg import sql  # noqa: E402
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from apps.governance.audit.hash_chain import Verified, verify  # noqa: E402
-from apps.governance.audit.log_reader import linked_entries  # noqa: E402
-from apps.governance.database.actor_transaction import acting  # noqa: E402
+from apps.governance.audit.hash_chain import ChainVerification, verify_chain  # noqa: E402
+from apps.governance.audit.log_reader import chain_entries  # noqa: E402
+from apps.governance.database.actor_transaction import acting_as  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.personas.actions import amend_persona  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
@@ -62,7 +62,7 @@ def seconds(done: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def writing(acts: int, rounds: int) -> tuple[float, float, World]:
+def measure_writing(acts: int, rounds: int) -> tuple[float, float, World]:
     """Acts a second with the chain and without it, the best of interleaved rounds, and the tenant whose books have links."""
     linked, bare = make_world(), make_world()
     personas = {world: make_persona(world) for world in (linked, bare)}
@@ -86,21 +86,21 @@ def call_owner(statement: str) -> None:
         cursor.execute(statement)
 
 
-def reading(world: World, rounds: int) -> tuple[float, float, Verified]:
+def measure_reading(world: World, rounds: int) -> tuple[float, float, ChainVerification]:
     """Rows a second verified and only read, the best of interleaved rounds."""
-    verified = Verified()
+    verified = ChainVerification()
     best_read = best_verified = float("inf")
 
     def read() -> None:
-        for _ in linked_entries(world.tenant.pk):
+        for _ in chain_entries(world.tenant.pk):
             pass
 
     def prove() -> None:
         nonlocal verified
-        verified = verify((linked for linked, _ in linked_entries(world.tenant.pk)), {})
+        verified = verify_chain((linked for linked, _ in chain_entries(world.tenant.pk)), {})
 
     for _ in range(rounds):
-        with acting(world.system):
+        with acting_as(world.system):
             best_read = min(best_read, seconds(read))
             best_verified = min(best_verified, seconds(prove))
     return verified.entry_count / best_verified, verified.entry_count / best_read, verified
@@ -109,8 +109,8 @@ def reading(world: World, rounds: int) -> tuple[float, float, Verified]:
 def report(acts: int, rounds: int) -> bool:
     """Whether the books stand."""
     with database():
-        linked, bare, world = writing(acts, rounds)
-        proven, read, verified = reading(world, rounds)
+        linked, bare, world = measure_writing(acts, rounds)
+        proven, read, verified = measure_reading(world, rounds)
     table = Table("what", "a second", "time, as a multiple", title=f"{verified.entry_count:,} entries of one tenant")
     table.add_row("acts without the chain", f"{bare:,.0f}", "1.0")
     table.add_row("acts with it", f"{linked:,.0f}", f"{bare / linked:,.2f}")

@@ -30,10 +30,10 @@ from tests.support.temp_folders import own_folder
 WRITERS, SECONDS, ROUNDS, TOLD = 8, 2.0, 3, 200
 CHANNEL = "benchmark"
 
-Behind = Callable[[], object]
+Publisher = Callable[[], object]
 
 
-def rate(server: Postgres, tell: str, behind: Callable[[], Behind]) -> float:
+def rate(server: Postgres, tell: str, behind: Callable[[], Publisher]) -> float:
     """Commits a second of all writers together."""
     ends = time.monotonic() + SECONDS
 
@@ -53,7 +53,7 @@ def rate(server: Postgres, tell: str, behind: Callable[[], Behind]) -> float:
         return sum(writers.map(write, range(WRITERS))) / SECONDS
 
 
-def by_database(address: str, server: Postgres) -> list[float]:
+def database_delays(address: str, server: Postgres) -> list[float]:
     """Milliseconds from each commit until it is heard at the address; what is not heard is left out."""
     heard: dict[str, float] = {}
     with psycopg.connect(address, autocommit=True, prepare_threshold=None) as ears:
@@ -65,10 +65,10 @@ def by_database(address: str, server: Postgres) -> list[float]:
                 for notice in ears.notifies(timeout=0.2):
                     heard[notice.payload] = time.perf_counter()
 
-        return _told(lambda number: _commit(server, number), heard, listen, stop)
+        return _measure_delays(lambda number: _commit(server, number), heard, listen, stop)
 
 
-def by_broker(url: str, server: Postgres) -> list[float]:
+def broker_delays(url: str, server: Postgres) -> list[float]:
     """The same by a message that is published behind the commit."""
     heard: dict[str, float] = {}
     stop = threading.Event()
@@ -88,7 +88,7 @@ def by_broker(url: str, server: Postgres) -> list[float]:
             client.publish(CHANNEL, str(number))
             return committed
 
-        return _told(commit, heard, listen, stop)
+        return _measure_delays(commit, heard, listen, stop)
 
 
 def _commit(server: Postgres, number: int) -> float:
@@ -100,7 +100,7 @@ def _commit(server: Postgres, number: int) -> float:
         return began
 
 
-def _told(
+def _measure_delays(
     commit: Callable[[int], float], heard: dict[str, float], listen: Callable[[], None], stop: threading.Event
 ) -> list[float]:
     ears = threading.Thread(target=listen)
@@ -114,7 +114,7 @@ def _told(
 
 
 @contextmanager
-def parts() -> Iterator[tuple[Postgres, Valkey]]:
+def run_servers() -> Iterator[tuple[Postgres, Valkey]]:
     """A server that waits for its disk, and a broker."""
     home = own_folder()
     server, broker = Postgres(home), Valkey(home, throwaway=True)
@@ -131,7 +131,7 @@ def parts() -> Iterator[tuple[Postgres, Valkey]]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _in_words(waits: Sequence[float]) -> str:
+def _format_waits(waits: Sequence[float]) -> str:
     if not waits:
         return "nothing is heard"
     return (
@@ -142,8 +142,8 @@ def _in_words(waits: Sequence[float]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     argparse.ArgumentParser(prog="python -m benchmarks.notify_or_broker", description=__doc__).parse_args(arguments)
     table = Table("what", "figure", title="Telling of a commit")
-    with parts() as (server, broker):
-        ways: dict[str, tuple[str, Callable[[], Behind]]] = {
+    with run_servers() as (server, broker):
+        ways: dict[str, tuple[str, Callable[[], Publisher]]] = {
             "nobody is told": ("", lambda: lambda: None),
             "pg_notify in the commit": (f"SELECT pg_notify('{CHANNEL}', '1')", lambda: lambda: None),
             "a query more, and nobody told": ("SELECT 1", lambda: lambda: None),
@@ -155,19 +155,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 best[name] = max(best[name], rate(server, *way))
         for name, each in best.items():
             table.add_row(f"{WRITERS} writers, commits a second: {name}", f"{each:,.0f}")
-        table.add_row("heard by LISTEN, p50 and p99", _in_words(by_database(server.url, server)))
-        table.add_row("heard by the broker, p50 and p99", _in_words(by_broker(broker.client_url, server)))
+        table.add_row("heard by LISTEN, p50 and p99", _format_waits(database_delays(server.url, server)))
+        table.add_row("heard by the broker, p50 and p99", _format_waits(broker_delays(broker.client_url, server)))
         try:
             with running_pgbouncer(server.url.partition("?host=")[2].replace("%2F", "/")) as folder:
                 address = f"postgresql://{PREFIX}_login@/postgres?host={folder}&port={SOCKET.rpartition('.')[2]}"
-                table.add_row("heard by LISTEN over pgbouncer", _in_words(by_database(address, server)))
+                table.add_row("heard by LISTEN over pgbouncer", _format_waits(database_delays(address, server)))
         except CannotStart as missing:
             table.add_row("heard by LISTEN over pgbouncer", str(missing))
     Console(width=120).print(table)
     return 0
 
 
-def _publisher(url: str) -> Behind:
+def _publisher(url: str) -> Publisher:
     client = redis.Redis.from_url(url)
     return lambda: client.publish(CHANNEL, "1")
 

@@ -22,19 +22,19 @@ from rich.table import Table
 
 from apps.launcher.data_folders import PROJECT
 from apps.prompt.prompt_input import (
-    Block,
-    IdentityCard,
-    Invokable,
-    Memory,
+    IdentityCardInput,
+    InvokableAgentInput,
+    MemoryInput,
     Passage,
-    Persona,
-    Profile,
+    PersonaInput,
+    PinnedBlock,
+    ProfileInput,
     PromptInput,
-    SkillLine,
-    Source,
+    SkillInput,
+    TextProvenance,
 )
-from apps.prompt.rendering.segments import Assembled, Part, encode_segments
-from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.rendering.segments import PromptSnapshot, SlotText, encode_segments
+from apps.prompt.rendering.snapshot import render_snapshot
 from apps.prompt.sanitizer.clean import sanitize
 from apps.prompt.text_limits import SECTION_CHARACTERS, SKILL_DESCRIPTION_CHARACTERS
 
@@ -60,7 +60,7 @@ def full_prompt(sentence: str, chance: Random) -> PromptInput:
         row: int, field: str = "text", approver: str = "operator:1", characters: int = SECTION_CHARACTERS
     ) -> Passage:
         text = (sentence * (characters // len(sentence) + 1))[:characters]
-        return Passage(text, Source("note", row, 1, field, "agent", approver, "operator"))
+        return Passage(text, TextProvenance("note", row, 1, field, "agent", approver, "operator"))
 
     rows = [passage(row) for row in (40, 41)]
     skills = [_skill(number, sentence) for number in range(SKILLS)]
@@ -69,41 +69,45 @@ def full_prompt(sentence: str, chance: Random) -> PromptInput:
     return PromptInput(
         agent_key="ada",
         tier=4,
-        identity_card=IdentityCard(*(passage(1, field, characters=200) for field in "abcdefg")),
-        persona=Persona(*(passage(2, field) for field in "abcde")),
+        identity_card=IdentityCardInput(*(passage(1, field, characters=200) for field in "abcdefg")),
+        persona=PersonaInput(*(passage(2, field) for field in "abcde")),
         overlay=passage(3),
         organisation_rules=tuple(rows),
         agent_rules=tuple(rows),
         skills=tuple(skills),
-        invokable=(Invokable("billing", "Billing desk", "Answers questions about invoices.", Source("agent", 4, 1)),),
-        memory=Memory(
+        invokable=(
+            InvokableAgentInput(
+                "billing", "Billing desk", "Answers questions about invoices.", TextProvenance("agent", 4, 1)
+            ),
+        ),
+        memory=MemoryInput(
             body=(passage(5, approver=""),),
-            blocks=(Block("BusinessFacts", passage(6)),),
+            blocks=(PinnedBlock("BusinessFacts", passage(6)),),
             **{
                 tier: (passage(7, tier, approver=""),)
                 for tier in ("short", "mid", "long", "reminders", "scratch", "tasks")
             },
         ),
-        profile=Profile(passage(8, "preferences", ""), passage(8, "notes", "")),
+        profile=ProfileInput(passage(8, "preferences", ""), passage(8, "notes", "")),
         skills_guidance=True,
     )
 
 
-def _skill(number: int, sentence: str) -> SkillLine:
-    source = Source("skill", number, 1, "", "agent", "operator:1", "operator")
+def _skill(number: int, sentence: str) -> SkillInput:
+    source = TextProvenance("skill", number, 1, "", "agent", "operator:1", "operator")
     described = (sentence * 9)[:SKILL_DESCRIPTION_CHARACTERS]
-    return SkillLine(number, f"handle-request-{number}", "", described, number, source)
+    return SkillInput(number, f"handle-request-{number}", "", described, number, source)
 
 
 def costs(prompt: PromptInput, rounds: int) -> tuple[int, list[Cost]]:
     """Interleaved, best of all rounds: the machine's other work falls on all of them alike."""
-    assembled = assemble(prompt)
+    assembled = render_snapshot(prompt)
     content, texts = assembled.text.encode(), list(_texts(prompt))
     steps: dict[str, Callable[[], object]] = {
         "hash and copy the bytes": lambda: hashlib.sha256(bytearray(content)).digest(),
         "sanitize the same texts": lambda: [sanitize(text) for text in texts],
-        "assemble, sanitizing included": lambda: assemble(prompt),
-        "hash every part with its owners": lambda: [part.sha256 for part in _unhashed(assembled)],
+        "assemble, sanitizing included": lambda: render_snapshot(prompt),
+        "hash every part with its owners": lambda: [part.sha256 for part in _parts_without_hashes(assembled)],
         "encode the segments for storage": lambda: [encode_segments(part) for part in assembled.parts],
     }
     best = dict.fromkeys(steps, float("inf"))
@@ -118,28 +122,28 @@ def _texts(value: object) -> Iterator[str]:
     match value:
         case Passage(text=text):
             yield text
-        case SkillLine(name=name, description=described):
+        case SkillInput(name=name, description=described):
             yield from (name, described)
         case tuple():
             for item in value:
                 yield from _texts(item)
-        case IdentityCard() | Persona() | Memory() | Block() | Profile() | PromptInput():
+        case IdentityCardInput() | PersonaInput() | MemoryInput() | PinnedBlock() | ProfileInput() | PromptInput():
             for field in fields(value):
                 yield from _texts(getattr(value, field.name))
 
 
-def _unhashed(assembled: Assembled) -> list[Part]:
+def _parts_without_hashes(assembled: PromptSnapshot) -> list[SlotText]:
     """The parts without the hashes they remember."""
     return [replace(part) for part in assembled.parts]
 
 
-def hashes_elsewhere(processes: int) -> set[str]:
+def hashes_in_processes(processes: int) -> set[str]:
     """What other processes make of the same rows, each with its own hash seed, locale, zone and order of rows."""
     with ThreadPoolExecutor(max_workers=2) as pool:
-        return set(pool.map(_hash_elsewhere, range(processes)))
+        return set(pool.map(_hash_in_process, range(processes)))
 
 
-def _hash_elsewhere(number: int) -> str:
+def _hash_in_process(number: int) -> str:
     machine = {
         "PATH": os.environ["PATH"],
         "PYTHONHASHSEED": str(number),
@@ -151,7 +155,7 @@ def _hash_elsewhere(number: int) -> str:
 
 
 def combined_hash(seed: int) -> str:
-    parts = assemble(full_prompt(MIXED, Random(seed))).parts
+    parts = render_snapshot(full_prompt(MIXED, Random(seed))).parts
     return hashlib.sha256("".join(part.sha256 for part in parts).encode()).hexdigest()
 
 
@@ -165,7 +169,7 @@ def report(rounds: int, processes: int) -> bool:
             ratio = cost.microseconds / measured[0].microseconds
             table.add_row(cost.done, f"{cost.microseconds:,.0f}", f"{ratio:,.1f}")
         console.print(table)
-    agree = hashes_elsewhere(processes) == {combined_hash(0)}
+    agree = hashes_in_processes(processes) == {combined_hash(0)}
     told = "made the same bytes" if agree else "DID NOT make the same bytes"
     console.print(f"{processes} processes with other hash seeds, locales, zones and row orders {told}.")
     return agree

@@ -30,10 +30,10 @@ from rich.table import Table  # noqa: E402
 
 from apps.desk.actions import open_escalation  # noqa: E402
 from apps.desk.models import Escalation  # noqa: E402
-from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, wait_until  # noqa: E402
+from apps.launcher.child_processes import CannotStart, last_lines, spawn_child, stop_child, wait_until  # noqa: E402
 from apps.launcher.data_folders import PROJECT  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
-from apps.launcher.supervisor import HOST, answers, free_port, python  # noqa: E402
+from apps.launcher.supervisor import HOST, answers_http, free_port, python_command  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import clone_database, close_connections  # noqa: E402
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
@@ -44,7 +44,7 @@ WHOLE, QUICK, FEW = 1_000, 100, 10
 COMMITS = 20
 PEOPLE = 10
 KILOBYTES, SECONDS = 160, 2.0
-AT_ONCE = 25
+CONNECT_BATCH = 25
 OPEN_FILES_BESIDE = 200
 READY_SECONDS, PATIENCE_SECONDS = 120, 120
 
@@ -81,7 +81,7 @@ def _request(headers: str) -> bytes:
 
 
 @contextmanager
-def never_reading(port: int, headers: str) -> Iterator[None]:
+def open_stalled_client(port: int, headers: str) -> Iterator[None]:
     """A client that asks and takes as little as its system lets it."""
     with socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
@@ -105,7 +105,7 @@ def web(server: Postgres, readers: int) -> Iterator[tuple[int, int]]:
         "STREAMS_PER_TENANT": str(readers + PEOPLE),
     }
     log = home / "web.log"
-    command = python(
+    command = python_command(
         "-m",
         "uvicorn",
         "config.asgi:application",
@@ -119,14 +119,14 @@ def web(server: Postgres, readers: int) -> Iterator[tuple[int, int]]:
         "h11",
     )
     with log.open("wb") as handle:
-        child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=handle)
+        child = spawn_child(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=handle)
     try:
-        is_up = answers(f"http://{HOST}:{port}/healthz")
+        is_up = answers_http(f"http://{HOST}:{port}/healthz")
         if not wait_until(lambda: is_up(log), READY_SECONDS, 0.2):
             raise CannotStart(f"The web process did not start:\n{last_lines(log)}")
         yield port, child.pid
     finally:
-        stop(child, signal.SIGTERM, 30)
+        stop_child(child, signal.SIGTERM, 30)
         shutil.rmtree(home, ignore_errors=True)
 
 
@@ -142,12 +142,12 @@ def cookies(world: World) -> list[str]:
 
 
 @asynccontextmanager
-async def reading(port: int, headers: Sequence[str], count: int) -> AsyncIterator[list[Reader]]:
+async def open_readers(port: int, headers: Sequence[str], count: int) -> AsyncIterator[list[Reader]]:
     """So many readers, all of them there."""
     readers = [Reader() for _ in range(count)]
     tasks: list[asyncio.Task[None]] = []
-    for place in range(0, count, AT_ONCE):
-        some = readers[place : place + AT_ONCE]
+    for place in range(0, count, CONNECT_BATCH):
+        some = readers[place : place + CONNECT_BATCH]
         for number, reader in enumerate(some, place):
             tasks.append(asyncio.create_task(reader.read(port, headers[number % len(headers)])))
         async with asyncio.timeout(PATIENCE_SECONDS):
@@ -160,11 +160,11 @@ async def reading(port: int, headers: Sequence[str], count: int) -> AsyncIterato
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def slowest(world: World, readers: Sequence[Reader], prefix: str) -> list[float]:
+async def slowest_delays(world: World, readers: Sequence[Reader], prefix: str) -> list[float]:
     """Seconds from each of some commits until the last reader has heard."""
     waits = []
     for number in range(COMMITS):
-        asked, committed = await asyncio.to_thread(ask, world, f"{prefix}-{number}")
+        asked, committed = await asyncio.to_thread(open_question, world, f"{prefix}-{number}")
         async with asyncio.timeout(PATIENCE_SECONDS):
             while not all(asked in reader.heard for reader in readers):
                 await asyncio.sleep(0.002)
@@ -172,7 +172,7 @@ async def slowest(world: World, readers: Sequence[Reader], prefix: str) -> list[
     return waits
 
 
-def ask(world: World, key: str) -> tuple[int, float]:
+def open_question(world: World, key: str) -> tuple[int, float]:
     """A question more that waits, and when that was committed."""
     thread = make_conversation(world, f"http:{key}")
     row = open_escalation(
@@ -195,7 +195,7 @@ def memory_kb(process_id: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class StreamFigures:
     """What came of a run."""
 
     few: Sequence[float]
@@ -204,16 +204,16 @@ class Figures:
     twice: int
 
 
-async def measure(world: World, headers: Sequence[str], port: int, process_id: int, count: int) -> Figures:
+async def measure(world: World, headers: Sequence[str], port: int, process_id: int, count: int) -> StreamFigures:
     """Ten readers first, then all of them and the one who never reads."""
-    async with reading(port, headers, FEW) as readers:
-        few = await slowest(world, readers, "few")
+    async with open_readers(port, headers, FEW) as readers:
+        few = await slowest_delays(world, readers, "few")
     before = memory_kb(process_id)
-    with never_reading(port, headers[0]):
-        async with reading(port, headers, count) as readers:
+    with open_stalled_client(port, headers[0]):
+        async with open_readers(port, headers, count) as readers:
             kilobytes = (memory_kb(process_id) - before) / count
-            many = await slowest(world, readers, "many")
-            return Figures(few, many, kilobytes, sum(reader.twice for reader in readers))
+            many = await slowest_delays(world, readers, "many")
+            return StreamFigures(few, many, kilobytes, sum(reader.twice for reader in readers))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

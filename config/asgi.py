@@ -5,13 +5,13 @@ from threading import Thread
 
 from django.core.asgi import get_asgi_application
 
-from apps.mcp_server.asgi_dispatcher import Dispatcher
-from apps.telemetry.request_logging import Watched
-from apps.tenants.checks import warn_of_breaches
+from apps.mcp_server.asgi_dispatcher import AsgiDispatcher
+from apps.telemetry.request_logging import RequestLogMiddleware
+from apps.tenants.checks import log_role_violations
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-application = Watched(Dispatcher(get_asgi_application()))
+application = RequestLogMiddleware(AsgiDispatcher(get_asgi_application()))
 
 # In a thread of its own: the server imports this within its event loop, and waits for no database.
-Thread(target=warn_of_breaches, name="roles apart", daemon=True).start()
+Thread(target=log_role_violations, name="roles apart", daemon=True).start()

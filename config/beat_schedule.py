@@ -9,7 +9,7 @@ from typing import Any, Final
 MINUTE: Final = 60.0
 HOUR: Final = 60 * MINUTE
 
-SECONDS: Final[Mapping[str, float]] = {
+SWEEP_INTERVALS: Final[Mapping[str, float]] = {
     "apps.api.tasks.sweep_answers": 10 * MINUTE,
     "apps.learning.tasks.sweep_days": 5 * MINUTE,
     "apps.learning.tasks.sweep_digests": MINUTE,
@@ -25,18 +25,21 @@ SECONDS: Final[Mapping[str, float]] = {
     "apps.runtime.tasks.sweep_paused_delegations": MINUTE,
     "apps.skills.tasks.sweep": 24 * HOUR,
 }
-LONGEST_WAIT: Final = HOUR
+LONGEST_EXPIRY_SECONDS: Final = HOUR
 
 
-def sweeps(interval_seconds: float) -> dict[str, dict[str, Any]]:  # Any: the form of Celery's beat table
+def beat_table(interval_seconds: float) -> dict[str, dict[str, Any]]:  # Any: the form of Celery's beat table
     """The beat table; resolved conversations are looked for as often as the installation says.
 
     A message that no worker took until the next one comes, or for an hour, is dropped.
     """
-    table = {task: _every(seconds, min(seconds, LONGEST_WAIT), task) for task, seconds in SECONDS.items()}
+    table = {
+        task: _beat_entry(seconds, min(seconds, LONGEST_EXPIRY_SECONDS), task)
+        for task, seconds in SWEEP_INTERVALS.items()
+    }
     resolved = "apps.learning.tasks.sweep"
-    return {**table, resolved: _every(interval_seconds, 2 * interval_seconds, resolved)}
+    return {**table, resolved: _beat_entry(interval_seconds, 2 * interval_seconds, resolved)}
 
 
-def _every(seconds: float, expires: float, task: str) -> dict[str, Any]:
+def _beat_entry(seconds: float, expires: float, task: str) -> dict[str, Any]:
     return {"task": task, "schedule": seconds, "options": {"expires": expires}}

@@ -12,9 +12,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import import_string
 from kombu.transport import virtual
 
-from apps.telemetry.log_context import set_scene
+from apps.telemetry.log_context import replace_log_context
 from apps.telemetry.product_metrics import TASKS
-from apps.tenants.checks import warn_of_breaches
+from apps.tenants.checks import log_role_violations
 
 # The package announces its successor at every import; the notice is not about our code.
 warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=UserWarning)
@@ -29,10 +29,10 @@ app.autodiscover_tasks()
 
 
 @worker_ready.connect
-def look_at_roles(**said: Any) -> None:
+def check_roles_at_start(**said: Any) -> None:
     """Workers say at their start what the web process says at its own."""
     del said
-    warn_of_breaches()
+    log_role_violations()
 
 
 @worker_ready.connect
@@ -40,36 +40,36 @@ def look_at_roles(**said: Any) -> None:
 def serve_metrics(**said: Any) -> None:
     """Workers and the beat have no address of their own to be asked at."""
     del said
-    import_string("apps.operations.metrics.serve")()
+    import_string("apps.operations.metrics.serve_metrics_endpoint")()
 
 
 @beat_init.connect
-def set_alarms(**said: Any) -> None:
+def register_beat_entries(**said: Any) -> None:
     """What the beat will ring stands in the database, so that people see when it does not."""
     del said
-    import_string("apps.runtime.health.beat_monitor.set_alarms")()
+    import_string("apps.runtime.health.beat_monitor.register_beat_tasks")()
 
 
 @task_prerun.connect
-def note_alarm(task: Any, **said: Any) -> None:
+def record_beat_entry(task: Any, **said: Any) -> None:
     """A worker was woken, by the beat's alarm where it is one."""
     del said
-    import_string("apps.runtime.health.beat_monitor.rang")(task.name)
+    import_string("apps.runtime.health.beat_monitor.record_run")(task.name)
 
 
 @task_prerun.connect
-def enter_scene(task_id: str, task: Any, **said: Any) -> None:
+def set_log_context(task_id: str, task: Any, **said: Any) -> None:
     """What a task logs says which it was."""
     del said
-    set_scene(task=task.name, task_id=task_id)
+    replace_log_context(task=task.name, task_id=task_id)
 
 
 @task_postrun.connect
-def leave_scene(task: Any, state: str | None = None, **said: Any) -> None:
+def clear_log_context(task: Any, state: str | None = None, **said: Any) -> None:
     """It is counted, and its thread is about nothing again."""
     del said
     TASKS.labels(task=task.name, result=(state or "unknown").lower()).inc()
-    set_scene()
+    replace_log_context()
 
 
 class TurnEngine(bootsteps.StartStopStep):

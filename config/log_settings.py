@@ -2,15 +2,18 @@
 
 from typing import Any, Final
 
-FORMS: Final = {"json": "apps.telemetry.log_formatters.JsonLines", "text": "apps.telemetry.log_formatters.PlainLines"}
+FORMATTERS: Final = {
+    "json": "apps.telemetry.log_formatters.JsonLines",
+    "text": "apps.telemetry.log_formatters.PlainLines",
+}
 
 
-def logging_of(form: str) -> dict[str, Any]:  # Any: the form of Python's own configuration of logging
+def logging_settings(form: str) -> dict[str, Any]:  # Any: the form of Python's own configuration of logging
     """Everything goes one way, what the servers log included."""
     return {
         "version": 1,
         "disable_existing_loggers": False,
-        "formatters": {"line": {"()": FORMS[form]}},
+        "formatters": {"line": {"()": FORMATTERS[form]}},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
         "root": {"handlers": ["console"], "level": "INFO"},
         # One line per request to the model would say nothing the usage rows do not.

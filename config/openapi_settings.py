@@ -26,7 +26,7 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
         "LineStatus": "apps.memory.models.MemoryLine.Status",
         "MemoryTierName": "apps.memory.models.MemoryTier.Tier",
         "MemoryTierStatus": "apps.memory.models.MemoryTier.Status",
-        "ProposalTier": "apps.governance.models.proposals.TIERS",
+        "ProposalTier": "apps.governance.models.proposals.RISK_CHOICES",
         "SwitchKind": "apps.kill_switches.models.KillSwitch.Kind",
         "ScheduleStatus": "apps.schedules.models.Schedule.Status",
         "NoteStatus": "apps.notebook.models.Note.Status",

@@ -9,10 +9,10 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.notifications.smtp import mail_server
-from apps.outbound.ssrf import networks
-from config.beat_schedule import sweeps
+from apps.outbound.ssrf import parse_networks
+from config.beat_schedule import beat_table
 from config.env_settings import ROOT, Environment
-from config.log_settings import logging_of
+from config.log_settings import logging_settings
 from config.openapi_settings import SPECTACULAR_SETTINGS  # noqa: F401  # drf-spectacular reads it from the settings
 from config.unfold_settings import UNFOLD  # noqa: F401  # unfold reads it from the settings
 
@@ -21,7 +21,7 @@ warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=U
 ENV = Environment()
 
 
-def database(url: str, **options: str) -> dict[str, Any]:
+def database_settings(url: str, **options: str) -> dict[str, Any]:
     """Parse a PostgreSQL URL; `?host=` names a socket folder."""
     parts = urlsplit(url)
     if parts.scheme not in ("postgresql", "postgres"):
@@ -40,7 +40,7 @@ def database(url: str, **options: str) -> dict[str, Any]:
     }
 
 
-def attachment_store(environment: Environment) -> dict[str, Any]:
+def attachment_storage(environment: Environment) -> dict[str, Any]:
     """A private folder that no address leads to, or a private bucket that signs its addresses."""
     if not environment.attachments_s3_bucket:
         options: dict[str, Any] = {
@@ -89,7 +89,7 @@ _hosts = ENV.allowed_hosts
 ALLOWED_HOSTS = [host.strip() for host in (_hosts.split(",") if isinstance(_hosts, str) else _hosts) if host.strip()]
 CSRF_TRUSTED_ORIGINS = [ENV.console_url]
 
-DATABASES: dict[str, dict[str, Any]] = {"default": database(ENV.database_url)}
+DATABASES: dict[str, dict[str, Any]] = {"default": database_settings(ENV.database_url)}
 # A pooler gives the next transaction another connection: a cursor that outlives its transaction would not be there.
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
 if ENV.database_pool_size:
@@ -99,7 +99,7 @@ DATABASE_LISTEN_URL = ENV.database_listen_url
 DATABASE_OWNER_URL = ENV.database_owner_url
 if DATABASE_OWNER_URL:
     # Tables belong to a role that is no superuser, so that FORCE ROW LEVEL SECURITY means something.
-    DATABASES["owner"] = database(DATABASE_OWNER_URL, options=f"-c role={DATABASE_ROLE_PREFIX}_owner")
+    DATABASES["owner"] = database_settings(DATABASE_OWNER_URL, options=f"-c role={DATABASE_ROLE_PREFIX}_owner")
     DATABASES["owner"]["NAME"] = DATABASES["default"]["NAME"]
     DATABASES["owner"]["TEST"] = {"MIRROR": "default"}
 
@@ -188,7 +188,7 @@ ATTACHMENTS_S3_BUCKET = ENV.attachments_s3_bucket
 STORAGES: dict[str, dict[str, Any]] = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    "attachments": attachment_store(ENV),
+    "attachments": attachment_storage(ENV),
 }
 
 LANGUAGE_CODE = "en"
@@ -241,7 +241,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_start": 0.0,
     "interval_step": 0.0,
 }
-CELERY_BEAT_SCHEDULE = sweeps(ENV.sweep_interval_seconds)
+CELERY_BEAT_SCHEDULE = beat_table(ENV.sweep_interval_seconds)
 
 ANTHROPIC_API_KEY = ENV.anthropic_api_key
 ANTHROPIC_BASE_URL = ENV.anthropic_base_url
@@ -250,7 +250,7 @@ MAIL_SERVER = mail_server(ENV.email_url, ENV.email_from)
 CONSOLE_URL = ENV.console_url
 SEALING_KEYS = [key.strip() for key in ENV.sealing_keys.split(",") if key.strip()]
 try:
-    REACHABLE_NETWORKS = networks(ENV.reachable_networks)
+    REACHABLE_NETWORKS = parse_networks(ENV.reachable_networks)
 except ValueError as refusal:
     raise ImproperlyConfigured(f"REACHABLE_NETWORKS holds what is no network: {refusal}.") from refusal
 AGENT_KEY = ENV.agent_key
@@ -271,5 +271,5 @@ DELIVERIES_KEPT_DAYS = ENV.deliveries_kept_days
 METRICS_TOKEN = ENV.metrics_token
 METRICS_LISTEN = ENV.metrics_listen
 METRICS_TENANTS = ENV.metrics_tenants
-LOGGING = logging_of(ENV.log_format)
+LOGGING = logging_settings(ENV.log_format)
 TOOL_LISTING_SECONDS = ENV.tool_listing_seconds

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from apps.api.resources.skills.skill_attachments import signed_file
+from apps.api.resources.skills.skill_attachments import download_attachment
 from apps.console.site import site
 from apps.operations.metrics import metrics
 from apps.operations.readiness import readyz
@@ -21,7 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", readyz),
     path("metrics", metrics),
     path("api/v1/", include("apps.api.urls")),
-    path("files/<str:token>", signed_file, name="file"),
+    path("files/<str:token>", download_attachment, name="file"),
     path("admin/", site.urls),
     path("", RedirectView.as_view(pattern_name="admin:index")),
 ]

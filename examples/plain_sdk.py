@@ -12,14 +12,14 @@ from urllib.request import Request, urlopen
 
 from anthropic import Anthropic
 
-TRACK = {
+TRACK_PARCEL = {
     "name": "track_parcel",
     "description": "Where a parcel is.",
     "input_schema": {"type": "object", "properties": {"number": {"type": "string"}}, "required": ["number"]},
 }
 
 
-def preceptor(path, **body):
+def post_to_preceptor(path, **body):
     headers = {"Authorization": f"Bearer {os.environ['PRECEPTOR_TOKEN']}", "Content-Type": "application/json"}
     address = os.environ["PRECEPTOR_URL"] + (path if path.startswith("/") else f"/api/v1/{path}")
     try:
@@ -29,30 +29,30 @@ def preceptor(path, **body):
         sys.exit(json.load(refused)["detail"])
 
 
-def called(session, use):
+def call_tool(session, use):
     """Our own tool is ours to call; every other one is the house's."""
-    if use.name == TRACK["name"]:
+    if use.name == TRACK_PARCEL["name"]:
         given = {"content": f"Parcel {use.input['number']} is in Lyon.", "is_error": False}
     else:
         call = {"turn_id": session["turn"]["id"], "call_id": use.id, "name": use.name, "input": use.input}
-        given = preceptor(session["calls"], **call)
+        given = post_to_preceptor(session["calls"], **call)
     return {"type": "tool_result", "tool_use_id": use.id, "content": given["content"], "is_error": given["is_error"]}
 
 
 def answer(thread, customer, text):
     written = {"text": text, "idempotency_key": str(uuid.uuid4())}
-    session = preceptor("sessions/", conversation_key=thread, end_user_key=customer, messages=[written])
+    session = post_to_preceptor("sessions/", conversation_key=thread, end_user_key=customer, messages=[written])
     model, said = Anthropic(), []
     for _ in range(session["turn"]["max_steps"]):
         asked = {name: session[name] for name in ("model", "max_tokens", "system")}
         messages = [*session["messages"], *({key: each[key] for key in ("role", "content")} for each in said)]
-        reply = model.messages.create(**asked, tools=[*session["tools"], TRACK], messages=messages)
+        reply = model.messages.create(**asked, tools=[*session["tools"], TRACK_PARCEL], messages=messages)
         said.append(reply.model_dump(mode="json", exclude_none=True))
         if reply.stop_reason != "tool_use":
             break
-        said.append({"role": "user", "content": [called(session, b) for b in reply.content if b.type == "tool_use"]})
+        said.append({"role": "user", "content": [call_tool(session, b) for b in reply.content if b.type == "tool_use"]})
     report = {"turn_id": session["turn"]["id"], "messages": said, "idempotency_key": str(uuid.uuid4())}
-    told = preceptor(session["report"], **report)
+    told = post_to_preceptor(session["report"], **report)
     return reply.content[-1].text if told["may_send"] else f"({told['instruction']})"
 
 

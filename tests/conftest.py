@@ -19,11 +19,18 @@ from xdist import is_xdist_worker
 
 from apps.launcher.postgres import Postgres
 from tests.settings import PREFIX
-from tests.support.build_counts import IS_HELD, above, begin_counting, counted_statements, counts, limits
-from tests.support.coverage_tracing import EVERYTHING, import_kernel, is_traced, untraced
-from tests.support.database.clone_pool import StandingClones
-from tests.support.database.clones import clone_database, close_connections, leave_alone, point_to
-from tests.support.database.committed_worlds import STANDING
+from tests.support.build_counts import (
+    ARE_LIMITS_ENFORCED,
+    begin_counting,
+    counted_statements,
+    counts,
+    exceeded_limits,
+    limits,
+)
+from tests.support.coverage_tracing import EVERYTHING, import_kernel, is_traced, without_tracing
+from tests.support.database.clone_pool import ClonePool
+from tests.support.database.clones import clone_database, close_connections, disable_autovacuum, point_to
+from tests.support.database.committed_worlds import COMMITTED_WORLDS
 from tests.support.database.committing_fixture import committing
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server
 from tests.support.sampling import IS_FAST, whole_or
@@ -63,11 +70,11 @@ hypothesis_settings.load_profile("suite")
 
 
 # Folders whose tests run web processes, workers or threads that wait for each other.
-WHOLE_PROCESSES: Final = ("tests/end_to_end/", "tests/durability/")
+PROCESS_FOLDERS: Final = ("tests/end_to_end/", "tests/durability/")
 # Tests that share what takes half a minute to set up: the fixture they ask for, or their files. They come first, where one process
 # runs them one after the other: at the end of a run every process takes some of what is left, and would set it up again.
 SHARED_PRODUCT: Final = "product"
-SET_UP_ONCE: Final = ("tests/end_to_end/test_obedient_model",)
+SHARED_SETUP_MODULES: Final = ("tests/end_to_end/test_obedient_model",)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -85,7 +92,7 @@ def pytest_xdist_setupnodes() -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Trace no test whose lines do not count."""
-    with nullcontext() if is_traced(item) else untraced(), counted_statements(item.nodeid):
+    with nullcontext() if is_traced(item) else without_tracing(), counted_statements(item.nodeid):
         return (yield)
 
 
@@ -95,7 +102,7 @@ def pytest_collection() -> Iterator[None]:
     if EVERYTHING:
         return (yield)
     import_kernel()
-    with untraced():
+    with without_tracing():
         return (yield)
 
 
@@ -114,17 +121,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
             item.get_closest_marker("django_db") or "db" in getattr(item, "fixturenames", ())
         ):
             raise pytest.UsageError(f"{item.nodeid} needs a database, so it may not be marked `pure`.")
-        if item.nodeid.startswith(WHOLE_PROCESSES):
+        if item.nodeid.startswith(PROCESS_FOLDERS):
             item.add_marker(pytest.mark.slow)
     result = yield
     # Others order tests as well, pytest-django those that ask for `db` before all that do not.
-    items.sort(key=_turn_of)
+    items.sort(key=_sort_key)
     return result
 
 
-def _turn_of(item: pytest.Item) -> tuple[bool, bool, bool]:
+def _sort_key(item: pytest.Item) -> tuple[bool, bool, bool]:
     is_shared = SHARED_PRODUCT in getattr(item, "fixturenames", ())
-    return not is_shared, not item.nodeid.startswith(SET_UP_ONCE), item.get_closest_marker("slow") is None
+    return not is_shared, not item.nodeid.startswith(SHARED_SETUP_MODULES), item.get_closest_marker("slow") is None
 
 
 def pytest_collection_finish() -> None:
@@ -144,7 +151,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hand over what was counted, or fail the run that costs more than its limits."""
     if is_xdist_worker(session):
         session.config.workeroutput["counts"] = dict(counts)  # type: ignore[attr-defined]  # xdist's
-    elif IS_HELD and above(counts, limits()) and session.exitstatus == pytest.ExitCode.OK:
+    elif ARE_LIMITS_ENFORCED and exceeded_limits(counts, limits()) and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -153,7 +160,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("counts")
     for name, count in sorted(counts.items()):
         terminalreporter.line(f"{count:7} {name}")
-    for sentence in above(counts, limits()) if IS_HELD else ():
+    for sentence in exceeded_limits(counts, limits()) if ARE_LIMITS_ENFORCED else ():
         terminalreporter.line(f"TOO MANY {sentence}", red=True)
 
 
@@ -167,9 +174,9 @@ def postgres(django_db_blocker: DjangoDbBlocker) -> Iterator[Postgres]:
         close_connections()
         return
     with ExitStack() as stack:
-        with django_db_blocker.unblock(), untraced():
+        with django_db_blocker.unblock(), without_tracing():
             server = stack.enter_context(ready_server())
-            leave_alone(server)
+            disable_autovacuum(server)
         yield server
 
 
@@ -192,16 +199,16 @@ def django_db_setup(postgres: Postgres, template_database: str, django_db_blocke
     clone_database(postgres, template_database, name)
     if name == PREFIX:
         with django_db_blocker.unblock():
-            STANDING.put_up(name, [make_world() for _ in range(3)])
+            COMMITTED_WORLDS.put_up(name, [make_world() for _ in range(3)])
     return name
 
 
 @pytest.fixture(scope="session")
 def standing_clones(
     postgres: Postgres, template_database: str, django_db_setup: str, django_db_blocker: DjangoDbBlocker
-) -> Iterator[StandingClones]:
+) -> Iterator[ClonePool]:
     """The databases of tests that commit."""
-    clones = StandingClones(postgres, template_database)
+    clones = ClonePool(postgres, template_database)
     yield clones
     with django_db_blocker.unblock():
         clones.drop()
@@ -210,4 +217,4 @@ def standing_clones(
 @pytest.fixture(autouse=True)
 def standing_worlds() -> None:
     """Every test finds the worlds as they were put up."""
-    STANDING.begin()
+    COMMITTED_WORLDS.begin()

@@ -2,14 +2,14 @@
 
 from celery import shared_task
 
-from apps.api.protocol.idempotency import forget_old
+from apps.api.protocol.idempotency import delete_expired
 from apps.tenants.due_work import due_work
 
 
 @shared_task
 def forget_answers(tenant_id: int) -> None:
     """Forget the answers of one tenant that were kept long enough."""
-    forget_old(tenant_id)
+    delete_expired(tenant_id)
 
 
 @shared_task

@@ -18,15 +18,15 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
-from apps.console.accounts.login import address_of
+from apps.console.accounts.login import client_address
 from apps.console.framework.content_security_policy import content_policy, new_nonce
-from apps.console.framework.form_errors import note_refused, status_of
+from apps.console.framework.form_errors import record_refused_request, status_of
 from apps.console.framework.request_context import TENANT_KEY, VISIT_KEY, ConsoleRequest, settings_of
 from apps.console.site import site
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
-from apps.telemetry.log_context import note
+from apps.telemetry.log_context import add_log_facts
 from apps.tenants.accounts.second_factor import awaits_code
 from apps.tenants.accounts.staff_access import is_staff, visit_of
 from apps.tenants.authentication.actor_resolution import memberships_of, person_actor
@@ -34,19 +34,19 @@ from apps.tenants.models import User
 from apps.tenants.session_store import note_seen
 
 # These wait for a store, a model or the workers, or read for long.
-OF_A_TENANT = frozenset(
+SLOW_TENANT_VIEWS = frozenset(
     {
         *("upload_file", "try_endpoint", "refresh_server", "health"),
-        *("import_skills", "export_skills", "export_skill", "verify_books", "export_books"),
+        *("import_skills", "export_skills", "export_skill", "verify_audit_log", "export_audit_log"),
     }
 )
 # And these write people and sessions, which only the login role may, or show nothing of a tenant.
-OUTSIDE = OF_A_TENANT | {
-    *("login", "logout", "login_link", "invitation", "code", "factor", "signed_in"),
+VIEWS_WITHOUT_ACTOR = SLOW_TENANT_VIEWS | {
+    *("login", "logout", "login_link", "invitation", "second_factor_code", "second_factor", "browser_sessions"),
     *("password_change", "password_change_done", "jsi18n", "switch_tenant", "leave_tenant"),
 }
 # What opens to somebody who signed in and showed no code yet; here they are nobody.
-BEFORE_A_CODE = frozenset({"login", "logout", "login_link", "code", "jsi18n"})
+VIEWS_BEFORE_CODE = frozenset({"login", "logout", "login_link", "second_factor_code", "jsi18n"})
 View = Callable[[HttpRequest], HttpResponse]
 
 
@@ -60,49 +60,51 @@ class OperatorMiddleware:
         if not request.path_info.startswith(reverse("admin:index")):
             return self.get_response(request)
         request.nonce = new_nonce()
-        response = self._admitted(request)
+        response = self._identify_and_respond(request)
         response.headers.setdefault("Content-Security-Policy", content_policy(request.nonce))
         return response
 
     def process_exception(self, request: ConsoleRequest, exception: Exception) -> HttpResponse | None:
         """A refusal no page caught becomes a page in its own words."""
         if isinstance(exception, GovernanceError | PermissionDenied | Http404):
-            note_refused(request, exception)
+            record_refused_request(request, exception)
         if not isinstance(exception, GovernanceError):
             return None
         context = {**site.each_context(request), "refusal": exception}
         return render(request, "console/framework/refusal_page.html", context, status=status_of(exception))
 
-    def _admitted(self, request: ConsoleRequest) -> HttpResponse:
+    def _identify_and_respond(self, request: ConsoleRequest) -> HttpResponse:
         if isinstance(request.user, User) and awaits_code(request.user, request.session):
             request.actor, request.may_enter, request.tenant_ids, request.visit = None, False, (), None
-            return self.get_response(request) if _name_of(request) in BEFORE_A_CODE else _asked_for_code(request)
+            return (
+                self.get_response(request) if _view_name(request) in VIEWS_BEFORE_CODE else _redirect_to_code(request)
+            )
         if isinstance(request.user, User):
-            note_seen(request.session, device=request.headers.get("User-Agent", ""), ip_address=address_of(request))
-        request.actor = _visitor(request) or _member(request)
+            note_seen(request.session, device=request.headers.get("User-Agent", ""), ip_address=client_address(request))
+        request.actor = _staff_actor(request) or _member_actor(request)
         if request.actor is not None:
-            note(tenant_id=request.actor.tenant_id, actor=request.actor.role.value)
+            add_log_facts(tenant_id=request.actor.tenant_id, actor=request.actor.role.value)
         request.may_enter = is_staff(request.user)
-        if request.actor is None and request.may_enter and _name_of(request) not in OUTSIDE:
+        if request.actor is None and request.may_enter and _view_name(request) not in VIEWS_WITHOUT_ACTOR:
             return HttpResponseRedirect(reverse("admin:switch_tenant"))
-        return self._answered(request, request.actor)
+        return self._respond_as(request, request.actor)
 
-    def _answered(self, request: ConsoleRequest, actor: Actor | None) -> HttpResponse:
-        name = _name_of(request)
-        if actor is None or name in OUTSIDE:
-            if actor and name in OF_A_TENANT and _is_led_away(request, actor):
-                return _led_to_factor()
+    def _respond_as(self, request: ConsoleRequest, actor: Actor | None) -> HttpResponse:
+        name = _view_name(request)
+        if actor is None or name in VIEWS_WITHOUT_ACTOR:
+            if actor and name in SLOW_TENANT_VIEWS and _actor_lacks_factor(request, actor):
+                return _redirect_to_factor_setup()
             return self.get_response(request)
-        with acting(actor), timezone.override(settings_of(request).timezone):
+        with acting_as(actor), timezone.override(settings_of(request).timezone):
             if _lacks_factor(request):
-                return _led_to_factor()
+                return _redirect_to_factor_setup()
             response = self.get_response(request)
             if response.status_code >= 400:
                 transaction.set_rollback(True)
         return response
 
 
-def _visitor(request: ConsoleRequest) -> Actor | None:
+def _staff_actor(request: ConsoleRequest) -> Actor | None:
     """Platform staff in the tenant this session entered, as long as the visit lasts."""
     request.visit, request.tenant_ids = None, ()
     entered = request.session.get(VISIT_KEY)
@@ -117,7 +119,7 @@ def _visitor(request: ConsoleRequest) -> Actor | None:
     return actor
 
 
-def _member(request: ConsoleRequest) -> Actor | None:
+def _member_actor(request: ConsoleRequest) -> Actor | None:
     """The member behind a login: of the tenant chosen in this session, else of the oldest one."""
     user: User | AnonymousUser = request.user
     request.tenant_ids = ()
@@ -130,19 +132,19 @@ def _member(request: ConsoleRequest) -> Actor | None:
     return person_actor(user.pk, tenant_id, roles[tenant_id]) if tenant_id is not None else None
 
 
-def _asked_for_code(request: ConsoleRequest) -> HttpResponse:
+def _redirect_to_code(request: ConsoleRequest) -> HttpResponse:
     """Where a page was asked for, it is the next one after the code; what was posted is not done."""
     query = f"?{urlencode({'next': request.get_full_path()})}" if request.method == "GET" else ""
-    return HttpResponseRedirect(f"{reverse('admin:code')}{query}", status=303)
+    return HttpResponseRedirect(f"{reverse('admin:second_factor_code')}{query}", status=303)
 
 
-def _is_led_away(request: ConsoleRequest, actor: Actor) -> bool:
-    with acting(actor):
+def _actor_lacks_factor(request: ConsoleRequest, actor: Actor) -> bool:
+    with acting_as(actor):
         return _lacks_factor(request)
 
 
-def _led_to_factor() -> HttpResponse:
-    return HttpResponseRedirect(f"{reverse('admin:factor')}?needed=1", status=303)
+def _redirect_to_factor_setup() -> HttpResponse:
+    return HttpResponseRedirect(f"{reverse('admin:second_factor')}?needed=1", status=303)
 
 
 def _lacks_factor(request: ConsoleRequest) -> bool:
@@ -155,7 +157,7 @@ def _lacks_factor(request: ConsoleRequest) -> bool:
     )
 
 
-def _name_of(request: HttpRequest) -> str:
+def _view_name(request: HttpRequest) -> str:
     try:
         return resolve(request.path_info).url_name or ""
     except Resolver404:

@@ -4,19 +4,19 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Creation
+from apps.console.framework.page_actions import CreateAction, EditAction
 from apps.console.site import site
 from apps.governance.actors import Role
-from apps.governance.authorization import subject_of
+from apps.governance.authorization import noun_written_by
 from apps.governance.models import Governed
-from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
 from apps.governance.policy.table import POLICY, Act
 
 
-def offers() -> dict[Act, list[str]]:
+def forms_by_act() -> dict[Act, list[str]]:
     """Each act with the forms and buttons that perform it."""
     found: dict[Act, list[str]] = defaultdict(list)
-    for page in pages():
+    for page in governed_pages():
         plural = page.model._meta.verbose_name_plural
         if page.creates:
             found[page.creates.act].append(f"{plural}: add")
@@ -40,28 +40,28 @@ def offers() -> dict[Act, list[str]]:
     return found
 
 
-def pages() -> Iterator[GovernedAdmin]:
+def governed_pages() -> Iterator[GovernedAdmin]:
     """Every page that declares acts."""
     for model, page in site._registry.items():
         if isinstance(page, GovernedAdmin) and issubclass(model, Governed):
             yield page
 
 
-def departures() -> Iterator[str]:
+def page_violations() -> Iterator[str]:
     """Forms that take more or show less than their act governs, and acts on rows of another noun."""
-    for page in pages():
+    for page in governed_pages():
         named = f"{type(page).__module__}.{type(page).__name__}"
         if page.creates:
-            yield from (f"{named} {line}" for line in _of_creation(page, page.creates))
+            yield from (f"{named} {line}" for line in _creation_violations(page, page.creates))
         for amendment in page.amends:
-            yield from (f"{named} {line}" for line in _of_amendment(page, amendment))
+            yield from (f"{named} {line}" for line in _edit_violations(page, amendment))
         for button in page.buttons:
             rule = POLICY[button.act]
-            if not (rule.makes or button.on_others) and subject_of(button.act, Role.OPERATOR) != _noun(page):
+            if not (rule.makes or button.on_others) and noun_written_by(button.act, Role.OPERATOR) != _noun(page):
                 yield f"{named}: the button {button.label} is {button.act.value}, an act on other rows."
 
 
-def _of_creation(page: GovernedAdmin, creation: Creation) -> Iterator[str]:
+def _creation_violations(page: GovernedAdmin, creation: CreateAction) -> Iterator[str]:
     rule = POLICY[creation.act]
     if not rule.makes or creation.act.noun != _noun(page):
         yield f"adds by {creation.act.value}, which makes no {_noun(page)}."
@@ -72,7 +72,7 @@ def _of_creation(page: GovernedAdmin, creation: Creation) -> Iterator[str]:
         yield f"adds by {creation.act.value}; its form takes {', '.join(beyond)}, which the act does not govern."
 
 
-def _of_amendment(page: GovernedAdmin, amendment: Amendment) -> Iterator[str]:
+def _edit_violations(page: GovernedAdmin, amendment: EditAction) -> Iterator[str]:
     rule = POLICY[amendment.act]
     if not rule.changes or amendment.act.noun != _noun(page):
         yield f"edits by {amendment.act.value}, which changes no {_noun(page)}."
@@ -84,4 +84,4 @@ def _noun(page: GovernedAdmin) -> str:
     return str(page.model.noun)
 
 
-join(Surface("console", offers, departures))
+register_surface(SurfaceConformance("console", forms_by_act, page_violations))

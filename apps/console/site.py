@@ -2,6 +2,7 @@
 
 # ruff: noqa: ARG002  # Django calls these methods by its own signatures.
 
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -12,20 +13,20 @@ from django.urls import URLPattern, URLResolver, path, reverse
 from django.utils import timezone
 from unfold.sites import UnfoldAdminSite
 
-from apps.console.accounts.browser_sessions import signed_in_urls
-from apps.console.accounts.login import MemberLogin, PasswordPage
-from apps.console.accounts.login_links import invitation, login_link
-from apps.console.accounts.notification_preferences import told_page
+from apps.console.accounts.browser_sessions import browser_session_urls
+from apps.console.accounts.login import MemberLoginForm, PasswordPage
+from apps.console.accounts.login_links import invitation_page, login_link_page
+from apps.console.accounts.notification_preferences import notification_preferences_page
 from apps.console.accounts.second_factor import factor_urls
 from apps.console.accounts.tenant_switch import VisitAdmin, leave_tenant, switch_tenant
 from apps.console.agents.agent_setup import new_agent_urls
 from apps.console.agents.agent_tools import AgentToolAdmin
 from apps.console.agents.agents import AgentAdmin, TokenAdmin
 from apps.console.agents.delegation import InvokableAdmin
-from apps.console.agents.model_endpoints import EndpointAdmin, PriceAdmin, try_page
+from apps.console.agents.model_endpoints import EndpointAdmin, PriceAdmin, test_endpoint_page
 from apps.console.agents.schedules import ScheduleAdmin
 from apps.console.agents.tool_servers import ToolServerAdmin, refresh_page
-from apps.console.audit.audit_log import AuditCheckAdmin, ChangeRecordAdmin, RefusalAdmin, books_urls
+from apps.console.audit.audit_log import AuditCheckAdmin, ChangeRecordAdmin, RefusalAdmin, audit_chain_urls
 from apps.console.audit.restore import CheckpointAdmin, restore_page
 from apps.console.chat.assistant_talks import talk_urls
 from apps.console.chat.playground_trials import trial_urls
@@ -33,19 +34,19 @@ from apps.console.conversations.conversations import ConversationAdmin
 from apps.console.dashboard.health import health_page
 from apps.console.dashboard.home import RANGES, overview
 from apps.console.dashboard.live_updates import live_urls
-from apps.console.dashboard.pending_work import awaiting
+from apps.console.dashboard.pending_work import pending_counts
 from apps.console.dashboard.search import search_page
 from apps.console.dashboard.spend import SpendAdmin
-from apps.console.dashboard.statistics_page import figures_page
+from apps.console.dashboard.statistics_page import charts_page
 from apps.console.desk.drafts import DraftAdmin
 from apps.console.desk.escalations import EscalationAdmin
 from apps.console.desk.reply_reports import ReportAdmin
 from apps.console.desk.send_rules import SendRuleAdmin
 from apps.console.desk.tool_approvals import ToolApprovalAdmin
 from apps.console.explain.agent_prompt import prompt_page
-from apps.console.explain.exposure import carried_page
-from apps.console.explain.reply_explanation import why_page
-from apps.console.explain.session_comparison import apart_page
+from apps.console.explain.exposure import exposure_page
+from apps.console.explain.reply_explanation import reply_explanation_page
+from apps.console.explain.session_comparison import session_comparison_page
 from apps.console.explain.sessions import SessionAdmin
 from apps.console.framework.request_context import actor_of, people_of, settings_of
 from apps.console.learning.contradictions import ContradictionAdmin
@@ -64,7 +65,7 @@ from apps.console.personas.identity_cards import IdentityCardAdmin
 from apps.console.personas.overlays import OverlayAdmin
 from apps.console.personas.personas import PersonaAdmin
 from apps.console.personas.standing_rules import RuleAdmin
-from apps.console.review.bulk_decisions import together_urls
+from apps.console.review.bulk_decisions import bulk_decision_urls
 from apps.console.review.comments import CommentAdmin
 from apps.console.review.proposals import ProposalAdmin
 from apps.console.review.saved_filters import filter_urls
@@ -74,7 +75,7 @@ from apps.console.skills.skills import SkillAdmin
 from apps.console.tenants.grants import GrantsAdmin, LimitAdmin, RoleGrantsAdmin
 from apps.console.tenants.kill_switches import SwitchAdmin, switches_on
 from apps.console.tenants.members import MemberAdmin
-from apps.console.tenants.policy_page import policy_shown
+from apps.console.tenants.policy_page import policy_table_page
 from apps.console.tenants.tenant_settings import SettingsAdmin
 from apps.console.tenants.webhooks import WebhookAdmin
 from apps.conversations.models import Conversation
@@ -110,7 +111,7 @@ from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
 from apps.tools.models import AgentTool, ToolApproval, ToolServer
 from apps.webhooks.models import Webhook
 
-PAGES = {
+ADMINS_BY_MODEL = {
     Agent: AgentAdmin,
     AgentGrants: GrantsAdmin,
     AgentMemory: MemoryAdmin,
@@ -163,21 +164,30 @@ PAGES = {
     ToolServer: ToolServerAdmin,
 }
 
-# Pages about no one noun, by their address.
-WHOLE_PAGES = {
-    "figures": figures_page,
-    "health": health_page,
-    "policy": policy_shown,
-    "restore": restore_page,
-    "search": search_page,
-    "told": told_page,
+# Pages about no one noun: the address, and the name and view of its URL.
+STANDALONE_PAGES: Mapping[str, tuple[str, Callable[..., HttpResponseBase]]] = {
+    "figures": ("statistics", charts_page),
+    "health": ("health", health_page),
+    "policy": ("policy", policy_table_page),
+    "restore": ("restore", restore_page),
+    "search": ("search", search_page),
+    "told": ("notification_preferences", notification_preferences_page),
 }
 
 
-def whole_pages(site: UnfoldAdminSite) -> list[URLPattern]:
+def standalone_urls(site: UnfoldAdminSite) -> list[URLPattern]:
     """Their paths."""
-    pages = (path(f"{name}/", site.admin_view(partial(shown, site)), name=name) for name, shown in WHOLE_PAGES.items())
-    own = (*factor_urls(site), *signed_in_urls(site), *filter_urls(site), *together_urls(site), *books_urls(site))
+    pages = (
+        path(f"{address}/", site.admin_view(partial(page, site)), name=name)
+        for address, (name, page) in STANDALONE_PAGES.items()
+    )
+    own = (
+        *factor_urls(site),
+        *browser_session_urls(site),
+        *filter_urls(site),
+        *bulk_decision_urls(site),
+        *audit_chain_urls(site),
+    )
     return [
         *trial_urls(site),
         *live_urls(site),
@@ -195,7 +205,7 @@ class ConsoleSite(UnfoldAdminSite):
     Platform staff who act nowhere get no further than the page to enter a tenant: the middleware leads them back to it.
     """
 
-    login_form = MemberLogin
+    login_form = MemberLoginForm
     index_template = "console/dashboard/home.html"
     enable_nav_sidebar = True
 
@@ -204,7 +214,7 @@ class ConsoleSite(UnfoldAdminSite):
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         return [
-            path("login-link/<str:coded_id>/<str:token>/", login_link, {"site": self}, name="login_link"),
+            path("login-link/<str:coded_id>/<str:token>/", login_link_page, {"site": self}, name="login_link"),
             path("skills/skill/<int:skill_id>/files/", self.admin_view(upload), {"site": self}, name="upload_file"),
             path(
                 "skills/skill/<int:skill_id>/files/<int:at>/",
@@ -212,10 +222,10 @@ class ConsoleSite(UnfoldAdminSite):
                 {"site": self},
                 name="download_file",
             ),
-            *self._explanations(),
+            *self._explain_urls(),
             path(
                 "tenants/endpoint/<int:endpoint_id>/test/",
-                self.admin_view(try_page),
+                self.admin_view(test_endpoint_page),
                 {"site": self},
                 name="try_endpoint",
             ),
@@ -226,25 +236,35 @@ class ConsoleSite(UnfoldAdminSite):
                 name="refresh_server",
             ),
             *talk_urls(self),
-            *whole_pages(self),
-            path("invitation/<str:token>/", invitation, {"site": self}, name="invitation"),
+            *standalone_urls(self),
+            path("invitation/<str:token>/", invitation_page, {"site": self}, name="invitation"),
             path("tenant/", self.admin_view(partial(switch_tenant, self)), name="switch_tenant"),
             path("tenant/leave/", self.admin_view(leave_tenant), name="leave_tenant"),
             *super().get_urls(),
         ]
 
-    def _explanations(self) -> list[URLPattern]:
+    def _explain_urls(self) -> list[URLPattern]:
         """What an agent is told, and why it said what it said."""
         return [
-            path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="prompt_at"),
+            path("prompt/<int:agent_id>/", self.admin_view(prompt_page), {"site": self}, name="agent_prompt"),
             path(
                 "carried/<str:record_type>/<int:record_id>/",
-                self.admin_view(carried_page),
+                self.admin_view(exposure_page),
                 {"site": self},
-                name="carried",
+                name="exposure",
             ),
-            path("sessions/<int:session_id>/apart/", self.admin_view(apart_page), {"site": self}, name="apart"),
-            path("turns/<int:turn_id>/why/", self.admin_view(why_page), {"site": self}, name="why"),
+            path(
+                "sessions/<int:session_id>/apart/",
+                self.admin_view(session_comparison_page),
+                {"site": self},
+                name="session_comparison",
+            ),
+            path(
+                "turns/<int:turn_id>/why/",
+                self.admin_view(reply_explanation_page),
+                {"site": self},
+                name="reply_explanation",
+            ),
         ]
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -263,7 +283,7 @@ class ConsoleSite(UnfoldAdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         asked = RANGES.asked(request)
-        home = overview(actor_of(request), awaiting(request), settings_of(request), asked, timezone.now())
+        home = overview(actor_of(request), pending_counts(request), settings_of(request), asked, timezone.now())
         shown = {"home": home, "people": people_of(request), "title": "Home", **(extra_context or {})}
         page: TemplateResponse = super().index(request, shown)
         return page
@@ -274,5 +294,5 @@ class ConsoleSite(UnfoldAdminSite):
 
 
 site = ConsoleSite(name="admin")
-for model, pages in PAGES.items():
+for model, pages in ADMINS_BY_MODEL.items():
     site.register(model, pages)

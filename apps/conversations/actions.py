@@ -9,33 +9,33 @@ from django.db import IntegrityError, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.conversations.admission_control import admit
-from apps.conversations.delegation import tell_ended, tell_in_hand
+from apps.conversations.admission_control import admit_message
+from apps.conversations.delegation import notify_parent_ended, notify_parent_taken_over
 from apps.conversations.inbound_messages import (
-    Sent,
-    Terms,
-    Thread,
-    event_of,
-    known_event,
+    InboundMessageData,
+    MessageTerms,
+    ThreadKey,
+    build_event,
+    find_event_by_key,
     refuse_ended,
-    refuse_flaws,
-    refuse_held,
+    refuse_invalid_keys,
+    refuse_invalid_message,
     refuse_line_of_another,
+    refuse_member_talk,
     refuse_other_terms,
-    refuse_talk,
-    refuse_unstorable,
+    refuse_taken_over,
 )
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import MEMBERS_ALONE, Line
+from apps.conversations.rules import MEMBER_CHANNELS, ConversationLine
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, NotVisible
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, NotVisible
 from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.tenants.agent_flavours import refuse_assistant
-from apps.webhooks.outbox import tell
-from apps.webhooks.rules import Event
+from apps.webhooks.outbox import enqueue_delivery
+from apps.webhooks.rules import WebhookEvent
 
 
 def open_conversation(
@@ -53,14 +53,14 @@ def open_conversation(
     Off the record is settled here for good: nothing is learned from such a conversation (R178). So is who runs its agent.
     Where nobody says, it is what the thread was before: who spoke off the record does not find the sequel on it.
     """
-    thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
+    thread: ThreadKey = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
     refuse_assistant(agent_id, actor=actor)
     conversation = Conversation(
         tenant_id=actor.tenant_id,
         **thread,
-        **_settled(thread, actor, off_the_record=off_the_record, has_external_agent=has_external_agent),
+        **_opening_values(thread, actor, off_the_record=off_the_record, has_external_agent=has_external_agent),
         end_user_key=end_user_key,
-        follows=_ended_before(thread, actor, end_user_key=end_user_key),
+        follows=_ended_conversation(thread, actor, end_user_key=end_user_key),
         taint=Taint.CUSTOMER,
     )
     with governed(Act.CONVERSATION_OPEN, conversation, actor=actor):
@@ -91,16 +91,23 @@ def receive_message(
     `has_external_agent` the sender's own program answers.
     """
     authorize(actor, Act.MESSAGE_RECEIVE, actor.tenant_id, agent_id=agent_id)
-    thread: Thread = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
-    sent: Sent = {"text": text, "idempotency_key": idempotency_key, "sender_name": sender_name, "line_key": line_key}
+    thread: ThreadKey = {"agent_id": agent_id, "channel": channel, "conversation_key": conversation_key}
+    sent: InboundMessageData = {
+        "text": text,
+        "idempotency_key": idempotency_key,
+        "sender_name": sender_name,
+        "line_key": line_key,
+    }
     sent["max_steps"] = max_steps
-    refuse_flaws(text, end_user_key, channel, is_of_customer=not actor.is_person or channel in MEMBERS_ALONE)
-    refuse_unstorable(sent, thread, end_user_key)
-    terms = Terms.of(
+    refuse_invalid_message(
+        text, end_user_key, channel, is_of_customer=not actor.is_person or channel in MEMBER_CHANNELS
+    )
+    refuse_invalid_keys(sent, thread, end_user_key)
+    terms = MessageTerms.of(
         end_user_key, user_hash, actor, off_the_record=off_the_record, has_external_agent=has_external_agent
     )
-    with acting(actor):
-        return _known_or_new(event_of(sent, actor), thread, actor, terms)
+    with acting_as(actor):
+        return _find_or_append_event(build_event(sent, actor), thread, actor, terms)
 
 
 def resolve_conversation(
@@ -112,22 +119,22 @@ def resolve_conversation(
 ) -> Conversation:
     """Settle the matter. Nothing is learned here: the sweep finds it afterwards (R109)."""
     with governed(Act.CONVERSATION_RESOLVE, conversation, actor=actor, read_at=read_at) as row:
-        refuse_held(row, actor)
-        refuse_talk(row, "Close it in its place.")
+        refuse_taken_over(row, actor)
+        refuse_member_talk(row, "Close it in its place.")
         row.resolve()
         row.outcome = outcome
         row.resolved_at = timezone.now()
-        tell(Event.RESOLVED, row.pk, row.pk, tenant_id=row.tenant_id)
-        tell_ended(row)
+        enqueue_delivery(WebhookEvent.RESOLVED, row.pk, row.pk, tenant_id=row.tenant_id)
+        notify_parent_ended(row)
     return conversation
 
 
 def abandon_conversation(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
     """End a conversation nobody came back to; nothing follows (R108)."""
     with governed(Act.CONVERSATION_ABANDON, conversation, actor=actor, read_at=read_at) as row:
-        refuse_held(row, actor)
+        refuse_taken_over(row, actor)
         row.abandon()
-        tell_ended(row)
+        notify_parent_ended(row)
     return conversation
 
 
@@ -138,11 +145,11 @@ def take_over_conversation(conversation: Conversation, *, actor: Actor, read_at:
     """
     with governed(Act.CONVERSATION_TAKE_OVER, conversation, actor=actor, read_at=read_at) as row:
         refuse_ended(row)
-        refuse_talk(row, "There is nobody to answer but its member.")
+        refuse_member_talk(row, "There is nobody to answer but its member.")
         if row.taken_over_by_id == actor.user_id:
-            raise Conflicting("You hold this conversation already. Write to the customer, or hand it back.")
+            raise Conflict("You hold this conversation already. Write to the customer, or hand it back.")
         if not row.is_held:
-            tell_in_hand(row)
+            notify_parent_taken_over(row)
         row.taken_over_by, row.taken_over_by_id, row.taken_over_at = actor.label, actor.user_id, timezone.now()
     return conversation
 
@@ -151,7 +158,7 @@ def hand_back_conversation(conversation: Conversation, *, actor: Actor, read_at:
     """Let the agent answer again; it is told what was said meanwhile."""
     with governed(Act.CONVERSATION_HAND_BACK, conversation, actor=actor, read_at=read_at) as row:
         if not row.is_held:
-            raise Conflicting("Nobody holds this conversation; the agent answers it already.")
+            raise Conflict("Nobody holds this conversation; the agent answers it already.")
         row.taken_over_by, row.taken_over_by_id, row.taken_over_at = "", None, None
     return conversation
 
@@ -167,12 +174,12 @@ def send_message(
 ) -> Message:
     """Let a person's words, or an agent's that a person let through, reach the customer; `wire` is how the agent is told."""
     authorize(actor, Act.MESSAGE_SEND, conversation.tenant_id, agent_id=conversation.agent_id)
-    refuse_flaws(text, "", conversation.channel)
-    with acting(actor):
+    refuse_invalid_message(text, "", conversation.channel)
+    with acting_as(actor):
         # Locked, so that no other message takes the same place.
-        stored = _locked(conversation, actor)
+        stored = _lock_conversation(conversation, actor)
         refuse_ended(stored)
-        refuse_talk(stored, "Only its assistant answers there.")
+        refuse_member_talk(stored, "Only its assistant answers there.")
         message = Message.objects.create(
             tenant_id=stored.tenant_id,
             conversation=stored,
@@ -183,7 +190,7 @@ def send_message(
             turn_id=turn_id,
             is_reply=True,
         )
-        tell(Event.REPLY, stored.pk, message.pk, tenant_id=stored.tenant_id)
+        enqueue_delivery(WebhookEvent.REPLY, stored.pk, message.pk, tenant_id=stored.tenant_id)
         return message
 
 
@@ -192,17 +199,17 @@ def import_conversation(
     *,
     actor: Actor,
     transcript_id: str,
-    lines: Sequence[Line],
+    lines: Sequence[ConversationLine],
     outcome: Conversation.Outcome,
 ) -> Conversation | None:
     """Take over a finished transcript as a resolved conversation; None if it is here already."""
     refuse_assistant(agent_id, actor=actor)
-    with acting(actor):
+    with acting_as(actor):
         key = {"agent_id": agent_id, "conversation_key": transcript_id, "origin": Conversation.Origin.IMPORTED}
         if Conversation.objects.visible_to(actor).filter(**key).exists():
             return None
     conversation = Conversation(tenant_id=actor.tenant_id, channel="import", taint=Taint.IMPORT, **key)
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.CONVERSATION_IMPORT, conversation, actor=actor):
             pass
         append_messages(conversation, lines, actor=actor)
@@ -210,10 +217,10 @@ def import_conversation(
     return conversation
 
 
-def append_messages(conversation: Conversation, lines: Sequence[Line], *, actor: Actor) -> list[Message]:
+def append_messages(conversation: Conversation, lines: Sequence[ConversationLine], *, actor: Actor) -> list[Message]:
     """Write the lines of an imported transcript behind each other."""
     authorize(actor, Act.CONVERSATION_IMPORT, conversation.tenant_id, agent_id=conversation.agent_id)
-    with acting(actor):
+    with acting_as(actor):
         return Message.objects.bulk_create(
             Message(
                 tenant_id=conversation.tenant_id,
@@ -227,7 +234,7 @@ def append_messages(conversation: Conversation, lines: Sequence[Line], *, actor:
         )
 
 
-def _locked(conversation: Conversation, actor: Actor) -> Conversation:
+def _lock_conversation(conversation: Conversation, actor: Actor) -> Conversation:
     rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
     stored = rows.filter(pk=conversation.pk).order_by("pk").first()
     if stored is None:
@@ -235,21 +242,21 @@ def _locked(conversation: Conversation, actor: Actor) -> Conversation:
     return stored
 
 
-def _settled(thread: Thread, actor: Actor, **said: bool | None) -> dict[str, bool]:
+def _opening_values(thread: ThreadKey, actor: Actor, **said: bool | None) -> dict[str, bool]:
     """What a conversation settles when it opens; what nobody says is what the thread was before."""
-    before = _ended_before(thread, actor) if None in said.values() else None
+    before = _ended_conversation(thread, actor) if None in said.values() else None
     stood = before or Conversation()
     return {name: getattr(stood, name) if value is None else value for name, value in said.items()}
 
 
-def _ended_before(thread: Thread, actor: Actor, **of_customer: str) -> Conversation | None:
-    with acting(actor):
+def _ended_conversation(thread: ThreadKey, actor: Actor, **of_customer: str) -> Conversation | None:
+    with acting_as(actor):
         threads = Conversation.objects.visible_to(actor).filter(**thread, **of_customer)
         return threads.exclude(status=Conversation.Status.OPEN).first()
 
 
-def _known_or_new(event: InboundEvent, thread: Thread, actor: Actor, terms: Terms) -> InboundEvent:
-    known = _known_event(event, thread, actor)
+def _find_or_append_event(event: InboundEvent, thread: ThreadKey, actor: Actor, terms: MessageTerms) -> InboundEvent:
+    known = _find_event(event, thread, actor)
     if known:
         refuse_other_terms(known.conversation, terms)
         return known
@@ -261,16 +268,16 @@ def _known_or_new(event: InboundEvent, thread: Thread, actor: Actor, terms: Term
         conversation = _open_or_join(thread, actor, terms)
     refuse_other_terms(conversation, terms)
     if event.kind == InboundEvent.Kind.MESSAGE:
-        admit(conversation, terms.proof, actor=actor)
+        admit_message(conversation, terms.proof, actor=actor)
     event.conversation = conversation
     return _append_event(event, thread, actor)
 
 
-def _known_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEvent | None:
-    return known_event(event, Conversation.objects.visible_to(actor).filter(**thread), "thread")
+def _find_event(event: InboundEvent, thread: ThreadKey, actor: Actor) -> InboundEvent | None:
+    return find_event_by_key(event, Conversation.objects.visible_to(actor).filter(**thread), "thread")
 
 
-def _open_or_join(thread: Thread, actor: Actor, terms: Terms) -> Conversation:
+def _open_or_join(thread: ThreadKey, actor: Actor, terms: MessageTerms) -> Conversation:
     try:
         return open_conversation(
             **thread,
@@ -279,18 +286,18 @@ def _open_or_join(thread: Thread, actor: Actor, terms: Terms) -> Conversation:
             has_external_agent=terms.has_external_agent,
             actor=actor,
         )
-    except Conflicting:
+    except Conflict:
         # Another message of the thread opened it between our look and our write.
         return Conversation.objects.visible_to(actor).open().get(**thread)
 
 
-def _append_event(event: InboundEvent, thread: Thread, actor: Actor) -> InboundEvent:
+def _append_event(event: InboundEvent, thread: ThreadKey, actor: Actor) -> InboundEvent:
     event.due_at = Now() + timedelta(seconds=event.debounce_seconds)
     try:
         with transaction.atomic():
             event.save(force_insert=True)
     except IntegrityError:
-        known = _known_event(event, thread, actor)
+        known = _find_event(event, thread, actor)
         if known is None:
             raise
         return known

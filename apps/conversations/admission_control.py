@@ -11,56 +11,56 @@ from django.utils import timezone
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import seconds_to_wait
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, TooMany
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, TooManyRequests
 from apps.governance.governed_write import governed
 from apps.governance.policy.table import Act
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import TenantSettings
 
-MOMENT: Final = timedelta(microseconds=1)
+ONE_MICROSECOND: Final = timedelta(microseconds=1)
 MINUTE: Final = timedelta(minutes=1)
 DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class CustomerProof:
     """That the tenant's server signed who writes, and with which key."""
 
     key_id: int
 
 
-def prove_conversation(conversation: Conversation, *, actor: Actor, proof: Proof) -> Conversation:
+def prove_conversation(conversation: Conversation, *, actor: Actor, proof: CustomerProof) -> Conversation:
     """Note that the customer of a conversation is who it names: its next session is told what is known of them."""
     with governed(Act.CONVERSATION_PROVE, conversation, actor=actor) as row:
         if not row.end_user_key:
-            raise Conflicting("This conversation names no customer, so nobody can prove to be them.")
+            raise Conflict("This conversation names no customer, so nobody can prove to be them.")
         if row.is_proven:
-            raise Conflicting("Whose conversation this is was proven already.")
+            raise Conflict("Whose conversation this is was proven already.")
         # Later than all that came in before, whichever machine's clock it was told by.
         last = row.events.order_by("-received_at").values_list("received_at", flat=True).first()
         now = timezone.now()
-        row.proven_at, row.proven_key_id = max(now, last + MOMENT if last else now), proof.key_id
+        row.proven_at, row.proven_key_id = max(now, last + ONE_MICROSECOND if last else now), proof.key_id
     return conversation
 
 
-def admit(conversation: Conversation, proof: Proof | None, *, actor: Actor) -> None:
+def admit_message(conversation: Conversation, proof: CustomerProof | None, *, actor: Actor) -> None:
     """Let one more message of the customer in, or refuse it. Whoever calls has the conversation locked.
 
     Once somebody has proven to be its customer, nobody else goes on in it unproven: its agent has been told their profile.
     """
     system = system_actor(actor.tenant_id, "admission")
-    with acting(system):
+    with acting_as(system):
         settings = TenantSettings.objects.visible_to(system).get()
         if conversation.is_proven and proof is None and settings.is_customer_proof_required:
             flaw = "The customer of this thread has proven who they are. Send their user_hash with every message."
             raise Invalid(flaw, {"user_hash": [flaw]})
-        _refuse_too_many(conversation, settings, is_proven=proof is not None or conversation.is_proven)
+        _refuse_over_limit(conversation, settings, is_proven=proof is not None or conversation.is_proven)
         if proof is not None and not conversation.is_proven:
             prove_conversation(conversation, actor=system, proof=proof)
 
 
-def _refuse_too_many(conversation: Conversation, settings: TenantSettings, *, is_proven: bool) -> None:
+def _refuse_over_limit(conversation: Conversation, settings: TenantSettings, *, is_proven: bool) -> None:
     now, limits = timezone.now(), (settings.messages_per_minute, settings.messages_per_day)
     sent = _sent_by_customer(conversation, is_proven=is_proven).filter(received_at__gt=now - DAY)
     counted = sent.annotate(nth=Window(RowNumber(), order_by=F("received_at").desc())).filter(nth__in=limits)
@@ -69,7 +69,7 @@ def _refuse_too_many(conversation: Conversation, settings: TenantSettings, *, is
         nth_at = reached.get(limit)
         if nth_at is not None and nth_at > now - span:
             wait = seconds_to_wait(nth_at, span, now)
-            raise TooMany(
+            raise TooManyRequests(
                 f"This customer has sent {limit} messages within {named}, which is as many as are taken."
                 f" Send the next one in {wait} seconds.",
                 wait,

@@ -8,11 +8,11 @@ from typing import Final
 
 from django.db.models import Q
 
-from apps.conversations.admission_control import Proof, prove_conversation
+from apps.conversations.admission_control import CustomerProof, prove_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import BETWEEN_AGENTS, EVENT_CHARACTERS, SENDER_NAME_CHARACTERS
+from apps.conversations.rules import DELEGATION_CHANNEL, EVENT_CHARACTERS, SENDER_NAME_CHARACTERS
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import governed
 from apps.governance.policy.table import Act
 from apps.governance.stored_text import content_sha256
@@ -24,19 +24,19 @@ ENDED_UNANSWERED: Final = (
 )
 
 
-def open_below(
+def open_delegated_conversation(
     parent: Conversation, callee_id: int, *, actor: Actor, turn_id: int, budget_micro_usd: int | None, is_proven: bool
 ) -> Conversation:
     """Open the conversation in which another agent is asked; `budget_micro_usd` is what it may cost in all.
 
     It is proven where the one above is, and the turn that asks answers nobody unproven (`is_proven`).
     """
-    with acting(actor):
+    with acting_as(actor):
         asked_before = Conversation.objects.visible_to(actor).filter(parent=parent, delegating_turn_id=turn_id).count()
         child = Conversation(
             tenant_id=parent.tenant_id,
             agent_id=callee_id,
-            channel=BETWEEN_AGENTS,
+            channel=DELEGATION_CHANNEL,
             conversation_key=f"turn-{turn_id}-{asked_before + 1}",
             end_user_key=parent.end_user_key,
             off_the_record=parent.off_the_record,
@@ -50,35 +50,35 @@ def open_below(
         with governed(Act.CONVERSATION_OPEN, child, actor=actor, evidence=evidence):
             pass
         if is_proven and parent.proven_key_id is not None:
-            prove_conversation(child, actor=actor, proof=Proof(parent.proven_key_id))
+            prove_conversation(child, actor=actor, proof=CustomerProof(parent.proven_key_id))
     return child
 
 
-IN_HAND: Final = "A colleague has taken the question in hand and answers it in that agent's place."
+TAKEN_OVER: Final = "A colleague has taken the question in hand and answers it in that agent's place."
 
 
-def tell_ended(child: Conversation) -> None:
+def notify_parent_ended(child: Conversation) -> None:
     """Tell the agent that asked here that nothing more comes."""
-    _tell_who_waits(child, InboundEvent.Kind.ANSWER, ENDED_UNANSWERED, "ended")
+    _notify_parent(child, InboundEvent.Kind.ANSWER, ENDED_UNANSWERED, "ended")
 
 
-def tell_in_hand(child: Conversation) -> None:
+def notify_parent_taken_over(child: Conversation) -> None:
     """Tell the agent that asked here that a person answers, whether the other one was at it or waited for its turn."""
-    _tell_who_waits(child, InboundEvent.Kind.PROGRESS, IN_HAND, f"taken-over-{child.version}")
+    _notify_parent(child, InboundEvent.Kind.PROGRESS, TAKEN_OVER, f"taken-over-{child.version}")
 
 
-PAUSED: Final = (
+AGENT_PAUSED: Final = (
     "An operator has paused that agent, so its answer comes late, if at all. Do not wait for it: tell the customer so, or hand"
     " this to a colleague."
 )
 
 
-def tell_paused(child: Conversation, switch_id: int) -> int | None:
+def notify_parent_paused(child: Conversation, switch_id: int) -> int | None:
     """Tell the agent that asked here that nobody answers while a switch is on; the conversation to wake, if it was not told yet."""
-    return _tell_who_waits(child, InboundEvent.Kind.PROGRESS, PAUSED, f"paused-{switch_id}")
+    return _notify_parent(child, InboundEvent.Kind.PROGRESS, AGENT_PAUSED, f"paused-{switch_id}")
 
 
-def _tell_who_waits(child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> int | None:
+def _notify_parent(child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> int | None:
     """Nobody waits once there was an answer, or where the conversation above has ended; nobody is told the same twice.
 
     A worker finds the event as it finds every other; in the transaction of whoever does what is told.
@@ -86,24 +86,24 @@ def _tell_who_waits(child: Conversation, kind: InboundEvent.Kind, text: str, key
     if not child.is_asked:
         return None
     system = system_actor(child.tenant_id, "worker")
-    with acting(system):
+    with acting_as(system):
         above = Conversation.objects.visible_to(system).open().filter(children=child)
         parent = above.select_for_update(no_key=True, of=("self",)).order_by("pk").first()
         if parent is None:
             return None
-        told = InboundEvent.objects.filter(conversation=parent, idempotency_key__startswith=_below(child))
-        if told.filter(Q(kind=InboundEvent.Kind.ANSWER) | Q(idempotency_key=f"{_below(child)}{key}")).exists():
+        told = InboundEvent.objects.filter(conversation=parent, idempotency_key__startswith=_key_prefix(child))
+        if told.filter(Q(kind=InboundEvent.Kind.ANSWER) | Q(idempotency_key=f"{_key_prefix(child)}{key}")).exists():
             return None
-        put_above(parent, child, kind, text, key)
+        add_parent_event(parent, child, kind, text, key)
         return parent.pk
 
 
-def put_above(parent: Conversation, child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
+def add_parent_event(parent: Conversation, child: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
     """Write what the agent that asked is told of its question; whoever calls has the conversation above locked."""
-    put(parent, kind, text, f"{_below(child)}{key}", by=child.agent)
+    add_agent_event(parent, kind, text, f"{_key_prefix(child)}{key}", by=child.agent)
 
 
-def put(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str, *, by: Agent) -> None:
+def add_agent_event(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str, *, by: Agent) -> None:
     """Write what one agent tells another; called as the system, once for a key."""
     said = text[:EVENT_CHARACTERS]
     InboundEvent.objects.create(
@@ -118,12 +118,12 @@ def put(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str
     )
 
 
-def _below(child: Conversation) -> str:
+def _key_prefix(child: Conversation) -> str:
     """How the keys begin of what comes from there."""
     return f"delegated-{child.pk}-"
 
 
-def agents_above(conversation: Conversation) -> Iterator[int]:
+def agent_and_ancestors(conversation: Conversation) -> Iterator[int]:
     """The agent of a conversation, and of each one above it; looked up as whoever acts."""
     above: Conversation | None = conversation
     while above is not None:

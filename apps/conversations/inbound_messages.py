@@ -11,13 +11,13 @@ from django.core.exceptions import ValidationError
 from django.db import connection
 from django.db.models import QuerySet
 
-from apps.conversations.admission_control import Proof
+from apps.conversations.admission_control import CustomerProof
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import KEY_CHARACTERS, LINE_CHARACTERS, SENDER_NAME_CHARACTERS, message_flaws
 from apps.governance.actors import Actor, Role
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
-from apps.governance.stored_text import content_sha256, plain_text
-from apps.tenants.customer_verification import proving_key
+from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted
+from apps.governance.stored_text import content_sha256, validate_storable_text
+from apps.tenants.customer_verification import signing_key_id
 from apps.tenants.rules import MOST_STEPS
 
 
@@ -28,13 +28,13 @@ def refuse_ended(conversation: Conversation) -> None:
         raise IllegalTransition(f"{said} A later message of the customer opens another.")
 
 
-def refuse_held(conversation: Conversation, actor: Actor) -> None:
+def refuse_taken_over(conversation: Conversation, actor: Actor) -> None:
     """What a person has in hand an agent does not end."""
     if conversation.is_held and actor.role is Role.AGENT:
         raise NotPermitted("A colleague has this conversation in hand and ends it. Wait until it is handed back.")
 
 
-def refuse_talk(conversation: Conversation, why: str) -> None:
+def refuse_member_talk(conversation: Conversation, why: str) -> None:
     """Refuse what is done with customers' conversations alone."""
     if conversation.is_talk:
         raise IllegalTransition(f"This is a member's talk with an assistant, not a customer's conversation. {why}")
@@ -44,7 +44,7 @@ def refuse_other_runner(conversation: Conversation, has_external_agent: bool | N
     """A conversation has one runner from its beginning to its end: ours, or whoever opened it as their own."""
     if has_external_agent is None or conversation.has_external_agent == has_external_agent:
         return
-    raise Conflicting(
+    raise Conflict(
         "The agent of this conversation runs elsewhere, so nobody here would answer. Hand the message in at sessions/, or use"
         " another conversation key."
         if conversation.has_external_agent
@@ -52,7 +52,7 @@ def refuse_other_runner(conversation: Conversation, has_external_agent: bool | N
     )
 
 
-class Thread(TypedDict):
+class ThreadKey(TypedDict):
     """What tells one thread of an agent from another."""
 
     agent_id: int
@@ -61,7 +61,7 @@ class Thread(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class MessageTerms:
     """Whose thread a message takes it for, whether it is off the record, what proves the customer, and who runs the agent.
 
     None is whatever stands: only what a person tells the agent joins either kind of conversation.
@@ -69,7 +69,7 @@ class Terms:
 
     end_user_key: str
     off_the_record: bool | None
-    proof: Proof | None
+    proof: CustomerProof | None
     has_external_agent: bool | None
 
     @classmethod
@@ -77,11 +77,11 @@ class Terms:
         cls, end_user_key: str, user_hash: str, actor: Actor, *, off_the_record: bool | None, has_external_agent: bool
     ) -> Self:
         """As they were sent; refused where the proof is none."""
-        proof = Proof(proving_key(end_user_key, user_hash, actor=actor)) if user_hash else None
+        proof = CustomerProof(signing_key_id(end_user_key, user_hash, actor=actor)) if user_hash else None
         return cls(end_user_key, off_the_record, proof, None if actor.is_person else has_external_agent)
 
 
-class Sent(TypedDict):
+class InboundMessageData(TypedDict):
     """What arrived, as it was sent."""
 
     text: str
@@ -91,7 +91,7 @@ class Sent(TypedDict):
     max_steps: NotRequired[int | None]
 
 
-def refuse_unstorable(sent: Sent, thread: Thread, end_user_key: str) -> None:
+def refuse_invalid_keys(sent: InboundMessageData, thread: ThreadKey, end_user_key: str) -> None:
     keys = {"end_user_key": end_user_key, "conversation_key": thread["conversation_key"]}
     keys |= {"sender_name": sent["sender_name"], "idempotency_key": sent["idempotency_key"]}
     limited = [(name, value, KEY_CHARACTERS) for name, value in keys.items()]
@@ -101,7 +101,7 @@ def refuse_unstorable(sent: Sent, thread: Thread, end_user_key: str) -> None:
         raise Invalid(f"The field max_steps cannot be taken. {flaw}", {"max_steps": [flaw]})
     for name, value, characters in (*limited, ("line", sent["line_key"], LINE_CHARACTERS)):
         try:
-            plain_text(value)
+            validate_storable_text(value)
         except ValidationError as refusal:
             raise Invalid(
                 f"The field {name} cannot be taken. {' '.join(refusal.messages)}", {name: refusal.messages}
@@ -111,10 +111,10 @@ def refuse_unstorable(sent: Sent, thread: Thread, end_user_key: str) -> None:
             raise Invalid(f"The field {name} cannot be taken. {flaw}", {name: [flaw]})
 
 
-def refuse_flaws(text: str, end_user_key: str, channel: str, *, is_of_customer: bool = False) -> None:
+def refuse_invalid_message(text: str, end_user_key: str, channel: str, *, is_of_customer: bool = False) -> None:
     flaws = message_flaws(text, end_user_key, channel, is_of_customer=is_of_customer)
     try:
-        plain_text(text)
+        validate_storable_text(text)
     except ValidationError as refusal:
         flaws["text"] = refusal.messages
     if flaws:
@@ -124,7 +124,7 @@ def refuse_flaws(text: str, end_user_key: str, channel: str, *, is_of_customer: 
         )
 
 
-def refuse_other_terms(conversation: Conversation, terms: Terms) -> None:
+def refuse_other_terms(conversation: Conversation, terms: MessageTerms) -> None:
     """A thread keeps its customer, its record and who runs its agent; a message agrees, or leaves them out."""
     if terms.end_user_key and conversation.end_user_key != terms.end_user_key:
         flaw = f"This thread belongs to {conversation.end_user_key or 'nobody named'}. Use another conversation key."
@@ -150,7 +150,7 @@ def refuse_line_of_another(line_key: str, agent_id: int) -> None:
         raise Invalid(flaw, {"line": [flaw]})
 
 
-def event_of(sent: Sent, actor: Actor) -> InboundEvent:
+def build_event(sent: InboundMessageData, actor: Actor) -> InboundEvent:
     """What arrived as the row it becomes; what a person sends names them."""
     return InboundEvent(
         tenant_id=actor.tenant_id,
@@ -165,7 +165,7 @@ def event_of(sent: Sent, actor: Actor) -> InboundEvent:
     )
 
 
-def known_event(event: InboundEvent, arrived: QuerySet[Conversation], where: str) -> InboundEvent | None:
+def find_event_by_key(event: InboundEvent, arrived: QuerySet[Conversation], where: str) -> InboundEvent | None:
     """What came under the same key before in one of these conversations, which `where` calls them by.
 
     Raises Conflicting if it was another text; what was forgotten since is taken for the same.
@@ -173,7 +173,7 @@ def known_event(event: InboundEvent, arrived: QuerySet[Conversation], where: str
     rows = InboundEvent.objects.filter(conversation__in=arrived, idempotency_key=event.idempotency_key)
     known = rows.select_related("conversation").first()
     if known and known.text_sha256 not in {"", event.text_sha256}:
-        raise Conflicting(
+        raise Conflict(
             f"This idempotency key was used for another message of the {where}. Use a fresh key per message."
         )
     return known

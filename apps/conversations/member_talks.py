@@ -5,22 +5,28 @@ It is theirs for life, read by nobody else, and no customer is in it.
 
 from uuid import uuid4
 
-from apps.conversations.inbound_messages import Sent, event_of, known_event, refuse_flaws, refuse_unstorable
+from apps.conversations.inbound_messages import (
+    InboundMessageData,
+    build_event,
+    find_event_by_key,
+    refuse_invalid_keys,
+    refuse_invalid_message,
+)
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import PLAYGROUND, TALKS
+from apps.conversations.rules import ASSISTANT_CHANNEL, PLAYGROUND_CHANNEL
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import IllegalTransition, Invalid, NotVisible
 from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.table import Act
-from apps.tenants.agent_flavours import refuse_agent_for_customers, refuse_assistant, refuse_unknown
+from apps.tenants.agent_flavours import refuse_agent_for_customers, refuse_assistant, refuse_unknown_agent
 
 
 def open_talk(agent_id: int, *, actor: Actor, off_the_record: bool = False) -> Conversation:
     """Begin a talk of the member who acts. Whose it is, with whom and on which record is settled here for good."""
     refuse_agent_for_customers(agent_id, actor=actor)
-    talk = _talk(agent_id, TALKS, actor)
+    talk = _new_talk(agent_id, ASSISTANT_CHANNEL, actor)
     talk.off_the_record = off_the_record
     with governed(Act.CONVERSATION_TALK, talk, actor=actor):
         pass
@@ -29,18 +35,18 @@ def open_talk(agent_id: int, *, actor: Actor, off_the_record: bool = False) -> C
 
 def open_trial(agent_id: int, *, actor: Actor, proposal_id: int | None = None) -> Conversation:
     """Begin to try an agent for customers, as it is or as an open proposal would have it. Nothing that is said is kept."""
-    refuse_unknown(agent_id, actor=actor)
+    refuse_unknown_agent(agent_id, actor=actor)
     refuse_assistant(agent_id, actor=actor)
     if proposal_id is not None:
-        _refuse_untried(proposal_id, agent_id, actor)
-    trial = _talk(agent_id, PLAYGROUND, actor)
+        _refuse_untriable_proposal(proposal_id, agent_id, actor)
+    trial = _new_talk(agent_id, PLAYGROUND_CHANNEL, actor)
     trial.off_the_record, trial.trial_proposal_id = True, proposal_id
     with governed(Act.CONVERSATION_TALK, trial, actor=actor):
         pass
     return trial
 
 
-def _talk(agent_id: int, channel: str, actor: Actor) -> Conversation:
+def _new_talk(agent_id: int, channel: str, actor: Actor) -> Conversation:
     return Conversation(
         tenant_id=actor.tenant_id,
         agent_id=agent_id,
@@ -51,9 +57,9 @@ def _talk(agent_id: int, channel: str, actor: Actor) -> Conversation:
     )
 
 
-def _refuse_untried(proposal_id: int, agent_id: int, actor: Actor) -> None:
+def _refuse_untriable_proposal(proposal_id: int, agent_id: int, actor: Actor) -> None:
     """Refuse what the actor does not see open, what is about another agent, and what only one customer would notice."""
-    with acting(actor):
+    with acting_as(actor):
         rows = Proposal.objects.visible_to(actor).open().select_related("agent")
         proposal = rows.filter(pk=proposal_id).first()
     if proposal is None:
@@ -67,27 +73,29 @@ def _refuse_untried(proposal_id: int, agent_id: int, actor: Actor) -> None:
     raise Invalid(flaw, {"proposal": [flaw]})
 
 
-def say_in_talk(talk: Conversation, *, actor: Actor, text: str, idempotency_key: str) -> InboundEvent:
+def send_talk_message(talk: Conversation, *, actor: Actor, text: str, idempotency_key: str) -> InboundEvent:
     """Tell an agent something, in one's own talk. The same key again is the same message."""
     authorize(actor, Act.CONVERSATION_TALK, talk.tenant_id, agent_id=talk.agent_id)
-    sent: Sent = {"text": text, "idempotency_key": idempotency_key, "sender_name": "", "line_key": ""}
-    refuse_flaws(text, "", talk.channel)
-    refuse_unstorable(sent, {"agent_id": talk.agent_id, "channel": talk.channel, "conversation_key": ""}, "")
-    with acting(actor):
+    sent: InboundMessageData = {"text": text, "idempotency_key": idempotency_key, "sender_name": "", "line_key": ""}
+    refuse_invalid_message(text, "", talk.channel)
+    refuse_invalid_keys(sent, {"agent_id": talk.agent_id, "channel": talk.channel, "conversation_key": ""}, "")
+    with acting_as(actor):
         # Locked, so that it is not closed between this look and the write.
         rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
         mine = rows.trials_of(actor.user_id) if talk.is_trial else rows.talks_of(actor.user_id)
         stored = mine.filter(pk=talk.pk).order_by("pk").first()
         if stored is None:
             raise NotVisible("There is no such talk of yours.")
-        event = event_of(sent, actor)
+        event = build_event(sent, actor)
         if talk.is_trial:
             # As a customer would: what they say is data to the agent, and no word of a colleague.
             event.kind, event.sent_by = InboundEvent.Kind.MESSAGE, ""
-        return known_event(event, Conversation.objects.filter(pk=stored.pk), "talk") or _added(event, stored)
+        return find_event_by_key(event, Conversation.objects.filter(pk=stored.pk), "talk") or _append_to_talk(
+            event, stored
+        )
 
 
-def _added(event: InboundEvent, talk: Conversation) -> InboundEvent:
+def _append_to_talk(event: InboundEvent, talk: Conversation) -> InboundEvent:
     if talk.status != Conversation.Status.OPEN:
         raise IllegalTransition("You closed this talk; nobody writes in it any more. Begin another one.")
     event.conversation = talk

@@ -11,20 +11,20 @@ from django.db.models.functions import Now
 from django_fsm import transition
 
 from apps.conversations.rules import (
+    ASSISTANT_CHANNEL,
     CHANNEL,
     CHANNEL_RULE,
     COMMENT_CHARACTERS,
-    DEEPEST,
     EVENT_CHARACTERS,
     LINE_CHARACTERS,
-    PLAYGROUND,
+    MOST_DELEGATION_DEPTH,
+    PLAYGROUND_CHANNEL,
     SENDER_NAME_CHARACTERS,
-    TALKS,
 )
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import plain_text
+from apps.governance.stored_text import validate_storable_text
 from apps.tenants.rules import MOST_STEPS
 
 
@@ -166,11 +166,11 @@ class ConversationQuerySet(GovernedQuerySet["Conversation"]):
 
     def talks_of(self, member_user_id: int | None) -> Self:
         """What a member talks about with assistants."""
-        return self.filter(member_user_id=member_user_id, channel=TALKS).exclude(member_user_id=None)
+        return self.filter(member_user_id=member_user_id, channel=ASSISTANT_CHANNEL).exclude(member_user_id=None)
 
     def trials_of(self, member_user_id: int | None) -> Self:
         """What a person tries with agents for customers."""
-        return self.filter(member_user_id=member_user_id, channel=PLAYGROUND).exclude(member_user_id=None)
+        return self.filter(member_user_id=member_user_id, channel=PLAYGROUND_CHANNEL).exclude(member_user_id=None)
 
     def open(self) -> Self:
         """Those a message may still join."""
@@ -202,7 +202,7 @@ class Conversation(Governed):
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     channel = models.CharField(max_length=40, validators=[RegexValidator(CHANNEL, CHANNEL_RULE)])
-    conversation_key = models.CharField(max_length=200, validators=[plain_text])
+    conversation_key = models.CharField(max_length=200, validators=[validate_storable_text])
     end_user_key = models.CharField(max_length=200, blank=True)
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     outcome = models.CharField(max_length=10, choices=Outcome.choices, default=Outcome.UNKNOWN)
@@ -240,7 +240,7 @@ class Conversation(Governed):
         null=True, editable=False, help_text="What its customer thought of it, from 1 to 5, once it had ended."
     )
     rating_comment = models.TextField(
-        blank=True, editable=False, validators=[plain_text, MaxLengthValidator(COMMENT_CHARACTERS)]
+        blank=True, editable=False, validators=[validate_storable_text, MaxLengthValidator(COMMENT_CHARACTERS)]
     )
     rated_at = models.DateTimeField(null=True, editable=False)
     erased_at = models.DateTimeField(
@@ -295,7 +295,9 @@ class Conversation(Governed):
                 condition=models.Q(
                     parent__isnull=True, hops=0, delegating_turn_id__isnull=True, budget_micro_usd__isnull=True
                 )
-                | models.Q(parent__isnull=False, hops__gt=0, hops__lte=DEEPEST, delegating_turn_id__isnull=False),
+                | models.Q(
+                    parent__isnull=False, hops__gt=0, hops__lte=MOST_DELEGATION_DEPTH, delegating_turn_id__isnull=False
+                ),
                 name="delegated_conversation_names_its_delegating_turn",
             ),
             models.CheckConstraint(
@@ -316,7 +318,7 @@ class Conversation(Governed):
                 condition=models.Q(member_user_id__isnull=True)
                 | models.Q(
                     ~models.Q(status="resolved"),
-                    channel__in=[TALKS, PLAYGROUND],
+                    channel__in=[ASSISTANT_CHANNEL, PLAYGROUND_CHANNEL],
                     end_user_key="",
                     origin="live",
                     parent__isnull=True,
@@ -328,7 +330,8 @@ class Conversation(Governed):
                 violation_error_message="This is a member's talk with an assistant: no customer is in it, so none of that fits.",
             ),
             models.CheckConstraint(
-                condition=~models.Q(channel=PLAYGROUND) | models.Q(member_user_id__isnull=False, off_the_record=True),
+                condition=~models.Q(channel=PLAYGROUND_CHANNEL)
+                | models.Q(member_user_id__isnull=False, off_the_record=True),
                 name="trial_is_a_persons_own_and_off_the_record",
             ),
             models.CheckConstraint(
@@ -337,7 +340,7 @@ class Conversation(Governed):
                 name="external_agent_answers_only_customers",
             ),
             models.CheckConstraint(
-                condition=models.Q(trial_proposal_id__isnull=True) | models.Q(channel=PLAYGROUND),
+                condition=models.Q(trial_proposal_id__isnull=True) | models.Q(channel=PLAYGROUND_CHANNEL),
                 name="trial_proposal_is_only_in_the_playground",
             ),
         ]
@@ -390,7 +393,7 @@ class Conversation(Governed):
     @property
     def is_trial(self) -> bool:
         """Whether a person tries here an agent that customers write to."""
-        return self.channel == PLAYGROUND
+        return self.channel == PLAYGROUND_CHANNEL
 
     @property
     def tells_off_the_record(self) -> bool:

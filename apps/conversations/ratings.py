@@ -5,7 +5,7 @@ from django.utils import timezone
 from apps.conversations.models import Conversation
 from apps.conversations.rules import COMMENT_CHARACTERS, RATINGS
 from apps.governance.actors import Actor
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid
+from apps.governance.errors import Conflict, IllegalTransition, Invalid
 from apps.governance.governed_write import governed
 from apps.governance.policy.table import Act
 
@@ -21,7 +21,7 @@ def rate_conversation(conversation: Conversation, *, actor: Actor, score: int, c
         if row.status == Conversation.Status.OPEN:
             raise IllegalTransition("This conversation goes on. It is rated once it was resolved or abandoned.")
         if row.rated_at is not None:
-            raise Conflicting("This conversation was rated already, and a rating is given once.")
+            raise Conflict("This conversation was rated already, and a rating is given once.")
         if comment and row.off_the_record:
             flaw = "No words are kept of a conversation off the record. Send the score alone."
             raise Invalid(flaw, {"comment": [flaw]})

@@ -7,23 +7,23 @@ from math import ceil
 CHANNEL = r"^[a-z][a-z0-9_-]*\Z"
 CHANNEL_RULE = "A channel is lower-case letters, digits, hyphens and underscores, such as http or slack."
 # The channel of what an agent does by itself and posts nowhere.
-NOWHERE = "schedule"
+SCHEDULE_CHANNEL = "schedule"
 # The channel between two agents; no customer reads it.
-BETWEEN_AGENTS = "agent"
+DELEGATION_CHANNEL = "agent"
 # The channel on which a member talks with an assistant (R129); no customer writes there.
-TALKS = "console"
+ASSISTANT_CHANNEL = "console"
 # The channel on which a person tries an agent for customers; no customer writes there either.
-PLAYGROUND = "playground"
-RESERVED = {
-    TALKS: "what members talk about with their assistants",
-    PLAYGROUND: "what people try with their agents",
-    NOWHERE: "what agents do by themselves",
-    BETWEEN_AGENTS: "what agents ask each other",
+PLAYGROUND_CHANNEL = "playground"
+RESERVED_CHANNELS = {
+    ASSISTANT_CHANNEL: "what members talk about with their assistants",
+    PLAYGROUND_CHANNEL: "what people try with their agents",
+    SCHEDULE_CHANNEL: "what agents do by themselves",
+    DELEGATION_CHANNEL: "what agents ask each other",
 }
 # Where nobody is told anything from outside; on the others of ours people answer what agents ask them.
-MEMBERS_ALONE = frozenset({TALKS, PLAYGROUND})
+MEMBER_CHANNELS = frozenset({ASSISTANT_CHANNEL, PLAYGROUND_CHANNEL})
 # How often a question may be passed on: the agent that a customer writes to is the first of three at most.
-DEEPEST = 2
+MOST_DELEGATION_DEPTH = 2
 EVENT_CHARACTERS = 20_000
 KEY_CHARACTERS = 200
 LINE_CHARACTERS = 80
@@ -44,7 +44,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ConversationLine:
     """One step of a transcript: somebody's words, or an agent's tool calls."""
 
     sender: str
@@ -65,8 +65,8 @@ def message_flaws(text: str, end_user_key: str, channel: str, *, is_of_customer:
         flaws["end_user_key"] = [
             f"“{end_user_key}” is not of channel {channel}. Write {channel}: and the customer's id."
         ]
-    if is_of_customer and channel in RESERVED:
-        flaws["channel"] = [f"The channel {channel} is for {RESERVED[channel]}. Send this on another."]
+    if is_of_customer and channel in RESERVED_CHANNELS:
+        flaws["channel"] = [f"The channel {channel} is for {RESERVED_CHANNELS[channel]}. Send this on another."]
     return flaws
 
 

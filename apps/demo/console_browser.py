@@ -6,57 +6,59 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from apps.demo.http_client import Answer, Form, Visitor
-from apps.demo.story_steps import DidNotHold, hold
+from apps.demo.http_client import HtmlForm, HttpVisitor, PageResponse
+from apps.demo.story_steps import StepFailed, expect
 from apps.launcher.data_folders import PROJECT
 
 HOME: Final = "/admin/"
 LOGIN: Final = "/admin/login/"
 CSRF: Final = "csrfmiddlewaretoken"
-ANEW: Final = "and start the demo again; or begin anew with `make clean`. The page:"
+START_AGAIN: Final = "and start the demo again; or begin anew with `make clean`. The page:"
 NO_APPROVAL: Final = (
     "is offered no approval on the review page. Somebody limited what they may do: see Limits of members and Grants on agents in"
-    f" the console, give it back, {ANEW}"
+    f" the console, give it back, {START_AGAIN}"
 )
-NOT_IN: Final = f"did not get in. If somebody deactivated them, see Members in the console, let them in again, {ANEW}"
+SIGN_IN_FAILED: Final = (
+    f"did not get in. If somebody deactivated them, see Members in the console, let them in again, {START_AGAIN}"
+)
 
 
-def log_in(browser: Visitor, username: str, password: str) -> str:
+def log_in(browser: HttpVisitor, username: str, password: str) -> str:
     """Sign in by the form; says who is in."""
     page = browser.get(f"{LOGIN}?next={HOME}")
-    form = _form(page, lambda form: "password" in form.asked, "The login page has no login form.")
+    form = _find_form(page, lambda form: "password" in form.asked, "The login page has no login form.")
     browser.submit(page, form, username=username, password=password)
-    return f"{_signed_in(browser, username)}, by password"
+    return f"{_check_signed_in(browser, username)}, by password"
 
 
-def follow_link(browser: Visitor, username: str) -> str:
+def follow_link(browser: HttpVisitor, username: str) -> str:
     """Sign in by a one-time link; says who is in."""
     command = [sys.executable, "manage.py", "login_link", username]
     printed = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     links = re.findall(r"https?://\S+", printed.stdout)
-    hold(printed.returncode == 0 and bool(links), f"manage.py login_link {username}: {printed.stderr.strip()[-400:]}")
+    expect(printed.returncode == 0 and bool(links), f"manage.py login_link {username}: {printed.stderr.strip()[-400:]}")
     page = browser.get(links[-1])
-    form = _form(page, lambda form: CSRF in form.fields, "The one-time link leads to no button.")
+    form = _find_form(page, lambda form: CSRF in form.fields, "The one-time link leads to no button.")
     browser.submit(page, form)
-    return f"{_signed_in(browser, username)}, by a one-time link"
+    return f"{_check_signed_in(browser, username)}, by a one-time link"
 
 
-def press_approve(browser: Visitor, skill_id: int, who: str) -> None:
+def approve_draft(browser: HttpVisitor, skill_id: int, who: str) -> None:
     """Open a draft's review page and say yes to exactly what stands on it."""
     page = browser.get(f"{HOME}skills/skill/{skill_id}/change/")
-    form = _form(page, lambda form: form.action.endswith("/decide/approve/"), f"{who} {NO_APPROVAL}")
+    form = _find_form(page, lambda form: form.action.endswith("/decide/approve/"), f"{who} {NO_APPROVAL}")
     answer = browser.submit(page, form)
-    hold(answer.status == 200, f"The approval was refused: {answer.refusal}")
+    expect(answer.status == 200, f"The approval was refused: {answer.refusal}")
 
 
-def _signed_in(browser: Visitor, username: str) -> str:
+def _check_signed_in(browser: HttpVisitor, username: str) -> str:
     home = browser.get(HOME)
-    hold(home.status == 200 and LOGIN not in home.url, f"{username} {NOT_IN} {home.refusal} at {home.url}")
+    expect(home.status == 200 and LOGIN not in home.url, f"{username} {SIGN_IN_FAILED} {home.refusal} at {home.url}")
     return username
 
 
-def _form(page: Answer, is_it: Callable[[Form], bool], otherwise: str) -> Form:
+def _find_form(page: PageResponse, is_it: Callable[[HtmlForm], bool], otherwise: str) -> HtmlForm:
     for form in page.forms:
         if is_it(form):
             return form
-    raise DidNotHold(f"{otherwise} {page.refusal}")
+    raise StepFailed(f"{otherwise} {page.refusal}")

@@ -16,7 +16,7 @@ REVIEWER: Final = "reviewer@acme.example"
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class CustomerRequest:
     """Something two customers write about, so that the second can be served by what was learned from the first."""
 
     topics: tuple[str, ...]
@@ -26,50 +26,50 @@ class Matter:
 
 
 # Each has words of its own: a skill learned from one must not be taken for another.
-MATTERS: Final = (
-    Matter(
+CUSTOMER_REQUESTS: Final = (
+    CustomerRequest(
         ("change", "invoice"),
         "Hello, I would like to change how I get my invoice. Please always send it to me by email.",
         "Great, thank you. That is all I needed.",
         "Hi, can I change my invoice as well? I prefer paper by letter.",
     ),
-    Matter(
+    CustomerRequest(
         ("renew", "subscription"),
         "I am going to renew my subscription this year too. Please always remind me two weeks ahead.",
         "Perfect, that settles it. Thank you.",
         "Could you help me renew my subscription? I prefer a reminder in the last month.",
     ),
-    Matter(
+    CustomerRequest(
         ("return", "item"),
         "I have to return an item that does not fit. Please always collect at my office in the morning.",
         "Lovely, thanks for taking care of it.",
         "How do I return an item? Please never collect on a Friday.",
     ),
-    Matter(
+    CustomerRequest(
         ("reset", "password"),
         "I often have to reset my password. From now on, please call me before anybody does that for me.",
         "Thank you, that makes me feel safer.",
         "Hello, I want to reset my password. Please always ask for my secret word first.",
     ),
-    Matter(
+    CustomerRequest(
         ("extend", "trial"),
         "May I extend my trial? Please always tell me on the last day, not before.",
         "Very good, thank you.",
         "We would like to extend our trial by a week. Please always copy my colleague.",
     ),
-    Matter(
+    CustomerRequest(
         ("exchange", "size"),
         "I want to exchange my boots for another size. Please always leave them with my neighbour.",
         "Wonderful, thank you for noting it.",
         "Can I exchange a shirt for a larger size? Please never leave it outside.",
     ),
-    Matter(
+    CustomerRequest(
         ("refund", "voucher"),
         "I would like a refund for a voucher I did not use. Please always pay me back to my bank.",
         "Good, that is clear. Thank you.",
         "Is a refund for my voucher possible? I prefer money over another one.",
     ),
-    Matter(
+    CustomerRequest(
         ("upgrade", "seat"),
         "I would love to upgrade my seat when one is free. Please always offer me the window first.",
         "Thanks, that is exactly what I hoped for.",

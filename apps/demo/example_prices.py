@@ -8,29 +8,31 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.llm.prices import Rates, price_of
+from apps.governance.database.actor_transaction import acting_as
+from apps.llm.prices import TokenRates, price_of
 from apps.tenants.endpoints.actions import set_price
 from apps.tenants.models import Agent, ModelPrice
 
-WHY: Final = "Example prices of the demo, so that the stand-in's calls cost something. Nobody is billed by them."
+PRICE_REASON: Final = (
+    "Example prices of the demo, so that the stand-in's calls cost something. Nobody is billed by them."
+)
 # For a model that the product's list does not name.
-UNLISTED: Final = Rates(Decimal(2), Decimal(10), Decimal("0.2"), Decimal("2.5"), Decimal(4))
-THOUGHT_WITH: Final = ("model", "fallback_model", "distil_model_mid", "distil_model_long")
+DEFAULT_RATES: Final = TokenRates(Decimal(2), Decimal(10), Decimal("0.2"), Decimal("2.5"), Decimal(4))
+MODEL_FIELDS: Final = ("model", "fallback_model", "distil_model_mid", "distil_model_long")
 
 
 def set_example_prices(admin: Actor) -> None:
     """Price each model that the tenant's agents use. A tenant that has a price, whoever set it, keeps what it has."""
-    with acting(admin):
+    with acting_as(admin):
         if ModelPrice.objects.visible_to(admin).exists():
             return
-        chosen = Agent.objects.visible_to(admin).values_list(*THOUGHT_WITH)
+        chosen = Agent.objects.visible_to(admin).values_list(*MODEL_FIELDS)
         models = {settings.DEFAULT_MODEL, *(model for each in chosen for model in each if model)}
         for model in sorted(models):
-            set_price(model, timezone.now(), _columns(model), actor=admin, reason=WHY)
+            set_price(model, timezone.now(), _price_columns(model), actor=admin, reason=PRICE_REASON)
 
 
-def _columns(model: str) -> dict[str, int]:
+def _price_columns(model: str) -> dict[str, int]:
     listed = price_of(model)
-    rates = listed.rates if listed else UNLISTED
+    rates = listed.rates if listed else DEFAULT_RATES
     return {f"{name}_micro_usd": int(price * 1_000_000) for name, price in asdict(rates).items()}

@@ -14,11 +14,11 @@ from urllib.parse import urlencode, urljoin
 from urllib.request import HTTPCookieProcessor, ProxyHandler, Request, build_opener
 
 TIMEOUT_SECONDS: Final = 90
-SAID_CHARACTERS: Final = 200
+REFUSAL_CHARACTERS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PageResponse:
     """What came back, from where, and how long it took."""
 
     status: int
@@ -38,26 +38,26 @@ class Answer:
     def refusal(self) -> str:
         """What an answer that was not hoped for says of itself."""
         problem = self.json if isinstance(self.json, dict) else {}
-        said = problem.get("detail") or _said(self.text)
+        said = problem.get("detail") or _refusal_text(self.text)
         return " ".join(filter(None, [str(self.status), problem.get("code"), " ".join(said.split())]))
 
     @property
-    def forms(self) -> "list[Form]":
-        parser = _Forms()
+    def forms(self) -> "list[HtmlForm]":
+        parser = _FormParser()
         parser.feed(self.text)
         return parser.found
 
 
-def _said(text: str) -> str:
+def _refusal_text(text: str) -> str:
     """Of a page what it alerts to, or else its title; of other texts how they begin."""
     told = re.search(r'role="alert">(.*?)</div>', text, re.DOTALL) or re.search(
         r"<title>(.*?)</title>", text, re.DOTALL
     )
-    return html.unescape(re.sub(r"<[^>]*>", " ", told[1])) if told else text[:SAID_CHARACTERS]
+    return html.unescape(re.sub(r"<[^>]*>", " ", told[1])) if told else text[:REFUSAL_CHARACTERS]
 
 
 @dataclass(slots=True)
-class Form:
+class HtmlForm:
     """A form of a page, with what it would send if nobody typed anything."""
 
     action: str
@@ -65,7 +65,7 @@ class Form:
     asked: list[str] = field(default_factory=list)
 
 
-class Visitor:
+class HttpVisitor:
     """Remembers cookies, and speaks as an agent where it has a token."""
 
     def __init__(self, base_url: str, token: str = "") -> None:
@@ -74,22 +74,22 @@ class Visitor:
         # No proxy: what is visited runs beside us.
         self._opener = build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
 
-    def get(self, path: str) -> Answer:
+    def get(self, path: str) -> PageResponse:
         return self._send("GET", urljoin(self._base_url, path), self._headers)
 
-    def send(self, method: str, path: str, body: object, **headers: str) -> Answer:
+    def send(self, method: str, path: str, body: object, **headers: str) -> PageResponse:
         """A JSON body; header names are given with underscores."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         content = {"Content-Type": "application/json"} | self._headers | named
         return self._send(method, urljoin(self._base_url, path), content, json.dumps(body).encode())
 
-    def submit(self, page: Answer, form: Form, **typed: str) -> Answer:
+    def submit(self, page: PageResponse, form: HtmlForm, **typed: str) -> PageResponse:
         """Send a form of a page as a browser does, with what was typed into it."""
         body = urlencode(form.fields | typed).encode()
         # A browser says which page the form stood on; over https Django asks for it.
         return self._send("POST", urljoin(page.url, form.action), {"Referer": page.url}, body)
 
-    def _send(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None) -> Answer:
+    def _send(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None) -> PageResponse:
         request = Request(url, body, dict(headers), method=method)  # noqa: S310  # the console's own address
         started = time.monotonic()
         try:
@@ -98,19 +98,19 @@ class Visitor:
             response = refusal
         with response:
             text = response.read().decode(errors="replace")
-        return Answer(response.status, response.url, text, time.monotonic() - started)
+        return PageResponse(response.status, response.url, text, time.monotonic() - started)
 
 
-class _Forms(HTMLParser):
+class _FormParser(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[Form] = []
-        self._open: Form | None = None
+        self.found: list[HtmlForm] = []
+        self._open: HtmlForm | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         if tag == "form":
-            self._open = Form(given.get("action", ""))
+            self._open = HtmlForm(given.get("action", ""))
             self.found.append(self._open)
         elif self._open and tag in {"input", "textarea"} and given.get("name"):
             kept = self._open.fields if given.get("type") == "hidden" else self._open.asked

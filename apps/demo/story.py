@@ -10,25 +10,35 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from apps.demo.console_browser import follow_link, log_in, press_approve
-from apps.demo.demo_data import AGENT, MATTERS, REVIEWER, Matter
-from apps.demo.http_client import Visitor
-from apps.demo.story_steps import DidNotHold, Evidence, Step, called, changed_lines, hold, play, quoted, used
+from apps.demo.console_browser import approve_draft, follow_link, log_in
+from apps.demo.demo_data import AGENT, CUSTOMER_REQUESTS, REVIEWER, CustomerRequest
+from apps.demo.http_client import HttpVisitor
+from apps.demo.story_steps import (
+    Evidence,
+    StepFailed,
+    StoryStep,
+    changed_lines,
+    expect,
+    play_steps,
+    quote_line,
+    tool_call_lines,
+    usage_summary,
+)
 from apps.prompt.prompt_input import SEPARATOR, Slot
 
 API: Final = "/api/v1"
 REPLY_SECONDS: Final = 30
 ACCEPTED: Final = 202
-SILENT: Final = (
+NO_REPLY_HINT: Final = (
     "Is the worker running, and is no switch on that pauses answering? The console shows switches on every page."
 )
 EXTRACTION_SECONDS: Final = 90
-AT_ONCE_SECONDS: Final = 2.0
+IMMEDIATE_SECONDS: Final = 2.0
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoryMessage:
     """One message and what became of it."""
 
     conversation_id: int
@@ -39,17 +49,17 @@ class Told:
 class Story:
     """The people and programs of the story, and what it has come to so far."""
 
-    agent: Visitor
-    browser: Visitor
+    agent: HttpVisitor
+    browser: HttpVisitor
     login: str
     password: str
     run: str = field(default_factory=lambda: secrets.token_hex(4))
-    matter: Matter = MATTERS[0]
-    first: Told | None = None
+    matter: CustomerRequest = CUSTOMER_REQUESTS[0]
+    first: StoryMessage | None = None
     skill: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[StoryStep]:
         return [
             ("A customer writes, and the agent answers in its persona's voice with a tool call", self.greet),
             ("The next message is answered in the same session, and its prompt is read from the cache", self.go_on),
@@ -62,43 +72,48 @@ class Story:
         ]
 
     def greet(self) -> Evidence:
-        self.matter = _matter_without_skill(self._skills())
-        [persona] = self._rows(self.agent, f"personas/?agent_key={AGENT}")
+        self.matter = _matter_without_skill(self._read_skills())
+        [persona] = self._get_results(self.agent, f"personas/?agent_key={AGENT}")
         named = re.search(r"You are (\w+)", persona["identity"])
-        hold(named is not None, "The persona's identity does not begin with “You are” and a name.")
-        self.first = self._write("first", self.matter.first_customer)
+        expect(named is not None, "The persona's identity does not begin with “You are” and a name.")
+        self.first = self._write_message("first", self.matter.first_customer)
         said, name = self.first.reply["text"], named[1] if named else ""
-        hold(name in said, f"The reply does not introduce {name}: {quoted(said)}")
-        calls = self._calls(self.first)
-        hold(_has_worked("update_customer_profile", calls), f"The preference was not recorded. {called(calls)}")
+        expect(name in said, f"The reply does not introduce {name}: {quote_line(said)}")
+        calls = self._tool_calls(self.first)
+        expect(
+            _has_worked("update_customer_profile", calls), f"The preference was not recorded. {tool_call_lines(calls)}"
+        )
         where = f"conversation {self.first.conversation_id}, turn {self.first.reply['turn_id']}"
         return [
-            f"customer: {quoted(self.matter.first_customer)}",
-            f"agent:    {quoted(said)}",
-            *called(calls),
+            f"customer: {quote_line(self.matter.first_customer)}",
+            f"agent:    {quote_line(said)}",
+            *tool_call_lines(calls),
             f"{where}, session {self.first.reply['session_id']}",
-            used(self.first.reply),
+            usage_summary(self.first.reply),
         ]
 
     def go_on(self) -> Evidence:
-        told = self._write("first", self.matter.closing)
-        before, after = (self._session(each) for each in (self._first, told))
-        hold(before["id"] == after["id"], f"A second session was opened: {before['id']}, then {after['id']}.")
+        told = self._write_message("first", self.matter.closing)
+        before, after = (self._read_session(each) for each in (self._first_message, told))
+        expect(before["id"] == after["id"], f"A second session was opened: {before['id']}, then {after['id']}.")
         prefix = SEPARATOR.join(part["text"] for part in after["parts"])
         digest = hashlib.sha256(prefix.encode()).hexdigest()
-        hold(digest == before["prefix_sha256"], "The prompt's prefix is not the one the session was opened with.")
-        hold(told.reply["usage"]["cache_read_tokens"] > 0, f"Nothing was read from the cache: {used(told.reply)}")
+        expect(digest == before["prefix_sha256"], "The prompt's prefix is not the one the session was opened with.")
+        expect(
+            told.reply["usage"]["cache_read_tokens"] > 0,
+            f"Nothing was read from the cache: {usage_summary(told.reply)}",
+        )
         return [
-            f"agent:    {quoted(told.reply['text'])}",
+            f"agent:    {quote_line(told.reply['text'])}",
             f"prefix sha256 {digest[:16]}…, {len(prefix.encode())} bytes, the same in both turns",
-            used(told.reply),
+            usage_summary(told.reply),
         ]
 
     def resolve(self) -> Evidence:
-        path = f"{API}/conversations/{self._first.conversation_id}/"
+        path = f"{API}/conversations/{self._first_message.conversation_id}/"
         answer = self.agent.send("PATCH", path, {"status": "resolved", "outcome": "solved"})
-        hold(answer.status == 200 and answer.json.get("status") == "resolved", answer.refusal)
-        hold(answer.seconds < AT_ONCE_SECONDS, f"It took {answer.seconds:.1f} s.")
+        expect(answer.status == 200 and answer.json.get("status") == "resolved", answer.refusal)
+        expect(answer.seconds < IMMEDIATE_SECONDS, f"It took {answer.seconds:.1f} s.")
         return [f"PATCH {path} answered in {answer.seconds * 1000:.0f} ms, status resolved"]
 
     def sign_in(self) -> Evidence:
@@ -109,14 +124,14 @@ class Story:
 
     def learn(self) -> Evidence:
         started = time.monotonic()
-        query = f"extractions/?conversation_id={self._first.conversation_id}"
-        extraction = _until(
-            lambda: next(iter(self._rows(self.browser, query)), None),
-            f"No verdict on conversation {self._first.conversation_id} appeared. Is the worker running, and the beat?",
+        query = f"extractions/?conversation_id={self._first_message.conversation_id}"
+        extraction = _wait_for(
+            lambda: next(iter(self._get_results(self.browser, query)), None),
+            f"No verdict on conversation {self._first_message.conversation_id} appeared. Is the worker running, and the beat?",
         )
         seconds = time.monotonic() - started
         verdict = f"extraction {extraction['id']}: {extraction['verdict']}. {extraction['reason']} ({seconds:.0f} s)"
-        hold(extraction["verdict"] in {"drafted", "supports", "known"}, f"Nothing was learned: {verdict}")
+        expect(extraction["verdict"] in {"drafted", "supports", "known"}, f"Nothing was learned: {verdict}")
         self.skill = self._skill_of(extraction)
         return [verdict, f"skill {self.skill['id']} {self.skill['name']}, status {self.skill['status']}"]
 
@@ -124,19 +139,21 @@ class Story:
         path = f"{API}/skills/{self.skill['id']}/"
         digest = self.skill["content_sha256"]
         moved = self.agent.send("POST", f"{path}transition/", {"to": "approved", "reviewed_sha256": digest})
-        hold(moved.status == 403, f"The agent's approval was answered with {moved.status}: {quoted(moved.text)}")
+        expect(moved.status == 403, f"The agent's approval was answered with {moved.status}: {quote_line(moved.text)}")
         patched = self.agent.send("PATCH", path, {"status": "approved"})
-        hold(patched.json.get("ignored_fields") == ["status"], f"The status was not stripped: {quoted(patched.text)}")
-        now = self._read(self.browser, f"skills/{self.skill['id']}/")
-        hold(now["status"] == self.skill["status"], f"The skill became {now['status']}.")
+        expect(
+            patched.json.get("ignored_fields") == ["status"], f"The status was not stripped: {quote_line(patched.text)}"
+        )
+        now = self._get_json(self.browser, f"skills/{self.skill['id']}/")
+        expect(now["status"] == self.skill["status"], f"The skill became {now['status']}.")
         return [f"POST transition: {moved.refusal}", f"PATCH status: {patched.refusal}"]
 
     def approve(self) -> Evidence:
         if self.skill["status"] == "draft":
-            press_approve(self.browser, self.skill["id"], self.login if self.password else REVIEWER)
-        now = self._read(self.browser, f"skills/{self.skill['id']}/")
-        hold(now["status"] == "approved", f"The skill is {now['status']}.")
-        hold(now["approved_sha256"] == self.skill["content_sha256"], "Other bytes were approved than were reviewed.")
+            approve_draft(self.browser, self.skill["id"], self.login if self.password else REVIEWER)
+        now = self._get_json(self.browser, f"skills/{self.skill['id']}/")
+        expect(now["status"] == "approved", f"The skill is {now['status']}.")
+        expect(now["approved_sha256"] == self.skill["content_sha256"], "Other bytes were approved than were reviewed.")
         already = "an earlier run had it approved already; " if self.skill["status"] == "approved" else ""
         self.skill = now
         return [
@@ -144,31 +161,31 @@ class Story:
         ]
 
     def use(self) -> Evidence:
-        told = self._write("second", self.matter.second_customer)
-        before, after = (_slot(self._session(each), Slot.SKILLS) for each in (self._first, told))
+        told = self._write_message("second", self.matter.second_customer)
+        before, after = (_slot_text(self._read_session(each), Slot.SKILLS) for each in (self._first_message, told))
         line = next((line for line in after.splitlines() if f"(id: {self.skill['id']})" in line), "")
-        hold(bool(line), "The new session's prompt does not list the skill.")
-        calls = self._calls(told)
-        hold(_has_worked("get_skill", calls), f"The agent did not fetch the skill. {called(calls)}")
-        counted = self._read(self.browser, f"skills/{self.skill['id']}/")["use_count"]
+        expect(bool(line), "The new session's prompt does not list the skill.")
+        calls = self._tool_calls(told)
+        expect(_has_worked("get_skill", calls), f"The agent did not fetch the skill. {tool_call_lines(calls)}")
+        counted = self._get_json(self.browser, f"skills/{self.skill['id']}/")["use_count"]
         expected = self.skill["use_count"] + 1
-        hold(counted == expected, f"The skill's use count is {counted}, not {expected}.")
+        expect(counted == expected, f"The skill's use count is {counted}, not {expected}.")
         changes = changed_lines(before, after) or [f"(listed since an earlier run) {line}"]
         return [
             *(f"prompt:   {change}" for change in changes),
-            f"customer: {quoted(self.matter.second_customer)}",
-            *called(calls),
-            f"agent:    {quoted(told.reply['text'])}",
-            f"skill {self.skill['id']} use count {counted}, {used(told.reply)}",
+            f"customer: {quote_line(self.matter.second_customer)}",
+            *tool_call_lines(calls),
+            f"agent:    {quote_line(told.reply['text'])}",
+            f"skill {self.skill['id']} use count {counted}, {usage_summary(told.reply)}",
         ]
 
     @property
-    def _first(self) -> Told:
+    def _first_message(self) -> StoryMessage:
         if self.first is None:
-            raise DidNotHold("The first conversation has not begun.")
+            raise StepFailed("The first conversation has not begun.")
         return self.first
 
-    def _write(self, customer: str, text: str) -> Told:
+    def _write_message(self, customer: str, text: str) -> StoryMessage:
         body = {
             "channel": "http",
             "conversation_key": f"story-{self.run}-{customer}",
@@ -178,55 +195,62 @@ class Story:
         }
         path = f"{API}/messages/?wait={REPLY_SECONDS}"
         answer = self.agent.send("POST", path, body, Idempotency_Key=secrets.token_hex(8))
-        hold(answer.status != ACCEPTED, f"No reply within {REPLY_SECONDS} s. {SILENT} The answer: {answer.refusal}")
-        hold(answer.status == 200, f"No reply: {answer.refusal}")
-        return Told(answer.json["conversation_id"], answer.json["reply"])
+        expect(
+            answer.status != ACCEPTED,
+            f"No reply within {REPLY_SECONDS} s. {NO_REPLY_HINT} The answer: {answer.refusal}",
+        )
+        expect(answer.status == 200, f"No reply: {answer.refusal}")
+        return StoryMessage(answer.json["conversation_id"], answer.json["reply"])
 
-    def _calls(self, told: Told) -> list[dict[str, Any]]:
-        lines = self._rows(self.agent, f"messages/?conversation_id={told.conversation_id}")
+    def _tool_calls(self, told: StoryMessage) -> list[dict[str, Any]]:
+        lines = self._get_results(self.agent, f"messages/?conversation_id={told.conversation_id}")
         mine = [line for line in lines if line["turn_id"] == told.reply["turn_id"]]
         return [call for line in mine for call in line["tool_calls"]]
 
-    def _session(self, told: Told) -> dict[str, Any]:
-        return self._read(self.agent, f"sessions/{told.reply['session_id']}/")
+    def _read_session(self, told: StoryMessage) -> dict[str, Any]:
+        return self._get_json(self.agent, f"sessions/{told.reply['session_id']}/")
 
-    def _skills(self) -> list[dict[str, Any]]:
-        return self._rows(self.agent, "skills/?page_size=100")
+    def _read_skills(self) -> list[dict[str, Any]]:
+        return self._get_results(self.agent, "skills/?page_size=100")
 
     def _skill_of(self, extraction: dict[str, Any]) -> dict[str, Any]:
         """The draft, the one it adds to, or the skill that says the same; of a retired one only the reason says the name."""
         skill_id = extraction["skill_id"] or next(
-            (skill["id"] for skill in self._skills() if f" {skill['name']} " in extraction["reason"]), None
+            (skill["id"] for skill in self._read_skills() if f" {skill['name']} " in extraction["reason"]), None
         )
-        hold(skill_id is not None, f"The skill it speaks of is not there: {extraction['reason']}")
-        skill = self._read(self.browser, f"skills/{skill_id}/")
-        hold(
+        expect(skill_id is not None, f"The skill it speaks of is not there: {extraction['reason']}")
+        skill = self._get_json(self.browser, f"skills/{skill_id}/")
+        expect(
             skill["status"] != "deprecated",
             f"Skill {skill['name']} was rejected earlier; nothing can be shown with it.",
         )
         return skill
 
-    def _read(self, visitor: Visitor, path: str) -> dict[str, Any]:
+    def _get_json(self, visitor: HttpVisitor, path: str) -> dict[str, Any]:
         answer = visitor.get(f"{API}/{path}")
-        hold(answer.status == 200, f"GET {API}/{path}: {answer.refusal}")
+        expect(answer.status == 200, f"GET {API}/{path}: {answer.refusal}")
         found: dict[str, Any] = answer.json
         return found
 
-    def _rows(self, visitor: Visitor, path: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = self._read(visitor, path)["results"]
+    def _get_results(self, visitor: HttpVisitor, path: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._get_json(visitor, path)["results"]
         return rows
 
 
-def _matter_without_skill(skills: list[dict[str, Any]]) -> Matter:
+def _matter_without_skill(skills: list[dict[str, Any]]) -> CustomerRequest:
     """What no skill covers yet; when all is known, what a live skill covers."""
-    covering = {matter: [skill for skill in skills if _covers(skill, matter)] for matter in MATTERS}
-    fresh = [matter for matter in MATTERS if not covering[matter]]
-    known = [matter for matter in MATTERS if any(skill["status"] != "deprecated" for skill in covering[matter])]
-    hold(bool(fresh or known), "Every shipped matter's skill was rejected or deprecated. Begin anew with `make clean`.")
+    covering = {matter: [skill for skill in skills if _covers(skill, matter)] for matter in CUSTOMER_REQUESTS}
+    fresh = [matter for matter in CUSTOMER_REQUESTS if not covering[matter]]
+    known = [
+        matter for matter in CUSTOMER_REQUESTS if any(skill["status"] != "deprecated" for skill in covering[matter])
+    ]
+    expect(
+        bool(fresh or known), "Every shipped matter's skill was rejected or deprecated. Begin anew with `make clean`."
+    )
     return (fresh or known)[0]
 
 
-def _covers(skill: dict[str, Any], matter: Matter) -> bool:
+def _covers(skill: dict[str, Any], matter: CustomerRequest) -> bool:
     words = set(re.findall(r"[a-z]+", f"{skill['name']} {skill['description']}".lower()))
     return set(matter.topics) <= words
 
@@ -235,14 +259,14 @@ def _has_worked(tool: str, calls: list[dict[str, Any]]) -> bool:
     return any(call["name"] == tool and not call["is_error"] for call in calls)
 
 
-def _slot(session: dict[str, Any], slot: Slot) -> str:
+def _slot_text(session: dict[str, Any], slot: Slot) -> str:
     return next((str(part["text"]) for part in session["parts"] if part["slot"] == slot), "")
 
 
-def _until(look: Callable[[], Found | None], otherwise: str) -> Found:
+def _wait_for(look: Callable[[], Found | None], otherwise: str) -> Found:
     deadline = time.monotonic() + EXTRACTION_SECONDS
     while (found := look()) is None:
-        hold(time.monotonic() < deadline, otherwise)
+        expect(time.monotonic() < deadline, otherwise)
         time.sleep(0.25)
     return found
 
@@ -255,12 +279,12 @@ def main() -> int:
         return 2
     url = os.environ["CONSOLE_URL"]
     story = Story(
-        agent=Visitor(url, os.environ["DEMO_TOKEN"]),
-        browser=Visitor(url),
+        agent=HttpVisitor(url, os.environ["DEMO_TOKEN"]),
+        browser=HttpVisitor(url),
         login=os.environ["DEMO_OPERATOR_LOGIN"],
         password=os.environ.get("DEMO_OPERATOR_PASSWORD", ""),
     )
-    return 0 if play(story.steps) else 1
+    return 0 if play_steps(story.steps) else 1
 
 
 if __name__ == "__main__":

@@ -9,16 +9,16 @@ from typing import Any, Final, TypeAlias
 from rich.console import Console
 
 Evidence: TypeAlias = "list[str]"
-Step: TypeAlias = "tuple[str, Callable[[], Evidence]]"
+StoryStep: TypeAlias = "tuple[str, Callable[[], Evidence]]"
 
-TOLD_CHARACTERS: Final = 400
+QUOTED_CHARACTERS: Final = 400
 
 
-class DidNotHold(Exception):
+class StepFailed(Exception):
     """A step of the story turned out otherwise; the message says how."""
 
 
-def play(steps: Sequence[Step]) -> bool:
+def play_steps(steps: Sequence[StoryStep]) -> bool:
     """Take the steps one after the other and print each; after one that does not hold the rest have nothing to stand on."""
     # A terminal that knows no tick shows a question mark instead of ending the story.
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a text stream, whatever typeshed allows for
@@ -26,7 +26,7 @@ def play(steps: Sequence[Step]) -> bool:
     for number, (title, take) in enumerate(steps, 1):
         try:
             shown = take()
-        except (DidNotHold, OSError) as failure:
+        except (StepFailed, OSError) as failure:
             console.print(f"[red]✗[/] {number}. ", end="")
             console.print(f"{title}\n     {failure}", markup=False)
             console.print(f"  {len(steps) - number} more steps were not tried.", markup=False)
@@ -38,28 +38,28 @@ def play(steps: Sequence[Step]) -> bool:
     return True
 
 
-def hold(true: bool, otherwise: str) -> None:
+def expect(true: bool, otherwise: str) -> None:
     """Go on only if it is so."""
     if not true:
-        raise DidNotHold(otherwise)
+        raise StepFailed(otherwise)
 
 
-def quoted(text: str) -> str:
+def quote_line(text: str) -> str:
     """Somebody's words on one line."""
     line = " ".join(text.split())
-    return f"“{line}”" if len(line) <= TOLD_CHARACTERS else f"“{line[:TOLD_CHARACTERS]}…”"
+    return f"“{line}”" if len(line) <= QUOTED_CHARACTERS else f"“{line[:QUOTED_CHARACTERS]}…”"
 
 
-def called(calls: Sequence[Mapping[str, Any]]) -> Evidence:
+def tool_call_lines(calls: Sequence[Mapping[str, Any]]) -> Evidence:
     """The tools that were called, with what they were given."""
     return [
-        f"tool {call['name']}({json.dumps(call['arguments'], ensure_ascii=False)[:TOLD_CHARACTERS]})"
+        f"tool {call['name']}({json.dumps(call['arguments'], ensure_ascii=False)[:QUOTED_CHARACTERS]})"
         f"{' failed: ' + call['result'] if call['is_error'] else ''}"
         for call in calls
     ]
 
 
-def used(reply: Mapping[str, Any]) -> str:
+def usage_summary(reply: Mapping[str, Any]) -> str:
     """The model that answered, and its tokens by billing class."""
     usage = reply["usage"]
     written = usage["cache_write_5m_tokens"] + usage["cache_write_1h_tokens"]

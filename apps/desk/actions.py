@@ -8,15 +8,15 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
 
 from apps.desk.models import Draft, Escalation, SendRule
-from apps.desk.rules import Fact, Grounding, joined_question
+from apps.desk.rules import Grounding, GroundingFact, joined_question
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Invalid, NotVisible, Unseen, refuse_blank
-from apps.governance.governed_write import governed, take_values
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Invalid, NotVisible, ReviewedContentChanged, refuse_blank
+from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
-from apps.webhooks.outbox import tell
-from apps.webhooks.rules import Event
+from apps.webhooks.outbox import enqueue_delivery
+from apps.webhooks.rules import WebhookEvent
 
 
 def make_draft(
@@ -27,7 +27,7 @@ def make_draft(
     turn_id: int,
     text: str,
     grounding: Grounding,
-    facts: Sequence[Fact],
+    facts: Sequence[GroundingFact],
 ) -> Draft:
     """Let a reply wait for a person. A draft that still waits there has been overtaken and is superseded."""
     draft = Draft(
@@ -40,12 +40,12 @@ def make_draft(
         facts=[asdict(fact) for fact in facts],
         taint=Taint.CUSTOMER,
     )
-    with acting(actor):
+    with acting_as(actor):
         if overtaken := Draft.objects.visible_to(actor).open().of_conversation(conversation_id).first():
             supersede_draft(overtaken, actor=actor)
         with governed(Act.DRAFT_CREATE, draft, actor=actor, evidence={"turn_id": turn_id}):
             pass
-        tell(Event.DRAFT, conversation_id, draft.pk, tenant_id=actor.tenant_id)
+        enqueue_delivery(WebhookEvent.DRAFT, conversation_id, draft.pk, tenant_id=actor.tenant_id)
     return draft
 
 
@@ -53,7 +53,7 @@ def supersede_draft(draft: Draft, *, actor: Actor, read_at: int | None = None) -
     """Take a draft off the desk because the conversation went on without it."""
     with governed(Act.DRAFT_SUPERSEDE, draft, actor=actor, read_at=read_at) as row:
         row.supersede()
-        _sign(row, actor)
+        _stamp_decision(row, actor)
     return draft
 
 
@@ -62,10 +62,10 @@ def send_draft(
 ) -> Draft:
     """Settle that the draft went out as the agent wrote it, in exactly the words the person saw."""
     with governed(Act.DRAFT_SEND, draft, actor=actor, read_at=read_at) as row:
-        _refuse_unseen(row, reviewed_sha256, actor)
+        _refuse_changed_draft(row, reviewed_sha256, actor)
         row.send()
         row.sent_text, row.message_id = row.text, message_id
-        _sign(row, actor)
+        _stamp_decision(row, actor)
     return draft
 
 
@@ -74,10 +74,10 @@ def send_edited_draft(
 ) -> Draft:
     """Settle that a person's words went out in the place of the agent's; both are kept, for learning to compare."""
     with governed(Act.DRAFT_SEND_EDITED, draft, actor=actor, read_at=read_at) as row:
-        _refuse_unseen(row, reviewed_sha256, actor)
+        _refuse_changed_draft(row, reviewed_sha256, actor)
         row.send_edited()
         row.sent_text, row.message_id = sent_text, message_id
-        _sign(row, actor)
+        _stamp_decision(row, actor)
     return draft
 
 
@@ -90,7 +90,7 @@ def discard_draft(
     with governed(Act.DRAFT_DISCARD, draft, actor=actor, read_at=read_at, reason=reason) as row:
         row.discard()
         row.reason_code, row.reason = reason_code, reason
-        _sign(row, actor)
+        _stamp_decision(row, actor)
     return draft
 
 
@@ -106,7 +106,7 @@ def open_escalation(
 ) -> Escalation:
     """Hand a question to a person. While one waits for the same reason in this conversation, this comes to that one."""
     refuse_blank(question, "Say what a person should answer.", "question")
-    with acting(actor):
+    with acting_as(actor):
         known = Escalation.objects.visible_to(actor).open().of_conversation(conversation_id).filter(reason=reason)
         row = known.first() or Escalation(
             tenant_id=actor.tenant_id,
@@ -122,7 +122,7 @@ def open_escalation(
         with governed(Act.ESCALATION_OPEN, row, actor=actor, evidence={"turn_id": turn_id}):
             _refuse_unknown_conversation(row)
             row.question = joined_question(row.question, question)
-        _tell(row, is_new=is_new)
+        _enqueue_escalation_webhook(row, is_new=is_new)
     return row
 
 
@@ -132,7 +132,7 @@ def answer_escalation(escalation: Escalation, *, actor: Actor, answer: str, read
     with governed(Act.ESCALATION_ANSWER, escalation, actor=actor, read_at=read_at) as row:
         row.settle()
         row.answer = answer
-        _sign(row, actor)
+        _stamp_decision(row, actor)
     return escalation
 
 
@@ -143,7 +143,7 @@ def dismiss_escalation(
     with governed(Act.ESCALATION_DISMISS, escalation, actor=actor, read_at=read_at, reason=dismissal_reason) as row:
         row.dismiss()
         row.dismissal_reason = dismissal_reason
-        _sign(row, actor)
+        _stamp_decision(row, actor)
     return escalation
 
 
@@ -152,7 +152,7 @@ def write_send_rule(
 ) -> SendRule:
     """Make or change a rule; it holds for turns that begin from now on, and for those that have not ended yet."""
     with governed(Act.SEND_RULE_WRITE, rule, actor=actor, read_at=read_at, reason=reason) as row:
-        take_values(row, Act.SEND_RULE_WRITE, values)
+        assign_values(row, Act.SEND_RULE_WRITE, values)
     return rule
 
 
@@ -163,10 +163,12 @@ def lift_send_rule(rule: SendRule, *, actor: Actor, read_at: int | None = None, 
     return rule
 
 
-def _tell(escalation: Escalation, *, is_new: bool) -> None:
+def _enqueue_escalation_webhook(escalation: Escalation, *, is_new: bool) -> None:
     """Once, however often something is added to the question."""
     if is_new:
-        tell(Event.ESCALATION, escalation.conversation_id, escalation.pk, tenant_id=escalation.tenant_id)
+        enqueue_delivery(
+            WebhookEvent.ESCALATION, escalation.conversation_id, escalation.pk, tenant_id=escalation.tenant_id
+        )
 
 
 def _refuse_unknown_conversation(row: Escalation) -> None:
@@ -177,24 +179,24 @@ def _refuse_unknown_conversation(row: Escalation) -> None:
         raise NotVisible("There is no such conversation.") from hidden
 
 
-def _sign(row: Draft | Escalation, actor: Actor) -> None:
+def _stamp_decision(row: Draft | Escalation, actor: Actor) -> None:
     row.decided_by, row.decided_at = actor.label, timezone.now()
 
 
-def _refuse_unseen(draft: Draft, reviewed_sha256: str, actor: Actor) -> None:
+def _refuse_changed_draft(draft: Draft, reviewed_sha256: str, actor: Actor) -> None:
     """Refuse a yes to a draft that was overtaken, or to other words than stand there, and show what stands."""
     if draft.status == Draft.Status.SUPERSEDED:
         newer = Draft.objects.visible_to(actor).open().of_conversation(draft.conversation_id).first()
         stands = f"Draft {newer.pk} stands in its place." if newer else "No draft waits there any more."
         standing = {"draft_id": newer.pk, "text": newer.text} if newer else None
-        raise Unseen(
+        raise ReviewedContentChanged(
             f"The conversation went on, and this draft was superseded. {stands} Read it and decide on that.",
             draft.version,
             newer.text_sha256 if newer else "",
             standing,
         )
     if draft.text_sha256 != reviewed_sha256:
-        raise Unseen(
+        raise ReviewedContentChanged(
             "What you read is not what this draft says. Read it again and decide on what stands there.",
             draft.version,
             draft.text_sha256,

@@ -13,13 +13,13 @@ from apps.desk.rules import (
     CHANNEL_RULE,
     DRAFT_CHARACTERS,
     QUESTION_CHARACTERS,
-    WHY_CHARACTERS,
+    REASON_CHARACTERS,
     Grounding,
-    Sending,
+    SendRuleValue,
 )
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import content_sha256, plain_text
+from apps.governance.stored_text import content_sha256, validate_storable_text
 from apps.prompt.prompt_input import SendMode
 from apps.tenants.models import SEND_MODES
 
@@ -73,7 +73,7 @@ class Draft(Governed):
     conversation = models.ForeignKey("conversations.Conversation", on_delete=models.PROTECT, related_name="drafts")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     turn_id = models.BigIntegerField(editable=False)
-    text = models.TextField(validators=[plain_text, MaxLengthValidator(DRAFT_CHARACTERS)])
+    text = models.TextField(validators=[validate_storable_text, MaxLengthValidator(DRAFT_CHARACTERS)])
     grounding = models.CharField(
         max_length=10,
         choices=[
@@ -85,9 +85,9 @@ class Draft(Governed):
     )
     facts = models.JSONField(default=list, blank=True)
     status = StateField(max_length=12, choices=Status.choices, default=Status.OPEN)
-    sent_text = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(DRAFT_CHARACTERS)])
+    sent_text = models.TextField(blank=True, validators=[validate_storable_text, MaxLengthValidator(DRAFT_CHARACTERS)])
     reason_code = models.CharField("what is wrong", max_length=20, choices=Reason.choices, blank=True)
-    reason = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)])
+    reason = models.TextField(blank=True, validators=[validate_storable_text, MaxLengthValidator(REASON_CHARACTERS)])
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
     decided_at = models.DateTimeField(null=True, editable=False)
     message = models.ForeignKey(
@@ -202,12 +202,12 @@ class Escalation(Governed):
     turn_id = models.BigIntegerField(null=True, editable=False)
     tool_step_id = models.BigIntegerField(null=True, editable=False)
     reason = models.CharField(max_length=20, choices=Reason.choices)
-    question = models.TextField(validators=[plain_text, MaxLengthValidator(QUESTION_CHARACTERS)])
+    question = models.TextField(validators=[validate_storable_text, MaxLengthValidator(QUESTION_CHARACTERS)])
     opened_by = models.CharField(max_length=200, editable=False)
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
-    answer = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(ANSWER_CHARACTERS)])
+    answer = models.TextField(blank=True, validators=[validate_storable_text, MaxLengthValidator(ANSWER_CHARACTERS)])
     dismissal_reason = models.TextField(
-        "why it needs no answer", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)]
+        "why it needs no answer", blank=True, validators=[validate_storable_text, MaxLengthValidator(REASON_CHARACTERS)]
     )
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
     decided_at = models.DateTimeField(null=True, editable=False)
@@ -260,10 +260,10 @@ class Escalation(Governed):
 class SendRuleQuerySet(GovernedQuerySet["SendRule"]):
     """Adjectives for send rules."""
 
-    def sendings(self, agent_id: int) -> tuple[Sending, ...]:
+    def sendings(self, agent_id: int) -> tuple[SendRuleValue, ...]:
         """An agent's rules as `mode_of` takes them."""
         rows = self.filter(agent=agent_id).order_by("pk")
-        return tuple(Sending(SendMode(row.send_mode), row.channel, row.skill_id) for row in rows)
+        return tuple(SendRuleValue(SendMode(row.send_mode), row.channel, row.skill_id) for row in rows)
 
 
 class SendRule(Governed):

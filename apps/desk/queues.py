@@ -12,7 +12,7 @@ from apps.desk.reports.models import Report, ReportQuerySet
 from apps.governance.actors import Actor
 
 # By which reports conversations are narrowed.
-REPORTED: Final = {"open": "A report waits", "ever": "Ever, and not withdrawn"}
+REPORT_FILTERS: Final = {"open": "A report waits", "ever": "Ever, and not withdrawn"}
 
 
 def waiting_reports(actor: Actor) -> ReportQuerySet:
@@ -20,7 +20,7 @@ def waiting_reports(actor: Actor) -> ReportQuerySet:
     return Report.objects.visible_to(actor).open().order_by("pk")
 
 
-def reported(actor: Actor, which: str) -> QuerySet[Report, int]:
+def reported_conversation_ids(actor: Actor, which: str) -> QuerySet[Report, int]:
     """The ids of the conversations of which a reply was reported: where one waits, or wherever there was one."""
     ever = Report.objects.visible_to(actor).exclude(status=Report.Status.WITHDRAWN)
     reports = waiting_reports(actor) if which == "open" else ever

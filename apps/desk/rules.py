@@ -10,7 +10,7 @@ from apps.prompt.prompt_input import SendMode
 DRAFT_CHARACTERS: Final = 20_000
 QUESTION_CHARACTERS: Final = 4_000
 ANSWER_CHARACTERS: Final = 10_000
-WHY_CHARACTERS: Final = 500
+REASON_CHARACTERS: Final = 500
 CHANNEL: Final = r"^[a-z][a-z0-9_-]*\Z"
 CHANNEL_RULE: Final = "A channel is lower-case letters, digits, hyphens and underscores, such as http or slack."
 # From the freest to the strictest.
@@ -27,7 +27,7 @@ class Grounding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class GroundingFact:
     """One thing a turn had before it wrote: a skill it read, a tool that answered, a line of the profile it cited."""
 
     kind: Grounding
@@ -36,7 +36,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class SendRuleValue:
     """One send rule; no channel means every channel, no skill means whether or not one was read."""
 
     mode: SendMode
@@ -44,7 +44,9 @@ class Sending:
     skill_id: int | None = None
 
 
-def mode_of(agent_default: SendMode, rules: Iterable[Sending], channel: str, skills_fetched: Set[int]) -> SendMode:
+def send_mode_of(
+    agent_default: SendMode, rules: Iterable[SendRuleValue], channel: str, skills_fetched: Set[int]
+) -> SendMode:
     """What becomes of a reply on this channel after these skills (R134).
 
     A channel's rule takes the place of the agent's default; rules of skills that were read only make it stricter.
@@ -55,7 +57,7 @@ def mode_of(agent_default: SendMode, rules: Iterable[Sending], channel: str, ski
     return max([*(of_channel or [agent_default]), *of_skills], key=_STRICTNESS.index)
 
 
-def grounding_of(facts: Iterable[Fact]) -> Grounding:
+def grounding_of(facts: Iterable[GroundingFact]) -> Grounding:
     """The label of a draft: the firmest of its facts, none where there is none."""
     kinds = {fact.kind for fact in facts}
     return next((kind for kind in Grounding if kind in kinds), Grounding.NONE)

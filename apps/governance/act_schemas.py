@@ -36,8 +36,8 @@ def property_of(field: "models.Field[Any, Any]") -> Schema:
     if isinstance(field, models.JSONField):
         return said
     if isinstance(field, models.IntegerField | models.ForeignKey):
-        return {"type": "integer", **_chosen(field), **said}
-    return {"type": "string", **_length(field), **_pattern(field), **_chosen(field), **said}
+        return {"type": "integer", **_enum_of_choices(field), **said}
+    return {"type": "string", **_length_limits(field), **_pattern(field), **_enum_of_choices(field), **said}
 
 
 def _free_text() -> Schema:
@@ -53,7 +53,7 @@ def _is_required(field: "models.Field[Any, Any]") -> bool:
     return not field.blank and not field.null and not field.has_default()
 
 
-def _length(field: "models.Field[Any, Any]") -> Mapping[str, int]:
+def _length_limits(field: "models.Field[Any, Any]") -> Mapping[str, int]:
     limits = [int(rule.limit_value) for rule in field.validators if isinstance(rule, MaxLengthValidator)]
     longest = {"maxLength": min(limits)} if limits else {}
     return longest if field.blank else {"minLength": 1, **longest}
@@ -67,5 +67,5 @@ def _pattern(field: "models.Field[Any, Any]") -> Mapping[str, str]:
     return {"pattern": patterns[0].replace(r"\Z", "$")} if patterns and not field.blank else {}
 
 
-def _chosen(field: "models.Field[Any, Any]") -> Mapping[str, list[Any]]:
+def _enum_of_choices(field: "models.Field[Any, Any]") -> Mapping[str, list[Any]]:
     return {"enum": [value for value, _ in field.choices]} if field.choices else {}

@@ -26,11 +26,11 @@ class Anywhere(Enum):
 
 ANYWHERE: Final = Anywhere.AT_ALL
 # The agent a row belongs to, or None for a row of the whole tenant.
-Place = int | None | Anywhere
+AgentScope = int | None | Anywhere
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class RateLimits:
     """How many requests a minute the tenant takes: of each agent or member, and of all together; None where it says nothing."""
 
     of_asker: int | None = None
@@ -62,7 +62,7 @@ class Actor:
     limits: tuple[tuple[str, frozenset[int]], ...] = ()
     member_id: int | None = None
     via_agent_id: int | None = None
-    pace: Pace = field(default=Pace(), compare=False)
+    pace: RateLimits = field(default=RateLimits(), compare=False)
 
     @property
     def talks_as(self) -> int | None:
@@ -74,16 +74,16 @@ class Actor:
         """People review; agents and workers never do."""
         return self.role in PEOPLE
 
-    def holds(self, name: str, place: Place) -> bool:
+    def holds(self, name: str, place: AgentScope) -> bool:
         """Whether the grant reaches the rows of this agent, of the whole tenant (None), or any at all (ANYWHERE)."""
         if isinstance(place, Anywhere):
-            places = {None, *(agent_id for agent_id, _ in self.by_agent), *(self._confined(name) or ())}
+            places = {None, *(agent_id for agent_id, _ in self.by_agent), *(self._limited_agent_ids(name) or ())}
             return any(self.holds(name, each) for each in places)
         granted = next((names for agent_id, names in self.by_agent if agent_id == place), self.grants)
-        confined = self._confined(name)
+        confined = self._limited_agent_ids(name)
         return name in granted and (confined is None or place in confined)
 
-    def _confined(self, name: str) -> frozenset[int] | None:
+    def _limited_agent_ids(self, name: str) -> frozenset[int] | None:
         return next((agent_ids for limited, agent_ids in self.limits if limited == name), None)
 
     def serving(self, customer_key: str, *, is_proven: bool = True) -> "Actor":

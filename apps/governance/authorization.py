@@ -5,46 +5,48 @@ No other module decides this. The governed write and the generated database gran
 
 from typing import Final
 
-from apps.governance.actors import ANYWHERE, PEOPLE, Actor, Place, Role
+from apps.governance.actors import ANYWHERE, PEOPLE, Actor, AgentScope, Role
 from apps.governance.errors import MissingActor, NotPermitted, NotVisible, UngovernedWrite
 from apps.governance.models import Governed
 from apps.governance.policy.table import POLICY, PROPOSAL, Act, codename
-from apps.governance.refusal_log import noting
+from apps.governance.refusal_log import recording_refusals
 
 # What a person's assistant does in their place: it may be asked, and then reads.
-READING: Final = Act.CONVERSATION_TALK
+ASSISTANT_ACT: Final = Act.CONVERSATION_TALK
 
 
 def authorize(
-    actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: Place = None
+    actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: AgentScope = None
 ) -> None:
     """Refuse unless role floor, tenant and grants all say yes. The floor comes first: no grant lifts it.
 
     `agent_id` is the agent the row belongs to. None, the default, is a row of the whole tenant, where a limited member may
     nothing; ANYWHERE asks only whether there is a place for the act at all, before its row is known.
     """
-    with noting(actor, act):
+    with recording_refusals(actor, act):
         check_actor(actor, act, tenant_id, fields, agent_id=agent_id)
 
 
 def check_actor(
-    actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: Place = None
+    actor: Actor, act: Act, tenant_id: int, fields: frozenset[str] = frozenset(), *, agent_id: AgentScope = None
 ) -> None:
     """The same for the door, which notes the refusal itself."""
     if actor is None:
         raise MissingActor(f"{act.value} needs an actor.")
     if actor.tenant_id != tenant_id:
         raise NotVisible("There is no such row.")
-    if actor.via_agent_id is not None and act is not READING:
-        raise NotPermitted(f"An assistant may not {what(act)} for its member: it looks things up, and people decide.")
+    if actor.via_agent_id is not None and act is not ASSISTANT_ACT:
+        raise NotPermitted(
+            f"An assistant may not {act_phrase(act)} for its member: it looks things up, and people decide."
+        )
     if actor.role not in POLICY[act].allowed:
-        raise NotPermitted(f"{_who(actor)} may not {what(act)}. {_advice(act)}")
+        raise NotPermitted(f"{_actor_noun(actor)} may not {act_phrase(act)}. {_permitted_roles_hint(act)}")
     for name in (codename(act), *(codename(act, field) for field in sorted(fields))):
         if not actor.holds(name, agent_id):
-            raise NotPermitted(_lacking(actor, name))
+            raise NotPermitted(_missing_grant_message(actor, name))
 
 
-def _lacking(actor: Actor, name: str) -> str:
+def _missing_grant_message(actor: Actor, name: str) -> str:
     if actor.holds(name, ANYWHERE):
         return f"{actor.label} holds the grant “{name}” for other agents' rows, not for this one. Ask an admin for it."
     return f"{actor.label} lacks the grant “{name}”. Ask an admin of the tenant for it."
@@ -58,28 +60,28 @@ def may(actor: Actor, act: Act, field: str = "", row: Governed | None = None) ->
     )
 
 
-def _who(actor: Actor) -> str:
+def _actor_noun(actor: Actor) -> str:
     if actor.role is Role.STAFF:
         return "Platform staff"
     return "An agent" if not actor.is_person else f"An {actor.role.value}"
 
 
-_NAMED = {"settings": "the tenant's settings", "invokable": "an agent that another may ask"}
+_NOUN_PHRASES = {"settings": "the tenant's settings", "invokable": "an agent that another may ask"}
 
 
-def what(act: Act) -> str:
+def act_phrase(act: Act) -> str:
     """The act in words, such as "approve a skill"."""
     noun, verb = act.noun.replace("_", " "), act.verb.replace("_", " ")
     article = "an" if noun[0] in "aeiou" else "a"
-    return f"{verb} {_NAMED.get(noun, f'{article} {noun}')}"
+    return f"{verb} {_NOUN_PHRASES.get(noun, f'{article} {noun}')}"
 
 
-def _advice(act: Act) -> str:
+def _permitted_roles_hint(act: Act) -> str:
     people = sorted(role.value for role in POLICY[act].direct)
     return f"Only {' or '.join(people)} may; ask one." if people else "Nobody may."
 
 
-def subject_of(act: Act, role: Role) -> str:
+def noun_written_by(act: Act, role: Role) -> str:
     """The noun of the row that an act writes for a role: who may only propose writes a proposal."""
     rule = POLICY[act]
     return PROPOSAL if role in rule.proposes else rule.on or act.noun
@@ -88,13 +90,13 @@ def subject_of(act: Act, role: Role) -> str:
 def columns_of(act: Act, role: Role) -> frozenset[str]:
     """The fields of a standing row that the act may write for the role: its governed ones and those it stamps."""
     rule = POLICY[act]
-    governed = rule.writes(adding=False) if subject_of(act, role) == act.noun else frozenset()
+    governed = rule.writes(adding=False) if noun_written_by(act, role) == act.noun else frozenset()
     return governed | frozenset(rule.stamps) | frozenset(rule.signs if role in PEOPLE else ())
 
 
 def refuse_other_subject(row: Governed, act: Act, role: Role, *, adding: bool, removes: bool) -> None:
     """Refuse an act on rows of another noun, or one that does to a row what its rule does not say."""
-    rule, noun = POLICY[act], subject_of(act, role)
+    rule, noun = POLICY[act], noun_written_by(act, role)
     if row.noun != noun:
         raise UngovernedWrite(
             f"The act {act.value} writes a {noun}; {type(row).__name__} is a {row.noun or 'nameless'}."

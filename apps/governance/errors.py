@@ -28,7 +28,7 @@ class NothingPermitted(NotPermitted):
         self.ignored_fields = tuple(ignored_fields)
 
 
-class Frozen(NotPermitted):
+class StoppedByKillSwitch(NotPermitted):
     """Somebody stopped for now what the act would do; it is not refused for good."""
 
     code = "stopped_by_kill_switch"
@@ -56,7 +56,7 @@ class Stale(GovernanceError):
         self.current_version = current_version
 
 
-class Unseen(Stale):
+class ReviewedContentChanged(Stale):
     """A yes to a proposal that is not, or no longer, what the reviewer read; `current_content` is what it says now."""
 
     def __init__(self, message: str, current_version: int, current_sha256: str, current_content: object) -> None:
@@ -92,13 +92,13 @@ class FindingsUnconfirmed(GovernanceError):
         self.findings = tuple(findings)
 
 
-class Conflicting(GovernanceError):
+class Conflict(GovernanceError):
     """Another row already holds what must be unique."""
 
     code = "conflict"
 
 
-class AlreadyRejected(Conflicting):
+class AlreadyRejected(Conflict):
     """A person said no to exactly these words."""
 
     code = "already_rejected"
@@ -110,7 +110,7 @@ class QueueFull(GovernanceError):
     code = "queue_full"
 
 
-class TooMany(GovernanceError):
+class TooManyRequests(GovernanceError):
     """More came than is taken in some time; `wait` is how many seconds until the next is."""
 
     code = "too_many_messages"
@@ -148,11 +148,11 @@ class MissingActor(GovernanceError):
     code = "missing_actor"
 
 
-class Unheard(MissingActor):
+class MissingReceivedTexts(MissingActor):
     """An agent's write came without what the agent had heard; a programming error as well."""
 
 
-class Erased(GovernanceError):
+class TextErased(GovernanceError):
     """The text of the change record that decides was erased; nobody knows any more, and nobody guesses."""
 
     code = "text_erased"

@@ -26,74 +26,74 @@ from django_fsm import FSMFieldMixin, TransitionNotAllowed
 from psycopg import errors as postgres
 
 from apps.governance.actors import Actor
-from apps.governance.authorization import authorize, check_actor, columns_of, may, refuse_other_subject, what
-from apps.governance.database.actor_transaction import acting
+from apps.governance.authorization import act_phrase, authorize, check_actor, columns_of, may, refuse_other_subject
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database.deferred_constraints import check_references
 from apps.governance.errors import (
-    Conflicting,
-    Frozen,
+    Conflict,
     GovernanceError,
     IllegalTransition,
     Invalid,
     NotPermitted,
     NotVisible,
     Stale,
+    StoppedByKillSwitch,
 )
 from apps.governance.models import ChangeRecord, ChangeText, Governed
-from apps.governance.models.base import door_open
+from apps.governance.models.base import governed_write_open
 from apps.governance.policy.table import POLICY, Act
-from apps.governance.refusal_log import Subject, noting
+from apps.governance.refusal_log import RefusalSubject, recording_refusals
 
 Values = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class WriteReason:
     """A reason for acts that give none of their own, and evidence beside theirs."""
 
     reason: str = ""
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
-_NONE = Occasion()
-_present: ContextVar[Occasion] = ContextVar("occasion", default=_NONE)
+_NO_REASON = WriteReason()
+_current_reason: ContextVar[WriteReason] = ContextVar("occasion", default=_NO_REASON)
 
 
-def because(evidence: Mapping[str, Any] | None, reason: str) -> tuple[Values, str]:
+def resolved_reason(evidence: Mapping[str, Any] | None, reason: str) -> tuple[Values, str]:
     """What an act says for itself, before what is said around all the acts it belongs to."""
-    given = _present.get()
+    given = _current_reason.get()
     return {**given.evidence, **(evidence or {})}, reason or given.reason
 
 
 @contextmanager
-def occasion(reason: str, evidence: Mapping[str, Any]) -> Iterator[None]:
+def write_reason(reason: str, evidence: Mapping[str, Any]) -> Iterator[None]:
     """Let every act inside be recorded with this reason and this evidence; what an act says itself goes first."""
-    token = _present.set(Occasion(reason, evidence))
+    token = _current_reason.set(WriteReason(reason, evidence))
     try:
         yield
     finally:
-        _present.reset(token)
+        _current_reason.reset(token)
 
 
 __all__ = [
+    "assign_values",
     "authorize",
     "governed",
-    "invalid",
+    "invalid_from_validation",
     "may",
     "recorded_values",
-    "refuse_foreign",
     "refuse_stale",
-    "take_values",
+    "refuse_ungoverned_fields",
     "text_sha256",
 ]
 
 Row = TypeVar("Row", bound=Governed)
 # The name by which a trigger says that somebody stopped this for now.
-FROZEN = "stopped_by_kill_switch"
+KILL_SWITCH_CONSTRAINT = "stopped_by_kill_switch"
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PendingChange:
     """What an act is about to change, as it stood when the door locked it."""
 
     act: Act
@@ -116,16 +116,16 @@ def governed(
     removes: bool = False,
 ) -> Iterator[Row]:
     """Make one governed change of `row`, or create it. `read_at` is the version the actor decided on; stale ones are refused."""
-    with noting(actor, act, Subject.of(row)), _permitted(actor, act, row, removes):
+    with recording_refusals(actor, act, RefusalSubject.of(row)), _permitted_transaction(actor, act, row, removes):
         adding = row._state.adding
         if not adding:
-            _hold(row, act, actor, read_at)
+            _lock_and_check(row, act, actor, read_at)
         before: Values = {} if adding else recorded_values(row)
-        change = Change(act, actor, 0 if adding else row.version, before, *because(evidence, reason))
+        change = PendingChange(act, actor, 0 if adding else row.version, before, *resolved_reason(evidence, reason))
         try:
             yield row
         except TransitionNotAllowed as refusal:
-            raise IllegalTransition(_illegal(row, refusal)) from refusal
+            raise IllegalTransition(_illegal_transition_message(row, refusal)) from refusal
         after: Values = {} if removes else recorded_values(row)
         changed = frozenset(name for name in after if adding or after[name] != before.get(name))
         if not removes:
@@ -133,28 +133,28 @@ def governed(
         if not (changed or removes):
             return
         subject_id = _write(row, changed, adding, removes)
-        _record(change, row, subject_id, after)
+        _write_change_record(change, row, subject_id, after)
 
 
 @contextmanager
-def _permitted(actor: Actor, act: Act, row: Governed, removes: bool) -> Iterator[None]:
+def _permitted_transaction(actor: Actor, act: Act, row: Governed, removes: bool) -> Iterator[None]:
     check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
     refuse_other_subject(row, act, actor.role, adding=row._state.adding, removes=removes)
-    with acting(actor):
+    with acting_as(actor):
         yield
 
 
-def take_values(row: Governed, act: Act, values: Mapping[str, Any]) -> None:
+def assign_values(row: Governed, act: Act, values: Mapping[str, Any]) -> None:
     """Let a row take what somebody sent, refusing whatever the act does not govern."""
-    refuse_foreign(act, values)
+    refuse_ungoverned_fields(act, values)
     for name, value in values.items():
         setattr(row, name, value)
 
 
-def refuse_foreign(act: Act, names: Iterable[str]) -> None:
+def refuse_ungoverned_fields(act: Act, names: Iterable[str]) -> None:
     """Refuse values that the act does not govern, whoever sends them."""
     if foreign := sorted(set(names) - set(POLICY[act].fields)):
-        raise NotPermitted(f"{what(act).capitalize()} does not change {', '.join(foreign)}.")
+        raise NotPermitted(f"{act_phrase(act).capitalize()} does not change {', '.join(foreign)}.")
 
 
 def recorded_values(row: Governed) -> Values:
@@ -168,7 +168,7 @@ def recorded_values(row: Governed) -> Values:
     return parsed
 
 
-def _hold(row: Governed, act: Act, actor: Actor, read_at: int | None) -> None:
+def _lock_and_check(row: Governed, act: Act, actor: Actor, read_at: int | None) -> None:
     _lock(row, read_at)
     # Whose the row is says the database, not the copy that came to the door.
     check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
@@ -179,7 +179,7 @@ def _lock(row: Governed, read_at: int | None) -> None:
     stored = queryset.filter(pk=row.pk).order_by("pk").first()
     if stored is None:
         raise NotVisible(f"There is no such {row._meta.verbose_name}, or it may no longer be changed by you.")
-    _take_over(row, stored)
+    _copy_stored_values(row, stored)
     # Of several acts in a row only the first one finds what was read.
     expected, row.expected_version = row.expected_version, None
     refuse_stale(row, read_at if read_at is not None else expected)
@@ -195,7 +195,7 @@ def refuse_stale(row: Governed, read_at: int | None) -> None:
         )
 
 
-def _take_over(row: Governed, stored: Governed) -> None:
+def _copy_stored_values(row: Governed, stored: Governed) -> None:
     """Let the row be what stands in the database, its state included."""
     for column in row._meta.concrete_fields:
         value = getattr(stored, column.attname)
@@ -210,7 +210,7 @@ def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str]
     names = frozenset(field.name for field in row._meta.concrete_fields if field.attname in changed)
     mine = POLICY[act].writes(adding=adding)
     if not adding and (foreign := sorted(names - columns_of(act, actor.role))):
-        raise NotPermitted(f"{what(act).capitalize()} does not change {', '.join(foreign)}.")
+        raise NotPermitted(f"{act_phrase(act).capitalize()} does not change {', '.join(foreign)}.")
     check_actor(actor, act, row.tenant_id, names & mine, agent_id=row.agent_concerned)
     # References are the database's business: a look-up here would ask under row security for what may not be visible yet.
     unclean = {
@@ -221,10 +221,10 @@ def _check_fields(actor: Actor, act: Act, row: Governed, changed: frozenset[str]
         row.clean_fields(exclude=unclean)
         row.clean()
     except ValidationError as refusal:
-        raise invalid(refusal) from refusal
+        raise invalid_from_validation(refusal) from refusal
 
 
-def invalid(refusal: ValidationError) -> Invalid:
+def invalid_from_validation(refusal: ValidationError) -> Invalid:
     """Django's validation error in the kernel's words."""
     by_field = hasattr(refusal, "error_dict")
     fields: dict[str, list[str]] = refusal.message_dict if by_field else {NON_FIELD_ERRORS: refusal.messages}
@@ -234,7 +234,7 @@ def invalid(refusal: ValidationError) -> Invalid:
 
 def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) -> int:
     try:
-        with transaction.atomic(), door_open():
+        with transaction.atomic(), governed_write_open():
             if removes:
                 subject_id = int(row.pk)
                 row.delete()
@@ -246,7 +246,7 @@ def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) 
                 # Only what changed: a role with column grants may not name the others.
                 row.save(update_fields=sorted(_field_name(row, name) for name in changed))
     except (IntegrityError, ProgrammingError) as refusal:
-        raise _explained(row, refusal) from refusal
+        raise _translate_database_error(row, refusal) from refusal
     row.refresh_from_db(fields=["version", "updated_at", *row.stamped])
     return int(row.pk)
 
@@ -255,7 +255,7 @@ def _field_name(row: Governed, attname: str) -> str:
     return next(field.name for field in row._meta.concrete_fields if field.attname == attname)
 
 
-def _record(change: Change, row: Governed, subject_id: int, after: Values) -> None:
+def _write_change_record(change: PendingChange, row: Governed, subject_id: int, after: Values) -> None:
     salt = secrets.token_hex(16)
     texts = {"before": change.before, "after": after, "reason": change.reason}
     record = ChangeRecord.objects.create(
@@ -283,32 +283,32 @@ def text_sha256(salt: str, before: Values, after: Values, reason: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()
 
 
-def _explained(row: Governed, refusal: Error) -> GovernanceError:
+def _translate_database_error(row: Governed, refusal: Error) -> GovernanceError:
     cause = refusal.__cause__
     name = cause.diag.constraint_name if isinstance(cause, postgres.Error) else None
-    if isinstance(cause, postgres.Error) and name == FROZEN:
-        return Frozen(str(cause.diag.message_primary))
+    if isinstance(cause, postgres.Error) and name == KILL_SWITCH_CONSTRAINT:
+        return StoppedByKillSwitch(str(cause.diag.message_primary))
     if isinstance(cause, postgres.InsufficientPrivilege):
         return NotPermitted(f"The database refuses this change of {row._meta.verbose_name} to the present role.")
-    own = next((_own_words(constraint) for constraint in row._meta.constraints if constraint.name == name), "")
+    own = next((_constraint_message(constraint) for constraint in row._meta.constraints if constraint.name == name), "")
     if isinstance(cause, postgres.UniqueViolation | postgres.ExclusionViolation):
         exists = f"This exists already ({row._meta.verbose_name}). Change that one, or choose another name."
-        return Conflicting(own or exists)
+        return Conflict(own or exists)
     if isinstance(cause, postgres.ForeignKeyViolation):
         return Invalid(
             f"This {row._meta.verbose_name} refers to something that is not there or not of the right kind.", {}
         )
     if isinstance(cause, postgres.CheckViolation):
-        return _of_check(cause, own)
+        return _check_violation_error(cause, own)
     raise refusal
 
 
-def _own_words(constraint: BaseConstraint) -> str:
+def _constraint_message(constraint: BaseConstraint) -> str:
     said = constraint.violation_error_message
     return "" if said == constraint.default_violation_error_message else str(said)
 
 
-def _of_check(cause: postgres.CheckViolation, own: str) -> GovernanceError:
+def _check_violation_error(cause: postgres.CheckViolation, own: str) -> GovernanceError:
     if cause.diag.table_name is None:
         # A trigger raised it, about a move, and says why itself.
         return IllegalTransition(str(cause.diag.message_primary))
@@ -318,7 +318,7 @@ def _of_check(cause: postgres.CheckViolation, own: str) -> GovernanceError:
     return Invalid(f"These values cannot be taken. {why}", {NON_FIELD_ERRORS: [why]})
 
 
-def _illegal(row: Governed, refusal: TransitionNotAllowed) -> str:
+def _illegal_transition_message(row: Governed, refusal: TransitionNotAllowed) -> str:
     method = getattr(refusal.method, "__name__", "change").replace("_", " ")
     state = next(
         (field.value_from_object(row) for field in row._meta.concrete_fields if isinstance(field, FSMFieldMixin)), ""

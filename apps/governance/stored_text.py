@@ -5,7 +5,7 @@ import hashlib
 from django.core.exceptions import ValidationError
 
 
-def plain_text(value: str) -> None:
+def validate_storable_text(value: str) -> None:
     """Refuse what PostgreSQL or UTF-8 cannot hold: NUL and lone surrogates."""
     if "\x00" in value:
         raise ValidationError("The text contains a NUL character (U+0000). Remove it.")

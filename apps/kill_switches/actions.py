@@ -9,7 +9,7 @@ from apps.governance.policy.table import Act
 from apps.kill_switches.models import KillSwitch
 
 
-def throw_switch(
+def activate_kill_switch(
     kind: KillSwitch.Kind, *, actor: Actor, reason: str, agent_id: int | None = None, channel: str = ""
 ) -> KillSwitch:
     """Stop something at once. Messages go on arriving and wait; nothing that was learned is undone."""
@@ -27,7 +27,9 @@ def throw_switch(
     return switch
 
 
-def lift_switch(switch: KillSwitch, *, actor: Actor, reason: str = "", read_at: int | None = None) -> KillSwitch:
+def deactivate_kill_switch(
+    switch: KillSwitch, *, actor: Actor, reason: str = "", read_at: int | None = None
+) -> KillSwitch:
     """Let it go on. What waited is taken up by the next sweep, in the order it arrived."""
     with governed(Act.KILL_SWITCH_DEACTIVATE, switch, actor=actor, read_at=read_at, reason=reason) as row:
         row.lift()

@@ -8,7 +8,7 @@ from django_fsm import transition
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import plain_text
+from apps.governance.stored_text import validate_storable_text
 from apps.kill_switches.rules import (
     CHANNEL,
     CHANNEL_RULE,
@@ -16,8 +16,8 @@ from apps.kill_switches.rules import (
     PAUSE_AGENT,
     PAUSE_SENDING,
     REASON_CHARACTERS,
-    Reach,
-    stopped,
+    SwitchScope,
+    stopped_sentence,
 )
 
 
@@ -70,7 +70,7 @@ class KillSwitch(Governed):
         help_text="Such as sms. Empty: on every channel.",
     )
     reason = models.TextField(
-        validators=[plain_text, MaxLengthValidator(REASON_CHARACTERS)],
+        validators=[validate_storable_text, MaxLengthValidator(REASON_CHARACTERS)],
         help_text="People read it on every page while the switch is on.",
     )
     status = StateField(max_length=10, choices=Status.choices, default=Status.ON)
@@ -105,7 +105,7 @@ class KillSwitch(Governed):
     @property
     def sentence(self) -> str:
         """What it stops, for whom and where."""
-        return stopped(self.kind, Reach(self.agent.key if self.agent else "", self.channel))
+        return stopped_sentence(self.kind, SwitchScope(self.agent.key if self.agent else "", self.channel))
 
     @transition(field=status, source=Status.ON, target=Status.OFF)
     def lift(self) -> None:

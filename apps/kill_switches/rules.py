@@ -10,7 +10,7 @@ FREEZE_LEARNING = "freeze-learning"
 PAUSE_SENDING = "pause-sending"
 PAUSE_AGENT = "pause-agent"
 
-_STOPPED = {
+_STOPPED_SENTENCES = {
     FREEZE_LEARNING: "Learning is frozen",
     PAUSE_SENDING: "Autonomous sending is paused",
     PAUSE_AGENT: "Answering is paused",
@@ -18,7 +18,7 @@ _STOPPED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class SwitchScope:
     """Where a switch holds: an agent or all of them, a channel or all of them."""
 
     agent_key: str = ""
@@ -29,6 +29,6 @@ class Reach:
         return f"{whom} on channel {self.channel}" if self.channel else whom
 
 
-def stopped(kind: str, reach: Reach) -> str:
+def stopped_sentence(kind: str, reach: SwitchScope) -> str:
     """What a switch stops, as one sentence without its reason, which is for people."""
-    return f"{_STOPPED[kind]} for {reach}."
+    return f"{_STOPPED_SENTENCES[kind]} for {reach}."

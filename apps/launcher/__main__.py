@@ -6,8 +6,8 @@ import sys
 from apps.launcher.child_processes import CannotStart
 from apps.launcher.data_folders import default_home
 from apps.launcher.demo import run_demo
-from apps.launcher.environment import as_owner, read_environment, run_databases, write_environment
-from apps.launcher.supervisor import HOST, PartStopped, run_in_foreground, stoppable
+from apps.launcher.environment import owner_environment, read_environment, run_databases, write_environment
+from apps.launcher.supervisor import HOST, PartStopped, run_in_foreground, stop_on_signals
 
 WEB_PORT = 8000
 
@@ -15,7 +15,7 @@ WEB_PORT = 8000
 def main(words: list[str]) -> int:
     arguments = _parser().parse_args(words)
     try:
-        with stoppable():
+        with stop_on_signals():
             if arguments.act == "demo":
                 return run_demo(default_home(), once=arguments.once, preferred_port=arguments.port)
             return run_command(arguments.command)
@@ -35,7 +35,7 @@ def run_command(command: list[str]) -> int:
         console_url = earlier.get("CONSOLE_URL", f"http://{HOST}:{WEB_PORT}")
         standin_url = earlier.get("ANTHROPIC_BASE_URL")
         env = write_environment(home, parts, console_url=console_url, standin_url=standin_url)
-        return run_in_foreground(command, {**env, **as_owner(parts)})
+        return run_in_foreground(command, {**env, **owner_environment(parts)})
 
 
 def _parser() -> argparse.ArgumentParser:

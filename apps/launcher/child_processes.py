@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-GUARDIAN = Path(__file__).with_name("parent_watchdog.py")
+WATCHDOG_SCRIPT = Path(__file__).with_name("parent_watchdog.py")
 LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 PR_SET_PDEATHSIG = 1
 POLL_SECONDS = 0.02
@@ -23,18 +23,18 @@ class CannotStart(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class SystemUser:
     """A user of this machine that a child runs as."""
 
     user_id: int
     group_id: int
 
 
-def spawn(
+def spawn_child(
     command: Sequence[str | Path],
     *,
     when_orphaned: signal.Signals,
-    account: Account | None = None,
+    account: SystemUser | None = None,
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     log: IO[bytes] | None = None,
@@ -54,14 +54,14 @@ def spawn(
         user=account.user_id if account else None,
         group=account.group_id if account else None,
         extra_groups=[] if account else None,
-        preexec_fn=_die_with(LIBC, os.getpid(), when_orphaned) if LIBC else None,  # noqa: PLW1509 - one C call, no lock
+        preexec_fn=_set_parent_death_signal(LIBC, os.getpid(), when_orphaned) if LIBC else None,  # noqa: PLW1509 - one C call, no lock
     )
     if LIBC is None:
-        _guard(child.pid, when_orphaned)
+        _start_watchdog(child.pid, when_orphaned)
     return child
 
 
-def stop(child: subprocess.Popen[bytes], first: signal.Signals, grace_seconds: float) -> None:
+def stop_child(child: subprocess.Popen[bytes], first: signal.Signals, grace_seconds: float) -> None:
     """Ask with `first`, wait, then kill the child and everything in its session's group."""
     if child.poll() is None:
         _signal_group(child, first)
@@ -112,7 +112,7 @@ def _refuse_other_threads() -> None:
         raise CannotStart("Start the parts from the main thread: they end together with the thread that started them.")
 
 
-def _die_with(libc: ctypes.CDLL, parent_id: int, when_orphaned: signal.Signals) -> Callable[[], None]:
+def _set_parent_death_signal(libc: ctypes.CDLL, parent_id: int, when_orphaned: signal.Signals) -> Callable[[], None]:
     # Popen changes the user before it calls this; changing it afterwards would clear the parent-death signal.
     def ask_for_the_signal() -> None:
         libc.prctl(PR_SET_PDEATHSIG, int(when_orphaned))
@@ -122,9 +122,9 @@ def _die_with(libc: ctypes.CDLL, parent_id: int, when_orphaned: signal.Signals) 
     return ask_for_the_signal
 
 
-def _guard(child_id: int, when_orphaned: signal.Signals) -> None:
+def _start_watchdog(child_id: int, when_orphaned: signal.Signals) -> None:
     subprocess.Popen(
-        [sys.executable, "-I", str(GUARDIAN), str(os.getpid()), str(child_id), str(int(when_orphaned))],
+        [sys.executable, "-I", str(WATCHDOG_SCRIPT), str(os.getpid()), str(child_id), str(int(when_orphaned))],
         stdin=subprocess.DEVNULL,
         start_new_session=True,
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from apps.launcher.child_processes import Account, CannotStart
+from apps.launcher.child_processes import CannotStart, SystemUser
 
 PROJECT = Path(__file__).resolve().parents[2]
 # sockaddr_un holds 108 bytes on Linux and 104 on macOS, the closing zero included.
@@ -38,19 +38,19 @@ def make_folder(folder: Path, mode: int) -> Path:
     return folder
 
 
-def database_account() -> Account | None:
+def database_account() -> SystemUser | None:
     """PostgreSQL refuses to run as root, so root's runs as `nobody`; anybody else's runs as themselves."""
     if os.geteuid() != 0:
         return None
     entry = pwd.getpwnam("nobody")
-    return Account(user_id=entry.pw_uid, group_id=entry.pw_gid)
+    return SystemUser(user_id=entry.pw_uid, group_id=entry.pw_gid)
 
 
-def can_enter(folder: Path, account: Account | None) -> bool:
+def can_enter(folder: Path, account: SystemUser | None) -> bool:
     return can_run(["/bin/sh", "-c", 'test -x "$1"', "sh", folder], account)
 
 
-def can_run(command: list[str | Path], account: Account | None) -> bool:
+def can_run(command: list[str | Path], account: SystemUser | None) -> bool:
     try:
         outcome = subprocess.run(
             [str(word) for word in command],
@@ -68,7 +68,7 @@ def can_run(command: list[str | Path], account: Account | None) -> bool:
     return outcome.returncode == 0
 
 
-def reachable_folder(home: Path, account: Account | None, *, throwaway: bool) -> Path:
+def reachable_folder(home: Path, account: SystemUser | None, *, throwaway: bool) -> Path:
     """The home itself, or a folder outside it when `account` may not pass through a directory above it.
 
     Nobody's directories are opened wider for this; the home gets a link that says where its data went.
@@ -77,26 +77,26 @@ def reachable_folder(home: Path, account: Account | None, *, throwaway: bool) ->
     if account is None or can_enter(home, account):
         return home
     elsewhere = Path(tempfile.gettempdir()) if throwaway else SYSTEM_STATE
-    folder = make_folder(make_folder(elsewhere, 0o711) / f"preceptor-{_digest(home)}", 0o711)
-    _own(folder, os.geteuid())
+    folder = make_folder(make_folder(elsewhere, 0o711) / f"preceptor-{_path_digest(home)}", 0o711)
+    _refuse_other_owner(folder, os.geteuid())
     link = home / "elsewhere"
     if not throwaway and not link.is_symlink():
         link.symlink_to(folder)
     return folder
 
 
-def private_folder(folder: Path, account: Account | None) -> Path:
+def private_folder(folder: Path, account: SystemUser | None) -> Path:
     """A folder of mode 0700 that belongs to the account (or to us)."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if account:
         os.chown(folder, account.user_id, account.group_id)
-    _own(folder, account.user_id if account else os.geteuid())
+    _refuse_other_owner(folder, account.user_id if account else os.geteuid())
     return folder
 
 
-def socket_folder(folder: Path, socket_name: str, account: Account | None) -> Path:
+def socket_folder(folder: Path, socket_name: str, account: SystemUser | None) -> Path:
     """The folder itself, or a short one when the socket's path would be too long or hard to quote."""
-    name = f"preceptor-{os.geteuid()}-{_digest(folder)}"
+    name = f"preceptor-{os.geteuid()}-{_path_digest(folder)}"
     # The last one is short everywhere; private_folder() refuses it when somebody else made it.
     candidates = (folder, Path(tempfile.gettempdir()) / name, Path("/tmp") / name)  # noqa: S108
     chosen = next(candidate for candidate in candidates if _may_hold_socket(candidate / socket_name))
@@ -104,7 +104,7 @@ def socket_folder(folder: Path, socket_name: str, account: Account | None) -> Pa
 
 
 @contextmanager
-def locked(lock: Path, *, wait: bool = True) -> Iterator[None]:
+def hold_file_lock(lock: Path, *, wait: bool = True) -> Iterator[None]:
     """One holder at a time; the kernel lets go when it dies. Without `wait`, BlockingIOError says it is held."""
     # Mode 0600: whoever may open the file could hold the lock.
     with os.fdopen(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o600), "w") as handle:
@@ -112,7 +112,7 @@ def locked(lock: Path, *, wait: bool = True) -> Iterator[None]:
         yield
 
 
-def _own(folder: Path, user_id: int) -> None:
+def _refuse_other_owner(folder: Path, user_id: int) -> None:
     # A folder in a shared directory could have been made by somebody else before us.
     found = folder.lstat()
     if folder.is_symlink() or found.st_uid != user_id:
@@ -124,5 +124,5 @@ def _may_hold_socket(path: Path) -> bool:
     return is_short and re.fullmatch(r"[\w./+@~-]+", str(path), re.ASCII) is not None
 
 
-def _digest(path: Path) -> str:
+def _path_digest(path: Path) -> str:
     return hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:10]

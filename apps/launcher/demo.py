@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apps.launcher.child_processes import CannotStart
-from apps.launcher.data_folders import locked, make_home
-from apps.launcher.environment import Given, as_owner, parts_of, write_environment
+from apps.launcher.data_folders import hold_file_lock, make_home
+from apps.launcher.environment import ProvidedParts, addresses_of_parts, owner_environment, write_environment
 from apps.launcher.postgres import Postgres
-from apps.launcher.progress import Progress
-from apps.launcher.supervisor import HOST, Program, Supervisor, answers, free_port, log_says, python
+from apps.launcher.progress import LauncherProgress
+from apps.launcher.supervisor import HOST, Program, Supervisor, answers_http, free_port, log_contains, python_command
 from apps.launcher.valkey import Valkey
 
 STANDIN_PORT = 8010
@@ -39,24 +39,24 @@ class Seed:
 
 def run_demo(home: Path, *, once: bool, preferred_port: int) -> int:
     """Start everything, play the story, and stay until somebody stops us; with `once` return the story's code."""
-    progress, given = Progress(), Given.by(os.environ)
+    progress, given = LauncherProgress(), ProvidedParts.by(os.environ)
     with ExitStack() as running:
-        _be_alone(make_home(home), running)
+        _take_demo_lock(make_home(home), running)
         postgres, valkey = None if given.database else Postgres(home), None if given.redis else Valkey(home)
         embedded: Embedded = {"PostgreSQL": postgres, "Valkey": valkey}
         _start_databases(embedded, running, progress)
-        parts = parts_of(postgres, valkey, os.environ)
+        parts = addresses_of_parts(postgres, valkey, os.environ)
         console_url = f"http://{HOST}:{_port('console', preferred_port, progress)}"
         standin_url = None if given.model else f"http://{HOST}:{_port('stand-in model', STANDIN_PORT, progress)}"
         env = write_environment(home, parts, console_url=console_url, standin_url=standin_url)
         supervisor = running.enter_context(Supervisor(home / "log", env))
-        _watch_over(embedded, supervisor)
+        _watch_databases(embedded, supervisor)
         if standin_url:
-            supervisor.start(_standin(standin_url))
-        _set_up(supervisor, progress, as_owner(parts))
+            supervisor.start(_standin_program(standin_url))
+        _set_up_database(supervisor, progress, owner_environment(parts))
         seed = _start_programs(supervisor, progress, home, console_url, standin_url)
         _show_box(progress, seed, console_url, standin_url)
-        code = supervisor.play(python("-m", "apps.demo.story"), _story_environment(seed, console_url))
+        code = supervisor.play(python_command("-m", "apps.demo.story"), _story_environment(seed, console_url))
         if once:
             return code
         progress.say(_closing_sentence(code, console_url))
@@ -67,17 +67,17 @@ def run_demo(home: Path, *, once: bool, preferred_port: int) -> int:
     return code
 
 
-def _be_alone(home: Path, running: ExitStack) -> None:
+def _take_demo_lock(home: Path, running: ExitStack) -> None:
     # Two demos in one home would run two workers and two clocks on one database.
     try:
-        running.enter_context(locked(home / "demo.lock", wait=False))
+        running.enter_context(hold_file_lock(home / "demo.lock", wait=False))
     except BlockingIOError:
         raise CannotStart(
             f"A demo runs in {home} already. Stop it, or set PRECEPTOR_HOME to another folder for a second one."
         ) from None
 
 
-def _start_databases(embedded: Embedded, running: ExitStack, progress: Progress) -> None:
+def _start_databases(embedded: Embedded, running: ExitStack, progress: LauncherProgress) -> None:
     for name, part in embedded.items():
         if part is None:
             progress.say(f"{name}: the one your environment names.")
@@ -87,57 +87,63 @@ def _start_databases(embedded: Embedded, running: ExitStack, progress: Progress)
             part.start()
 
 
-def _watch_over(embedded: Embedded, supervisor: Supervisor) -> None:
+def _watch_databases(embedded: Embedded, supervisor: Supervisor) -> None:
     for name, part in embedded.items():
         if part and part.child:
             supervisor.watch_over(name, part.child, part.log)
 
 
-def _set_up(supervisor: Supervisor, progress: Progress, owner: Mapping[str, str]) -> None:
+def _set_up_database(supervisor: Supervisor, progress: LauncherProgress, owner: Mapping[str, str]) -> None:
     with progress.step("Tables and roles", "done"):
-        supervisor.run("setup_database", python("manage.py", "setup_database"), owner)
+        supervisor.run("setup_database", python_command("manage.py", "setup_database"), owner)
 
 
 def _start_programs(
-    supervisor: Supervisor, progress: Progress, home: Path, console_url: str, standin_url: str | None
+    supervisor: Supervisor, progress: LauncherProgress, home: Path, console_url: str, standin_url: str | None
 ) -> Seed:
     """Web, worker and beat start while the content is written, each waited for in turn."""
-    programs = [_web(console_url), _worker(), _beat(home)]
+    programs = [_web_program(console_url), _worker_program(), _beat_program(home)]
     for program in programs:
         supervisor.start(program)
     with progress.step("Demo content", "done"):
         # No price list names the stand-in, and a real model is never priced by examples.
         prices = ("--example-prices",) if standin_url else ()
-        seed = Seed.parse(supervisor.run("seed_demo", python("manage.py", "seed_demo", "--json", *prices)))
-    for program in [_standin(standin_url), *programs] if standin_url else programs:
+        seed = Seed.parse(supervisor.run("seed_demo", python_command("manage.py", "seed_demo", "--json", *prices)))
+    for program in [_standin_program(standin_url), *programs] if standin_url else programs:
         with progress.step(program.name):
             supervisor.await_ready(program)
     return seed
 
 
-def _standin(url: str) -> Program:
-    command = python("-m", "apps.standin", "--port", url.rpartition(":")[2])
-    return Program("stand-in", command, answers(f"{url}/healthz"))
+def _standin_program(url: str) -> Program:
+    command = python_command("-m", "apps.standin", "--port", url.rpartition(":")[2])
+    return Program("stand-in", command, answers_http(f"{url}/healthz"))
 
 
-def _web(url: str) -> Program:
+def _web_program(url: str) -> Program:
     listening = ("--host", HOST, "--port", url.rpartition(":")[2])
     manners = ("--lifespan", "on", "--http", "h11", "--ws", "none", "--timeout-graceful-shutdown", "5")
     return Program(
-        "web", python("-m", "uvicorn", "config.asgi:application", *listening, *manners), answers(f"{url}/healthz")
+        "web",
+        python_command("-m", "uvicorn", "config.asgi:application", *listening, *manners),
+        answers_http(f"{url}/healthz"),
     )
 
 
-def _worker() -> Program:
+def _worker_program() -> Program:
     pool = ("-P", "threads", "-c", str(WORKER_THREADS), "--without-gossip", "--without-mingle", "-n", "worker@%h")
-    return Program("worker", python("-m", "celery", "-A", "config", "worker", "-l", "INFO", *pool), log_says(" ready."))
+    return Program(
+        "worker", python_command("-m", "celery", "-A", "config", "worker", "-l", "INFO", *pool), log_contains(" ready.")
+    )
 
 
-def _beat(home: Path) -> Program:
+def _beat_program(home: Path) -> Program:
     # An empty pid file: a beat that was killed would leave one behind and refuse the next start.
     schedule = ("--schedule", str(home / "beat"), "--pidfile=")
     return Program(
-        "beat", python("-m", "celery", "-A", "config", "beat", "-l", "INFO", *schedule), log_says("Starting")
+        "beat",
+        python_command("-m", "celery", "-A", "config", "beat", "-l", "INFO", *schedule),
+        log_contains("Starting"),
     )
 
 
@@ -153,14 +159,14 @@ def _story_environment(seed: Seed, console_url: str) -> dict[str, str]:
     return {name: value for name, value in values.items() if value}
 
 
-def _show_box(progress: Progress, seed: Seed, console_url: str, standin_url: str | None) -> None:
+def _show_box(progress: LauncherProgress, seed: Seed, console_url: str, standin_url: str | None) -> None:
     standin = "stand-in model (figures of learning quality are plumbing, costs go by example prices)"
     model = standin if standin_url else "the one your environment names"
     lines = {"Console": f"{console_url}/", "Operator": seed.operator_login, "Password": seed.operator_password}
     if seed.login_link_path:
         lines["Log in once"] = console_url + seed.login_link_path
     lines |= {"Demo token": seed.token, "Tenant, agent": f"{seed.tenant}, {seed.agent}", "Model": model}
-    lines["Try"] = _ready_curl(seed.token, console_url)
+    lines["Try"] = _example_curl(seed.token, console_url)
     progress.rule(f"Preceptor is ready after {progress.elapsed_seconds():.0f} s")
     for name, value in lines.items():
         if value:
@@ -168,7 +174,7 @@ def _show_box(progress: Progress, seed: Seed, console_url: str, standin_url: str
     progress.rule()
 
 
-def _ready_curl(token: str, console_url: str) -> str:
+def _example_curl(token: str, console_url: str) -> str:
     body = json.dumps({"conversation_key": "curl", "text": "Hello, who are you?"})
     headers = (
         f"-H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -H \"Idempotency-Key: $(date +%s)\""
@@ -181,7 +187,7 @@ def _closing_sentence(code: int, console_url: str) -> str:
     return f"{held} The console stays at {console_url}/ until you press Ctrl-C."
 
 
-def _port(name: str, preferred: int, progress: Progress) -> int:
+def _port(name: str, preferred: int, progress: LauncherProgress) -> int:
     port = free_port(preferred)
     if port != preferred:
         progress.say(f"Port {preferred} is busy; the {name} uses {port}.")

@@ -18,17 +18,17 @@ from apps.launcher.valkey import Valkey
 
 DATABASE = "preceptor"
 LOGIN_ROLE = "preceptor_login"
-OWNER = "DATABASE_OWNER_URL"
+OWNER_URL_VARIABLE = "DATABASE_OWNER_URL"
 STANDIN_KEY = "stand-in"
 # Made once and kept, whatever the environment says for now.
-OURS = ("SECRET_KEY", "SEALING_KEYS")
+GENERATED_KEYS = ("SECRET_KEY", "SEALING_KEYS")
 HEADER = (
     "# Written by the launcher for plain manage.py commands. Variables of your own environment win over this file.\n"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PartAddresses:
     """The addresses of the database and the broker, embedded or the user's own."""
 
     database_url: str
@@ -37,7 +37,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ProvidedParts:
     """Which parts the user's environment brings along."""
 
     database: bool
@@ -45,7 +45,7 @@ class Given:
     model: bool
 
     @classmethod
-    def by(cls, environ: Mapping[str, str]) -> "Given":
+    def by(cls, environ: Mapping[str, str]) -> "ProvidedParts":
         login, owner = environ.get("DATABASE_URL", ""), environ.get("DATABASE_OWNER_URL", "")
         if bool(login) != bool(owner):
             raise CannotStart(
@@ -57,9 +57,11 @@ class Given:
 
 
 @contextmanager
-def run_databases(home: Path, *, throwaway: bool = False, environ: Mapping[str, str] = os.environ) -> Iterator[Parts]:
+def run_databases(
+    home: Path, *, throwaway: bool = False, environ: Mapping[str, str] = os.environ
+) -> Iterator[PartAddresses]:
     """Run what the environment does not bring, and stop on leaving what was started on entering."""
-    given = Given.by(environ)
+    given = ProvidedParts.by(environ)
     postgres = None if given.database else Postgres(home, throwaway)
     valkey = None if given.redis else Valkey(home, throwaway)
     embedded: list[Postgres | Valkey] = [part for part in (postgres, valkey) if part]
@@ -67,14 +69,14 @@ def run_databases(home: Path, *, throwaway: bool = False, environ: Mapping[str, 
         for part in embedded:
             running.callback(part.stop)
             part.start()
-        yield parts_of(postgres, valkey, environ)
+        yield addresses_of_parts(postgres, valkey, environ)
 
 
-def parts_of(postgres: Postgres | None, valkey: Valkey | None, environ: Mapping[str, str]) -> Parts:
+def addresses_of_parts(postgres: Postgres | None, valkey: Valkey | None, environ: Mapping[str, str]) -> PartAddresses:
     """The addresses of running parts; the embedded database is created when it is not there yet."""
     if postgres:
         create_database(postgres.url)
-    return Parts(
+    return PartAddresses(
         database_url=postgres.url_for(LOGIN_ROLE, database=DATABASE) if postgres else environ["DATABASE_URL"],
         owner_url=postgres.url_for(SUPERUSER, database=DATABASE) if postgres else environ["DATABASE_OWNER_URL"],
         redis_url=valkey.url if valkey else environ["REDIS_URL"],
@@ -89,12 +91,17 @@ def create_database(superuser_url: str) -> None:
 
 
 def write_environment(
-    home: Path, parts: Parts, *, console_url: str, standin_url: str | None, environ: Mapping[str, str] = os.environ
+    home: Path,
+    parts: PartAddresses,
+    *,
+    console_url: str,
+    standin_url: str | None,
+    environ: Mapping[str, str] = os.environ,
 ) -> dict[str, str]:
     """Choose what the user's environment leaves open, keep it in `<home>/env`, and return the children's environment.
 
     Values of the user's own environment, passwords and keys among them, are never copied to the file. The owner of the
-    database is in neither: what serves requests must not be able to become it. `as_owner` adds it where tables are made.
+    database is in neither: what serves requests must not be able to become it. `owner_environment` adds it where tables are made.
     """
     chosen = {
         "DATABASE_URL": parts.database_url,
@@ -106,10 +113,10 @@ def write_environment(
     }
     if standin_url:
         chosen |= {"ANTHROPIC_BASE_URL": standin_url, "ANTHROPIC_API_KEY": STANDIN_KEY}
-    kept = {name: value for name, value in chosen.items() if name in OURS or not environ.get(name)}
+    kept = {name: value for name, value in chosen.items() if name in GENERATED_KEYS or not environ.get(name)}
     _write_private(make_home(home) / "env", HEADER + "".join(f"{name}='{value}'\n" for name, value in kept.items()))
-    given = {name: value for name, value in environ.items() if value and name != OWNER}
-    return {**kept, **given, "PRECEPTOR_HOME": str(home), "NO_PROXY": _beside_loopback(environ)}
+    given = {name: value for name, value in environ.items() if value and name != OWNER_URL_VARIABLE}
+    return {**kept, **given, "PRECEPTOR_HOME": str(home), "NO_PROXY": _no_proxy_hosts(environ)}
 
 
 def _sealing_key() -> str:
@@ -117,12 +124,12 @@ def _sealing_key() -> str:
     return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
 
-def as_owner(parts: Parts) -> dict[str, str]:
+def owner_environment(parts: PartAddresses) -> dict[str, str]:
     """What a command needs besides to make roles and tables."""
-    return {OWNER: parts.owner_url}
+    return {OWNER_URL_VARIABLE: parts.owner_url}
 
 
-def _beside_loopback(environ: Mapping[str, str]) -> str:
+def _no_proxy_hosts(environ: Mapping[str, str]) -> str:
     # A proxy of the machine must not be asked for the servers that run on it.
     named = environ.get("NO_PROXY") or environ.get("no_proxy") or ""
     return ",".join(filter(None, (named, "127.0.0.1", "localhost")))

@@ -17,7 +17,7 @@ def _is_alive(process_id: int) -> bool:
     return True
 
 
-def guard(parent_id: int, child_id: int, signal_number: int) -> None:
+def watch_parent(parent_id: int, child_id: int, signal_number: int) -> None:
     """Return when the child is gone; signal it first if the parent goes before it."""
     while _is_alive(child_id):
         if os.getppid() != parent_id:
@@ -27,4 +27,4 @@ def guard(parent_id: int, child_id: int, signal_number: int) -> None:
 
 
 if __name__ == "__main__":
-    guard(*(int(word) for word in sys.argv[1:4]))
+    watch_parent(*(int(word) for word in sys.argv[1:4]))

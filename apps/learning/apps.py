@@ -10,10 +10,10 @@ class LearningConfig(AppConfig):
 
     def ready(self) -> None:
         """Say what webhooks are told of its rows."""
-        from apps.learning.distillation.webhook_payload import said_of_run
-        from apps.learning.lessons.webhook_payload import said_of_version  # models are there only now
-        from apps.webhooks.outbox import OF_ROWS
-        from apps.webhooks.rules import Event
+        from apps.learning.distillation.webhook_payload import run_payload
+        from apps.learning.lessons.webhook_payload import version_payload  # models are there only now
+        from apps.webhooks.outbox import PAYLOAD_BUILDERS
+        from apps.webhooks.rules import WebhookEvent
 
-        OF_ROWS[Event.DISTILLATION] = said_of_run
-        OF_ROWS[Event.LEARNING_VERSION] = said_of_version
+        PAYLOAD_BUILDERS[WebhookEvent.DISTILLATION] = run_payload
+        PAYLOAD_BUILDERS[WebhookEvent.LEARNING_VERSION] = version_payload

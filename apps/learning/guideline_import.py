@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from apps.learning.extraction.vetting import SECTIONS
+from apps.learning.extraction.vetting import RUNBOOK_SECTIONS
 from apps.llm.model_backend import Json
 from apps.skills.skill_validation import DESCRIPTION_CHARACTERS, slug
 
 # What a guideline's button is called where there is none.
 _NO_BUTTON: Final = frozenset({"", "n/a"})
-_UNSAID: Final = "The guideline says nothing of this."
+_EMPTY_SECTION_TEXT: Final = "The guideline says nothing of this."
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Guideline:
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class MalformedGuideline:
     """A guideline that is none; `where` names flow and subflow, `reason` says what to mend."""
 
     where: str
@@ -36,62 +36,62 @@ class NotGuidelines(Exception):
     """The file as a whole has another form."""
 
 
-def guidelines_in(found: Json) -> Iterator[Guideline | Malformed]:
+def parse_guidelines(found: Json) -> Iterator[Guideline | MalformedGuideline]:
     """Every subflow of every flow, in the order of the file. Raises NotGuidelines where there is nothing of the kind."""
     if not isinstance(found, Mapping) or not found:
         raise NotGuidelines("Expected an object with a flow under each of its names.")
     for flow, told in found.items():
         subflows = told.get("subflows") if isinstance(told, Mapping) else None
         if not isinstance(told, Mapping) or not isinstance(subflows, Mapping):
-            yield Malformed(flow, "Expected an object with an object `subflows` in it.")
+            yield MalformedGuideline(flow, "Expected an object with an object `subflows` in it.")
             continue
         for title, subflow in subflows.items():
-            yield _guideline(flow, title, _words(told.get("description")), subflow)
+            yield _parse_guideline(flow, title, _normalize_text(told.get("description")), subflow)
 
 
-def _guideline(flow: str, title: str, about: str, subflow: Json) -> Guideline | Malformed:
+def _parse_guideline(flow: str, title: str, about: str, subflow: Json) -> Guideline | MalformedGuideline:
     where = f"{flow}: {title}"
     instructions = subflow.get("instructions") if isinstance(subflow, Mapping) else None
     actions = subflow.get("actions") if isinstance(subflow, Mapping) else None
     if not isinstance(actions, Sequence) or isinstance(actions, str) or not actions:
-        return Malformed(where, "Expected a list `actions` with at least one action.")
-    steps = [_step(action) for action in actions]
+        return MalformedGuideline(where, "Expected a list `actions` with at least one action.")
+    steps = [_format_step(action) for action in actions]
     if "" in steps:
-        return Malformed(where, f"Action {steps.index('') + 1} has no `text`.")
-    said = _texts(instructions)
+        return MalformedGuideline(where, f"Action {steps.index('') + 1} has no `text`.")
+    said = _normalize_texts(instructions)
     matter = f"{where} ({about})." if about else f"{where}."
     numbered = [f"{number}. {step}" for number, step in enumerate([*steps, *said[1:]], 1)]
-    texts = (" ".join([matter, *said[:1]]), "\n".join(numbered), _UNSAID, _UNSAID)
-    body = "\n\n".join(f"## {section}\n{text}" for section, text in zip(SECTIONS, texts, strict=True))
-    return Guideline(slug(where), where, slug(flow), _first_words(texts[0]), body)
+    texts = (" ".join([matter, *said[:1]]), "\n".join(numbered), _EMPTY_SECTION_TEXT, _EMPTY_SECTION_TEXT)
+    body = "\n\n".join(f"## {section}\n{text}" for section, text in zip(RUNBOOK_SECTIONS, texts, strict=True))
+    return Guideline(slug(where), where, slug(flow), _truncate_description(texts[0]), body)
 
 
-def _step(action: Json) -> str:
+def _format_step(action: Json) -> str:
     """One numbered step with its remarks below it; empty, where nothing is said."""
     if not isinstance(action, Mapping):
         return ""
-    text, button = _words(action.get("text")), _words(action.get("button"))
+    text, button = _normalize_text(action.get("text")), _normalize_text(action.get("button"))
     if not text:
         return ""
-    lines = [text, *(f"   - {remark}" for remark in _texts(action.get("subtext")))]
+    lines = [text, *(f"   - {remark}" for remark in _normalize_texts(action.get("subtext")))]
     is_named = button.lower() in _NO_BUTTON or any(f"[{button}]" in line for line in lines)
     return "\n".join(lines if is_named else [f"[{button}] {text}", *lines[1:]])
 
 
-def _texts(found: Json) -> list[str]:
+def _normalize_texts(found: Json) -> list[str]:
     """The words of a list, or of a single text."""
     if isinstance(found, str):
         found = [found]
     if not isinstance(found, Sequence):
         return []
-    return [words for each in found if (words := _words(each))]
+    return [words for each in found if (words := _normalize_text(each))]
 
 
-def _words(found: Json) -> str:
+def _normalize_text(found: Json) -> str:
     return " ".join(found.split()) if isinstance(found, str) else ""
 
 
-def _first_words(text: str) -> str:
+def _truncate_description(text: str) -> str:
     """The beginning of a text, as whole sentences where more than one ends in time, else as whole words."""
     if len(text) <= DESCRIPTION_CHARACTERS:
         return text

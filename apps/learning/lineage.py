@@ -8,27 +8,27 @@ from django.apps import apps
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.audit.row_history import records_naming
-from apps.governance.database.actor_transaction import acting
+from apps.governance.audit.row_history import records_by_evidence
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import refuse_blank
 from apps.governance.governed_write import authorize
 from apps.governance.models import ChangeRecord, Governed, Proposal
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import quarantine_proposal
 from apps.governance.proposals.approval_rules import CONVERSATION, CONVERSATIONS
-from apps.memory.line_decisions import withhold_block, withhold_memory, withhold_profile
+from apps.memory.line_decisions import quarantine_block_lines, quarantine_memory_lines, quarantine_profile_lines
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.prompt.memory_lines.line_diff import bare, known, lines_of
+from apps.prompt.memory_lines.line_diff import distinct_lines, split_lines, strip_line
 from apps.skills.models import Skill
 from apps.skills.quarantine import quarantine_skill
 
 # The texts that are told line by line.
-_TEXTS: Final[Mapping[type[Governed], tuple[str, ...]]] = {
+_LINE_FIELDS: Final[Mapping[type[Governed], tuple[str, ...]]] = {
     AgentMemory: ("body",),
     MemoryBlock: ("body",),
     CustomerProfile: ("preferences", "notes"),
 }
-_PROPOSAL: Final = Proposal._meta.label_lower
+_PROPOSAL_TYPE: Final = Proposal._meta.label_lower
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Descendant:
                 return str(self.row.status)
             case Proposal():
                 return str(self.row.state)
-        if type(self.row) not in _TEXTS:
+        if type(self.row) not in _LINE_FIELDS:
             return "live"
         return "live" if self.standing else "taken out"
 
@@ -74,29 +74,31 @@ class Descendant:
 
 def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]:
     """Every row that one conversation reached, oldest first: by the evidence of its records, and through proposals."""
-    with acting(actor):
-        direct = records_naming(actor.tenant_id, ({CONVERSATION: conversation.pk}, {CONVERSATIONS: [conversation.pk]}))
+    with acting_as(actor):
+        direct = records_by_evidence(
+            actor.tenant_id, ({CONVERSATION: conversation.pk}, {CONVERSATIONS: [conversation.pk]})
+        )
         found = list(direct.exclude(subject_type=Conversation._meta.label_lower).select_related("text"))
-        proposed = {record.subject_id for record in found if record.subject_type == _PROPOSAL}
-        applied = records_naming(actor.tenant_id, ({"proposal_id": pk} for pk in sorted(proposed)))
+        proposed = {record.subject_id for record in found if record.subject_type == _PROPOSAL_TYPE}
+        applied = records_by_evidence(actor.tenant_id, ({"proposal_id": pk} for pk in sorted(proposed)))
         found += list(applied.exclude(pk__in=[record.pk for record in found]).select_related("text"))
-        found += _revisions(found, actor)
-        return list(_by_row(sorted(found, key=lambda record: record.pk)))
+        found += _later_skill_changes(found, actor)
+        return list(_group_by_row(sorted(found, key=lambda record: record.pk)))
 
 
 def quarantine_descendants(conversation: Conversation, *, actor: Actor, reason: str) -> list[Descendant]:
     """Take away all that can be taken away, one act each, in one commit and for one reason; returns what was."""
     authorize(actor, Act.PROPOSAL_QUARANTINE, conversation.tenant_id)
     refuse_blank(reason, "Say why; whoever releases any of it has to know.")
-    with acting(actor):
+    with acting_as(actor):
         taken = [found for found in descendants(conversation, actor=actor) if found.can_be_quarantined]
         # Proposals first: lines that are taken out need the place of the one that is open.
         for found in sorted(taken, key=lambda each: not isinstance(each.row, Proposal)):
-            _take_away(found, conversation, actor, reason)
+            _quarantine_row(found, conversation, actor, reason)
     return taken
 
 
-def _take_away(found: Descendant, conversation: Conversation, actor: Actor, reason: str) -> None:
+def _quarantine_row(found: Descendant, conversation: Conversation, actor: Actor, reason: str) -> None:
     evidence = {"conversation_id": conversation.pk}
     match found.row:
         case Skill():
@@ -104,14 +106,14 @@ def _take_away(found: Descendant, conversation: Conversation, actor: Actor, reas
         case Proposal():
             quarantine_proposal(found.row, actor=actor, reason=reason)
         case AgentMemory():
-            withhold_memory(found.row, actor=actor, lines=found.standing, reason=reason, evidence=evidence)
+            quarantine_memory_lines(found.row, actor=actor, lines=found.standing, reason=reason, evidence=evidence)
         case MemoryBlock():
-            withhold_block(found.row, actor=actor, lines=found.standing, reason=reason, evidence=evidence)
+            quarantine_block_lines(found.row, actor=actor, lines=found.standing, reason=reason, evidence=evidence)
         case CustomerProfile():
-            withhold_profile(found.row, actor=actor, lines=found.standing, reason=reason, evidence=evidence)
+            quarantine_profile_lines(found.row, actor=actor, lines=found.standing, reason=reason, evidence=evidence)
 
 
-def _revisions(found: Iterable[ChangeRecord], actor: Actor) -> list[ChangeRecord]:
+def _later_skill_changes(found: Iterable[ChangeRecord], actor: Actor) -> list[ChangeRecord]:
     """Later changes of the skills it reached: each version is based on the one before."""
     skill = Skill._meta.label_lower
     first: dict[int, int] = {}
@@ -127,20 +129,20 @@ def _revisions(found: Iterable[ChangeRecord], actor: Actor) -> list[ChangeRecord
     ]
 
 
-def _by_row(records: Iterable[ChangeRecord]) -> Iterator[Descendant]:
+def _group_by_row(records: Iterable[ChangeRecord]) -> Iterator[Descendant]:
     together: dict[tuple[str, int], list[ChangeRecord]] = {}
     for record in records:
         together.setdefault((record.subject_type, record.subject_id), []).append(record)
     for (kind, pk), of_row in together.items():
-        yield _descendant(kind, pk, of_row)
+        yield _make_descendant(kind, pk, of_row)
 
 
-def _descendant(kind: str, pk: int, records: list[ChangeRecord]) -> Descendant:
+def _make_descendant(kind: str, pk: int, records: list[ChangeRecord]) -> Descendant:
     model = cast("type[Governed]", apps.get_model(kind))
     row = model._base_manager.filter(pk=pk).first()
-    texts = _TEXTS.get(model, ())
-    lines = tuple(dict.fromkeys(line for record in records for line in _added(record, texts)))
-    live = known("\n".join(str(getattr(row, name)) for name in texts)) if row is not None else frozenset()
+    texts = _LINE_FIELDS.get(model, ())
+    lines = tuple(dict.fromkeys(line for record in records for line in _added_lines(record, texts)))
+    live = distinct_lines("\n".join(str(getattr(row, name)) for name in texts)) if row is not None else frozenset()
     return Descendant(
         kind,
         pk,
@@ -155,10 +157,10 @@ def _descendant(kind: str, pk: int, records: list[ChangeRecord]) -> Descendant:
     )
 
 
-def _added(record: ChangeRecord, texts: tuple[str, ...]) -> Iterator[str]:
+def _added_lines(record: ChangeRecord, texts: tuple[str, ...]) -> Iterator[str]:
     """The lines a change brought in; where its text was erased, none are known."""
     text: Any = getattr(record, "text", None)
     for name in texts if text is not None else ():
-        before = known(str(text.before.get(name, "")))
-        after = [bare(line) for line in lines_of(str(text.after.get(name, "")))]
+        before = distinct_lines(str(text.before.get(name, "")))
+        after = [strip_line(line) for line in split_lines(str(text.after.get(name, "")))]
         yield from (line for line in after if line and line not in before)

@@ -11,13 +11,13 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.llm.model_backend import Backend, BackendError, Reply, Request, WhoActs
-from apps.llm.prices import priced
-from apps.tenants.endpoints.price_overrides import own_rates
+from apps.governance.database.actor_transaction import acting_as
+from apps.llm.model_backend import BackendError, ErrorOwner, ModelBackend, ModelReply, ModelRequest
+from apps.llm.prices import reply_cost_micro_usd
+from apps.tenants.endpoints.price_overrides import tenant_rates
 
 
-class Used(TypedDict):
+class ModelUsage(TypedDict):
     """The columns that every journal of the learning has."""
 
     model: str
@@ -27,7 +27,7 @@ class Used(TypedDict):
     cost_micro_usd: int | None
 
 
-def used(reply: Reply | None, *, actor: Actor) -> Used:
+def usage_columns(reply: ModelReply | None, *, actor: Actor) -> ModelUsage:
     """What the answer used: `cost_micro_usd` is None of the stand-in and of a model without a price, and 0 where none was asked."""
     if reply is None:
         return {"model": "", "is_stand_in": False, "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0}
@@ -36,14 +36,14 @@ def used(reply: Reply | None, *, actor: Actor) -> Used:
         "is_stand_in": reply.is_stand_in,
         "input_tokens": reply.usage.prompt_tokens,
         "output_tokens": reply.usage.output_tokens,
-        "cost_micro_usd": priced(reply, own_rates(actor, timezone.now())),
+        "cost_micro_usd": reply_cost_micro_usd(reply, tenant_rates(actor, timezone.now())),
     }
 
 
-LOOKS_AGAIN_SECONDS: Final = 900.0
+BUDGET_RETRY_SECONDS: Final = 900.0
 
 # The day's row is the runtime's; what learning spends stands in columns of its own there, which no turn writes.
-_COUNT: Final = """
+_RECORD_SPEND_SQL: Final = """
 INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced_calls, cost_micro_usd, input_tokens, output_tokens,
                                     cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, learning_calls,
                                     learning_unpriced_calls, learning_cost_micro_usd, learning_input_tokens, learning_output_tokens)
@@ -57,44 +57,44 @@ VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), 0, 0, 0, 0, 0, 
 """
 
 
-class LearningWaits(BackendError):
+class LearningBudgetReserved(BackendError):
     """Four fifths of the tenant's budget of the day are spent; the rest is for customers' replies."""
 
     code: ClassVar[str] = "day_budget_spent"
-    who_acts: ClassVar[WhoActs] = WhoActs.OPERATOR
+    who_acts: ClassVar[ErrorOwner] = ErrorOwner.OPERATOR
 
     def __init__(self) -> None:
         super().__init__(
             "Four fifths of the day's budget are spent, and what is left is for customers. This goes on tomorrow, or soon"
             " after the budget is raised.",
-            retry_after_seconds=LOOKS_AGAIN_SECONDS,
+            retry_after_seconds=BUDGET_RETRY_SECONDS,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class MeteredBackend:
     """A backend whose answers are counted as what an agent's learning cost, in a commit of their own.
 
     So money is counted where what it bought is thrown away, as when learning was frozen meanwhile. A worker that dies between the
     answer and the count leaves one call uncounted. The budget is overrun by one call of each worker at most.
     """
 
-    backend: Backend
+    backend: ModelBackend
     agent_id: int
     actor: Actor
 
-    def complete(self, request: Request) -> Reply:
-        """As the backend answers. Raises `LearningWaits` where the day's money is for customers now."""
-        with acting(self.actor), connection.cursor() as cursor:
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """As the backend answers. Raises `LearningBudgetReserved` where the day's money is for customers now."""
+        with acting_as(self.actor), connection.cursor() as cursor:
             cursor.execute("SELECT is_learning_budget_reserved(app_tenant())")
             if cursor.fetchall()[0][0]:
-                raise LearningWaits
+                raise LearningBudgetReserved
         reply = self.backend.complete(request)
-        count(used(reply, actor=self.actor), self.agent_id, actor=self.actor)
+        record_learning_spend(usage_columns(reply, actor=self.actor), self.agent_id, actor=self.actor)
         return reply
 
 
-def count(spent: Used, agent_id: int, *, actor: Actor) -> None:
+def record_learning_spend(spent: ModelUsage, agent_id: int, *, actor: Actor) -> None:
     """Add one call to the agent's day."""
     given = {
         "agent": agent_id,
@@ -102,5 +102,5 @@ def count(spent: Used, agent_id: int, *, actor: Actor) -> None:
         "input": spent["input_tokens"],
         "output": spent["output_tokens"],
     }
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_COUNT, given)
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_RECORD_SPEND_SQL, given)

@@ -7,29 +7,29 @@ from zoneinfo import ZoneInfo
 from django.db.models import Max, Min
 
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import Line
+from apps.conversations.rules import ConversationLine
 from apps.governance.actors import Actor
-from apps.learning.transcript_masking import known_of
+from apps.learning.transcript_masking import known_values_in
 from apps.memory.models import CustomerProfile
 from apps.tenants.models import TenantSettings
-from apps.text_analysis.pii.known_values import Known
-from apps.text_analysis.pii.tenant_patterns import Template, Unusable, read_templates
-from apps.text_analysis.pii.tool_result_values import known_in_notes, known_of_sender
+from apps.text_analysis.pii.known_values import KnownValues
+from apps.text_analysis.pii.tenant_patterns import PiiTemplate, UnusableTemplate, read_templates
+from apps.text_analysis.pii.tool_result_values import known_values_in_notes, known_values_of_sender
 
 
-def known_about(conversation: Conversation, lines: Sequence[Line], actor: Actor) -> Known:
+def collect_known_values(conversation: Conversation, lines: Sequence[ConversationLine], actor: Actor) -> KnownValues:
     """What was said and returned, who wrote, and what the customer's profile says of them."""
-    known = known_of(lines, conversation.end_user_key)
+    known = known_values_in(lines, conversation.end_user_key)
     written = InboundEvent.objects.filter(conversation=conversation).exclude(sender_name="")
     for name in written.values_list("sender_name", flat=True):
-        known |= known_of_sender(name)
+        known |= known_values_of_sender(name)
     profiles = CustomerProfile.objects.visible_to(actor).filter(end_user_key=conversation.end_user_key)
     for text in (text for both in profiles.values_list("preferences", "notes") for text in both):
-        known |= known_in_notes(text)
+        known |= known_values_in_notes(text)
     return known
 
 
-def only_day(conversation: Conversation, actor: Actor) -> date | None:
+def single_day_of(conversation: Conversation, actor: Actor) -> date | None:
     """The day of the tenant's clock on which all of a conversation was said; None where it was more than one, or elsewhere."""
     if conversation.origin != Conversation.Origin.LIVE:
         return None
@@ -39,7 +39,7 @@ def only_day(conversation: Conversation, actor: Actor) -> date | None:
     return days.pop() if len(days) == 1 else None
 
 
-def own_templates(actor: Actor) -> tuple[Template, ...]:
+def tenant_templates(actor: Actor) -> tuple[PiiTemplate, ...]:
     """The tenant's own numbers; the settings refused what is none."""
     read = read_templates(TenantSettings.objects.visible_to(actor).get().pii_patterns)
-    return () if isinstance(read, Unusable) else read
+    return () if isinstance(read, UnusableTemplate) else read

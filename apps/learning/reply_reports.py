@@ -4,7 +4,7 @@ from apps.conversations.models import Conversation, Message
 from apps.desk.reports.actions import make_report
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotVisible
 
 
@@ -12,7 +12,7 @@ def report_reply(
     message_id: int, *, actor: Actor, reason_code: str, explanation: str = "", correction: str = ""
 ) -> Report:
     """Report what an agent said. Of conversations that the person does not see there is no reply."""
-    with acting(actor):
+    with acting_as(actor):
         threads = Conversation.objects.visible_to(actor)
         found = Message.objects.filter(pk=message_id, tenant_id=actor.tenant_id, conversation__in=threads)
         message = found.select_related("conversation").first()

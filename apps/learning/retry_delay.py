@@ -6,7 +6,7 @@ LONGEST_WAIT_SECONDS = 3600.0
 MOST_FAILURES = 30
 
 
-def next_look_seconds(failures: int, asked_seconds: float | None, jitter: float) -> float:
+def retry_delay_seconds(failures: int, asked_seconds: float | None, jitter: float) -> float:
     """Seconds until the next look after so many failures: doubling from a minute to an hour, less up to a half by `jitter`.
 
     Never sooner than the endpoint asks for, up to that hour.

@@ -4,7 +4,7 @@ from celery import shared_task
 
 from apps.learning.digest.pipeline import attempt_digest
 from apps.learning.distillation.pipeline import attempt_distillation
-from apps.learning.extraction.pipeline import attempt
+from apps.learning.extraction.pipeline import attempt_extraction
 from apps.learning.lessons.lesson_capture import attempt_capture
 from apps.learning.reflection.pipeline import attempt_reflection
 from apps.tenants.due_work import due_work
@@ -13,7 +13,7 @@ from apps.tenants.due_work import due_work
 @shared_task
 def extract_skill(tenant_id: int, conversation_id: int) -> None:
     """Look at one resolved conversation."""
-    attempt(tenant_id, conversation_id)
+    attempt_extraction(tenant_id, conversation_id)
 
 
 @shared_task

@@ -7,29 +7,29 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from apps.conversations.rules import Line
-from apps.text_analysis.pii.introduced_names import introduced_in
-from apps.text_analysis.pii.known_values import Known, codes_in
-from apps.text_analysis.pii.masking import Firewall
-from apps.text_analysis.pii.tool_result_values import known_from
+from apps.conversations.rules import ConversationLine
+from apps.text_analysis.pii.introduced_names import find_introduced_names
+from apps.text_analysis.pii.known_values import KnownValues, codes_in
+from apps.text_analysis.pii.masking import PiiMasker
+from apps.text_analysis.pii.tool_result_values import known_values_from
 
 # Whose words a line of a transcript is that a customer wrote.
 CUSTOMER = "customer"
 
 
-def known_of(lines: Sequence[Line], end_user_key: str) -> Known:
+def known_values_in(lines: Sequence[ConversationLine], end_user_key: str) -> KnownValues:
     """What is somebody's in a conversation: the customer's key, how they introduced themselves, codes that were said, what tools
     were told and answered.
     """
     calls = [call for line in lines for call in line.tool_calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     said = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
-    told = [known_from(value) for call in calls for value in (call.arguments, _read(call.result))]
-    told += [introduced_in(line.text) for line in lines if line.sender == CUSTOMER]
-    return reduce(or_, told, Known(values=said) | known_from({"user_id": end_user_key}))
+    told = [known_values_from(value) for call in calls for value in (call.arguments, _parse_json(call.result))]
+    told += [find_introduced_names(line.text) for line in lines if line.sender == CUSTOMER]
+    return reduce(or_, told, KnownValues(values=said) | known_values_from({"user_id": end_user_key}))
 
 
-def masked(lines: Iterable[Line], firewall: Firewall) -> list[Line]:
+def mask_transcript(lines: Iterable[ConversationLine], firewall: PiiMasker) -> list[ConversationLine]:
     """What was said and done, without what identifies somebody."""
 
     def hidden(value: Any) -> Any:  # Any: JSON
@@ -55,7 +55,7 @@ def masked(lines: Iterable[Line], firewall: Firewall) -> list[Line]:
     ]
 
 
-def _read(result: str) -> object:
+def _parse_json(result: str) -> object:
     """Nothing where a tool answered in words."""
     try:
         return json.loads(result)

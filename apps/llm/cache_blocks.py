@@ -6,37 +6,39 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from apps.llm.cache_rules import Block
+from apps.llm.cache_rules import CacheBlock
 from apps.llm.model_backend import MessageMark
 from apps.llm.token_estimate import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from apps.llm.model_backend import CacheLifetime, Json, JsonObject, Request
+    from apps.llm.model_backend import CacheLifetime, Json, JsonObject, ModelRequest
 
 # Made once: to make one takes as long as to encode a short block.
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-def block_of(place: str, block: JsonObject, mark: CacheLifetime | None = None) -> Block:
+def block_of(place: str, block: JsonObject, mark: CacheLifetime | None = None) -> CacheBlock:
     """A tool, or a block of the system prompt or of a message, whose role and settings are part of its place."""
     kind = "tool" if place == "tools" else str(block.get("type"))
-    content = encoded({key: value for key, value in block.items() if key != "cache_control"})
+    content = encode_compact({key: value for key, value in block.items() if key != "cache_control"})
     text = block.get("text") if kind == "text" else content
-    return Block(f"{place}\n{content}".encode(), kind, estimate_tokens(text if isinstance(text, str) else ""), mark)
+    return CacheBlock(
+        f"{place}\n{content}".encode(), kind, estimate_tokens(text if isinstance(text, str) else ""), mark
+    )
 
 
 def message_place(role: str, settings: JsonObject) -> str:
     """A change of the settings leaves tools and system cached, and nothing behind them."""
-    return f"{role} {encoded(settings)}"
+    return f"{role} {encode_compact(settings)}"
 
 
-def encoded(value: Json) -> str:
+def encode_compact(value: Json) -> str:
     return _COMPACT.encode(value)
 
 
-def request_blocks(request: Request) -> tuple[Block, ...]:
+def request_blocks(request: ModelRequest) -> tuple[CacheBlock, ...]:
     """The request in hashing order: tools, system, messages. Marks of messages are not looked at."""
     settings: JsonObject = {"output_config": request.output_config} if request.output_config else {}
     tools = (block_of("tools", tool.wire, tool.cache) for tool in request.tools)
@@ -57,7 +59,7 @@ def content_blocks(message: JsonObject) -> tuple[JsonObject, ...]:
     return tuple(block for block in content if isinstance(block, dict)) if isinstance(content, list) else ()
 
 
-def with_marks(request: Request, marks: Sequence[CacheLifetime | None]) -> Request:
+def with_marks(request: ModelRequest, marks: Sequence[CacheLifetime | None]) -> ModelRequest:
     """The request with one mark or none for each of its blocks, in the order of `request_blocks`."""
     ahead = len(request.tools) + len(request.system)
     tools = zip(request.tools, marks, strict=False)
@@ -68,13 +70,13 @@ def with_marks(request: Request, marks: Sequence[CacheLifetime | None]) -> Reque
         system=tuple(replace(block, cache=mark) for block, mark in system),
         message_marks=tuple(
             MessageMark(*place, mark)
-            for place, mark in zip(_places(request.messages), marks[ahead:], strict=True)
+            for place, mark in zip(_block_positions(request.messages), marks[ahead:], strict=True)
             if mark
         ),
     )
 
 
-def with_note(request: Request, text: str) -> Request:
+def with_note(request: ModelRequest, text: str) -> ModelRequest:
     """The request with a text behind all else that its last message says, if that is a user's."""
     *before, last = request.messages
     if last["role"] != "user":
@@ -83,7 +85,7 @@ def with_note(request: Request, text: str) -> Request:
     return replace(request, messages=(*before, {**last, "content": [*content_blocks(last), note]}))
 
 
-def _places(messages: Sequence[JsonObject]) -> Iterator[tuple[int, int]]:
+def _block_positions(messages: Sequence[JsonObject]) -> Iterator[tuple[int, int]]:
     for message_index, message in enumerate(messages):
         for block_index in range(len(content_blocks(message))):
             yield message_index, block_index

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import CacheLifetime
 
 # Enough to tell prefixes apart; every call keeps several.
-KEY_BYTES = 8
+DIGEST_BYTES = 8
 # Of so many prefixes there is one object each.
 PREFIXES_KEPT = 4096
 LIFETIME_SECONDS: Mapping[CacheLifetime, int] = {"5m": 300, "1h": 3600}
@@ -40,7 +40,7 @@ class CacheRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class CacheBlock:
     """A piece of the prompt in hashing order (tools, system, messages); `mark` is a breakpoint behind it."""
 
     content: bytes
@@ -60,11 +60,11 @@ class Prefix:
 
     def marked(self, mark: CacheLifetime | None) -> Prefix:
         """The same with a mark behind it, or with none."""
-        return self if self.mark == mark else _prefix(self.digest, self.tokens, self.position, mark)
+        return self if self.mark == mark else _interned_prefix(self.digest, self.tokens, self.position, mark)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """A cached prefix: how long a use keeps it, and until when the last use does."""
 
     lifetime_seconds: int
@@ -72,7 +72,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class TokenBill:
     """How the tokens of a prompt are charged."""
 
     read: int
@@ -82,72 +82,72 @@ class Bill:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class CacheSettlement:
     """A request's bill, and the entries it leaves behind once its response begins."""
 
-    bill: Bill
-    entries: Mapping[bytes, Entry]
+    bill: TokenBill
+    entries: Mapping[bytes, CacheEntry]
 
 
 def settle(
-    blocks: Sequence[Block],
+    blocks: Sequence[CacheBlock],
     *,
     scope: str,
-    cached: Mapping[bytes, Entry],
+    cached: Mapping[bytes, CacheEntry],
     rules: CacheRules,
     now: float,
-) -> Settled:
+) -> CacheSettlement:
     """Caches are never shared between scopes: a scope names the account and the model.
 
     The caller adds `entries` to what is cached when the response begins; `now` is when the request started.
     """
-    return settle_prefixes(tuple(prefixes(blocks, scope, rules)), cached=cached, rules=rules, now=now)
+    return settle_prefixes(tuple(hash_prefixes(blocks, scope, rules)), cached=cached, rules=rules, now=now)
 
 
 def settle_prefixes(
-    along: Sequence[Prefix], *, cached: Mapping[bytes, Entry], rules: CacheRules, now: float
-) -> Settled:
+    along: Sequence[Prefix], *, cached: Mapping[bytes, CacheEntry], rules: CacheRules, now: float
+) -> CacheSettlement:
     """The same for a prompt whose prefixes are hashed already."""
     marked = tuple(
         index for index, prefix in enumerate(along) if prefix.mark and prefix.tokens >= rules.minimum_prefix_tokens
     )
     hit = _highest_hit(along, marked, cached, rules, now)
     bill = _bill(along, marked, along[hit].tokens if hit >= 0 else 0)
-    return Settled(bill, _left_behind(along, marked, hit, cached, now))
+    return CacheSettlement(bill, _entries_after(along, marked, hit, cached, now))
 
 
-def prefixes(blocks: Iterable[Block], scope: str, rules: CacheRules) -> Iterator[Prefix]:
+def hash_prefixes(blocks: Iterable[CacheBlock], scope: str, rules: CacheRules) -> Iterator[Prefix]:
     """A change of one byte changes the hash of every prefix from there on; a mark is not content."""
-    digest = start_of(scope)
+    digest = start_digest(scope)
     tokens = 0
     position = -1
     previous = ""
     for block in blocks:
-        digest = following(digest, hashlib.sha256(block.content).digest())
+        digest = extend_digest(digest, hashlib.sha256(block.content).digest())
         tokens += block.tokens
         position += not (block.kind == previous and block.kind in rules.run_kinds)
         previous = block.kind
-        yield _prefix(digest, tokens, position, block.mark)
+        yield _interned_prefix(digest, tokens, position, block.mark)
 
 
 @lru_cache(PREFIXES_KEPT)
-def _prefix(digest: bytes, tokens: int, position: int, mark: CacheLifetime | None) -> Prefix:
+def _interned_prefix(digest: bytes, tokens: int, position: int, mark: CacheLifetime | None) -> Prefix:
     """Thousands of waiting calls hold once what they have in common."""
     return Prefix(digest, tokens, position, mark)
 
 
-def start_of(scope: str) -> bytes:
+def start_digest(scope: str) -> bytes:
     """The hash of nothing at all, for one account and model."""
-    return hashlib.sha256(scope.encode()).digest()[:KEY_BYTES]
+    return hashlib.sha256(scope.encode()).digest()[:DIGEST_BYTES]
 
 
-def following(prefix_digest: bytes, content_digest: bytes) -> bytes:
+def extend_digest(prefix_digest: bytes, content_digest: bytes) -> bytes:
     """The hash of a prefix that is longer by one block. Both parts have one length, so no cut reads like another."""
-    return hashlib.sha256(prefix_digest + content_digest).digest()[:KEY_BYTES]
+    return hashlib.sha256(prefix_digest + content_digest).digest()[:DIGEST_BYTES]
 
 
 def _highest_hit(
-    along: Sequence[Prefix], marked: Sequence[int], cached: Mapping[bytes, Entry], rules: CacheRules, now: float
+    along: Sequence[Prefix], marked: Sequence[int], cached: Mapping[bytes, CacheEntry], rules: CacheRules, now: float
 ) -> int:
     """The index of the longest prefix that is read, or -1."""
     for breakpoint_index in reversed(marked):
@@ -155,37 +155,37 @@ def _highest_hit(
         for index in range(breakpoint_index, -1, -1):
             if along[index].position < oldest:
                 break
-            if _live(along[index], cached, now) is not None:
+            if _live_entry(along[index], cached, now) is not None:
                 return index
     return -1
 
 
-def _live(prefix: Prefix, cached: Mapping[bytes, Entry], now: float) -> Entry | None:
+def _live_entry(prefix: Prefix, cached: Mapping[bytes, CacheEntry], now: float) -> CacheEntry | None:
     entry = cached.get(prefix.digest)
     return entry if entry is not None and entry.expires_at > now else None
 
 
-def _bill(along: Sequence[Prefix], marked: Sequence[int], read: int) -> Bill:
+def _bill(along: Sequence[Prefix], marked: Sequence[int], read: int) -> TokenBill:
     total = along[-1].tokens if along else 0
     long_end = max((along[index].tokens for index in marked if along[index].mark == "1h"), default=0)
     end_1h = max(read, long_end)
     end_5m = max(end_1h, along[marked[-1]].tokens if marked else 0)
-    return Bill(read=read, written_5m=end_5m - end_1h, written_1h=end_1h - read, uncached=total - end_5m)
+    return TokenBill(read=read, written_5m=end_5m - end_1h, written_1h=end_1h - read, uncached=total - end_5m)
 
 
-def _left_behind(
-    along: Sequence[Prefix], marked: Sequence[int], hit: int, cached: Mapping[bytes, Entry], now: float
-) -> dict[bytes, Entry]:
+def _entries_after(
+    along: Sequence[Prefix], marked: Sequence[int], hit: int, cached: Mapping[bytes, CacheEntry], now: float
+) -> dict[bytes, CacheEntry]:
     """A use refreshes an entry for the entry's own lifetime; a longer mark on what is only read prolongs nothing."""
     read_lifetime = cached[along[hit].digest].lifetime_seconds if hit >= 0 else 0
     entries = {}
     for index in {*marked, hit} - {-1}:
-        known = _live(along[index], cached, now)
+        known = _live_entry(along[index], cached, now)
         lifetime = LIFETIME_SECONDS[along[index].mark or "5m"]
         if known is not None:
             lifetime = known.lifetime_seconds
         elif index < hit:
             # Below the hit nothing is paid for, so what is written there lives no longer than what was read.
             lifetime = min(lifetime, read_lifetime)
-        entries[along[index].digest] = Entry(lifetime, now + lifetime)
+        entries[along[index].digest] = CacheEntry(lifetime, now + lifetime)
     return entries

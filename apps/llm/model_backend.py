@@ -25,7 +25,7 @@ class SystemBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class ToolDefinition:
     """A tool as the model sees it; `cache` puts a breakpoint behind it."""
 
     name: str
@@ -48,14 +48,14 @@ class MessageMark:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ModelRequest:
     """One call of a model. The breakpoints of tools, system and messages together are at most the model's four."""
 
     model: str
     max_tokens: int
     system: tuple[SystemBlock, ...]
     messages: tuple[JsonObject, ...]
-    tools: tuple[Tool, ...] = ()
+    tools: tuple[ToolDefinition, ...] = ()
     timeout_seconds: float = 120.0
     effort: str | None = None
     output_schema: JsonObject | None = None
@@ -126,7 +126,7 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ModelReply:
     """One answer of a model. `blocks` go back unchanged as the assistant's content in the next request."""
 
     message_id: str
@@ -139,24 +139,24 @@ class Reply:
     is_stand_in: bool
 
 
-class Backend(Protocol):
+class ModelBackend(Protocol):
     """Something that answers requests: the vendor, or whatever speaks its language at another address."""
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         """Answer once, or raise a `BackendError`. It never retries: the turn decides that."""
 
 
 class AsyncBackend(Protocol):
     """The same for many calls that wait together on one event loop."""
 
-    async def complete(self, request: Request, listener: Listener | None = None) -> Reply:
-        """As `Backend.complete`; with a listener the text is also told as it comes. Cancelling it hangs up."""
+    async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
+        """As `ModelBackend.complete`; with a listener the text is also told as it comes. Cancelling it hangs up."""
 
     async def aclose(self) -> None:
         """Let go of every connection; calls under way end as lost."""
 
 
-class WhoActs(StrEnum):
+class ErrorOwner(StrEnum):
     """Who has to do something before the same request can succeed."""
 
     NOBODY = "nobody"
@@ -168,7 +168,7 @@ class BackendError(Exception):
     """A model call that brought no reply."""
 
     code: ClassVar[str] = "backend_error"
-    who_acts: ClassVar[WhoActs] = WhoActs.DEVELOPER
+    who_acts: ClassVar[ErrorOwner] = ErrorOwner.DEVELOPER
 
     def __init__(self, message: str, *, retry_after_seconds: float | None = None) -> None:
         super().__init__(message)
@@ -177,70 +177,70 @@ class BackendError(Exception):
     @property
     def is_worth_retrying(self) -> bool:
         """Time alone may heal it."""
-        return self.who_acts is WhoActs.NOBODY
+        return self.who_acts is ErrorOwner.NOBODY
 
 
 class Overloaded(BackendError):
     """The provider has no capacity just now."""
 
     code = "overloaded"
-    who_acts = WhoActs.NOBODY
+    who_acts = ErrorOwner.NOBODY
 
 
 class RateLimited(BackendError):
     """We ask faster than the account allows."""
 
     code = "rate_limited"
-    who_acts = WhoActs.NOBODY
+    who_acts = ErrorOwner.NOBODY
 
 
 class ConnectionLost(BackendError):
     """The answer did not arrive, or only a part of it."""
 
     code = "connection_lost"
-    who_acts = WhoActs.NOBODY
+    who_acts = ErrorOwner.NOBODY
 
 
 class TimedOut(BackendError):
     """Nothing came within the time the request allowed."""
 
     code = "timed_out"
-    who_acts = WhoActs.NOBODY
+    who_acts = ErrorOwner.NOBODY
 
 
 class ServerFault(BackendError):
     """The provider failed on its side."""
 
     code = "server_fault"
-    who_acts = WhoActs.NOBODY
+    who_acts = ErrorOwner.NOBODY
 
 
 class MalformedReply(BackendError):
     """An answer arrived that is not a message."""
 
     code = "malformed_reply"
-    who_acts = WhoActs.NOBODY
+    who_acts = ErrorOwner.NOBODY
 
 
 class SpendLimitReached(BackendError):
     """The account's money for this period is spent; waiting seconds does not help."""
 
     code = "spend_limit_reached"
-    who_acts = WhoActs.OPERATOR
+    who_acts = ErrorOwner.OPERATOR
 
 
 class NotAuthorised(BackendError):
     """The key is missing, wrong, or may not use this model."""
 
     code = "not_authorised"
-    who_acts = WhoActs.OPERATOR
+    who_acts = ErrorOwner.OPERATOR
 
 
 class EndpointRefused(BackendError):
     """The endpoint's address leads where it may not, or sends us elsewhere."""
 
     code = "endpoint_refused"
-    who_acts = WhoActs.OPERATOR
+    who_acts = ErrorOwner.OPERATOR
 
 
 class BadRequest(BackendError):

@@ -11,7 +11,7 @@ from apps.llm.cache_rules import CacheRules
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from apps.llm.model_backend import Reply, Usage
+    from apps.llm.model_backend import ModelReply, Usage
 
 _AUGUST = date(2026, 8, 21)
 _OCTOBER = date(2026, 10, 24)
@@ -21,7 +21,7 @@ DEFAULT_CACHE_RULES = CacheRules(_AUGUST, minimum_prefix_tokens=1024)
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class TokenRates:
     """US dollars per million tokens, which are also micro-dollars per token."""
 
     input: Decimal
@@ -31,22 +31,22 @@ class Rates:
     cache_write_1h: Decimal
 
     @classmethod
-    def of_micro_usd(cls, *per_million: int) -> Rates:
+    def of_micro_usd(cls, *per_million: int) -> TokenRates:
         """Rates given in micro-dollars for a million tokens, class by class."""
         return cls(*(Decimal(price) / 1_000_000 for price in per_million))
 
 
 # What somebody else than the price list says, by a model's name or the beginning of some before a star.
-OwnRates: TypeAlias = "Mapping[str, Rates]"
-NO_RATES: Final[OwnRates] = MappingProxyType({})
+RateOverrides: TypeAlias = "Mapping[str, TokenRates]"
+NO_RATE_OVERRIDES: Final[RateOverrides] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class LongPrompt:
+class LongPromptRates:
     """The rates of a model for every token of a request whose prompt is longer than `above_tokens`."""
 
     above_tokens: int
-    rates: Rates
+    rates: TokenRates
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,24 +55,24 @@ class Price:
 
     model: str
     as_of: date
-    rates: Rates
+    rates: TokenRates
     minimum_prefix_tokens: int
-    long_prompt: LongPrompt | None = None
+    long_prompt: LongPromptRates | None = None
 
     @property
     def cache_rules(self) -> CacheRules:
         """The look-back, the number of marks and the lifetimes are the same for every model so far."""
         return CacheRules(self.as_of, self.minimum_prefix_tokens)
 
-    def rates_for(self, prompt_tokens: int) -> Rates:
+    def rates_for(self, prompt_tokens: int) -> TokenRates:
         """The rates of every token of a request with so long a prompt."""
         long_prompt = self.long_prompt
         return long_prompt.rates if long_prompt and prompt_tokens > long_prompt.above_tokens else self.rates
 
 
-def _rates(input_price: str, output_price: str, read_share: str = "0.1") -> Rates:
+def _rates(input_price: str, output_price: str, read_share: str = "0.1") -> TokenRates:
     price = Decimal(input_price)
-    return Rates(price, Decimal(output_price), price * Decimal(read_share), price * Decimal("1.25"), price * 2)
+    return TokenRates(price, Decimal(output_price), price * Decimal(read_share), price * Decimal("1.25"), price * 2)
 
 
 # The minimum prefixes of Haiku 5.5 and of the 5.1 models are not confirmed; they take their family's.
@@ -84,7 +84,7 @@ PRICES: tuple[Price, ...] = (
         _OCTOBER,
         _rates("0.10", "0.50"),
         4096,
-        LongPrompt(100_000, _rates("0.50", "2.50")),
+        LongPromptRates(100_000, _rates("0.50", "2.50")),
     ),
     Price("claude-fable-5-1", _OCTOBER, _rates("10", "50", "0.025"), 512),
     Price("claude-mythos-5-1", _OCTOBER, _rates("10", "50", "0.025"), 512),
@@ -103,10 +103,10 @@ PRICES: tuple[Price, ...] = (
 _BY_MODEL = {price.model: price for price in PRICES}
 
 
-def price_of(model: str, own: OwnRates = NO_RATES) -> Price | None:
+def price_of(model: str, own: RateOverrides = NO_RATE_OVERRIDES) -> Price | None:
     """The row of a model, or of the model whose dated snapshot this is, with whoever's own rates stand above the list."""
-    undated = _undated(model)
-    listed, rates = _BY_MODEL.get(undated), _own_rates((model, undated), own)
+    undated = _without_snapshot_date(model)
+    listed, rates = _BY_MODEL.get(undated), _rate_override((model, undated), own)
     if rates is None:
         return listed
     if listed is None:
@@ -114,13 +114,13 @@ def price_of(model: str, own: OwnRates = NO_RATES) -> Price | None:
     return replace(listed, rates=rates, long_prompt=None)
 
 
-def _undated(model: str) -> str:
+def _without_snapshot_date(model: str) -> str:
     undated, _, suffix = model.rpartition("-")
     is_snapshot = len(suffix) == 8 and suffix.isdigit()
     return undated if is_snapshot else model
 
 
-def _own_rates(names: tuple[str, ...], own: OwnRates) -> Rates | None:
+def _rate_override(names: tuple[str, ...], own: RateOverrides) -> TokenRates | None:
     exact = next((own[name] for name in names if name in own), None)
     if exact is not None:
         return exact
@@ -128,12 +128,12 @@ def _own_rates(names: tuple[str, ...], own: OwnRates) -> Rates | None:
     return own[max(beginnings, key=len)] if beginnings else None
 
 
-def cache_rules(model: str) -> CacheRules:
+def cache_rules_for(model: str) -> CacheRules:
     price = price_of(model)
     return price.cache_rules if price else DEFAULT_CACHE_RULES
 
 
-def cost_micro_usd(model: str, usage: Usage, own: OwnRates = NO_RATES) -> int | None:
+def cost_micro_usd(model: str, usage: Usage, own: RateOverrides = NO_RATE_OVERRIDES) -> int | None:
     """Rounded up to a whole micro-dollar; `None` says that no price is known, which is not the same as free."""
     price = price_of(model, own)
     if price is None:
@@ -149,8 +149,8 @@ def cost_micro_usd(model: str, usage: Usage, own: OwnRates = NO_RATES) -> int | 
     return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
 
-def priced(reply: Reply, own: OwnRates = NO_RATES) -> int | None:
+def reply_cost_micro_usd(reply: ModelReply, own: RateOverrides = NO_RATE_OVERRIDES) -> int | None:
     """What a call cost; None where no price is known. No list has a price for the stand-in, but whoever pays may set one."""
-    if reply.is_stand_in and _own_rates((reply.model, _undated(reply.model)), own) is None:
+    if reply.is_stand_in and _rate_override((reply.model, _without_snapshot_date(reply.model)), own) is None:
         return None
     return cost_micro_usd(reply.model, reply.usage, own)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 from apps.llm.model_backend import BadRequest
 
 if TYPE_CHECKING:
-    from apps.llm.model_backend import CacheLifetime, Json, JsonObject, MessageMark, Request
+    from apps.llm.model_backend import CacheLifetime, Json, JsonObject, MessageMark, ModelRequest
 
 
 # Any: the SDK's own parameters are overloaded TypedDicts; the stand-in's validation and the API check the shape.
-def arguments_of(request: Request) -> dict[str, Any]:
+def arguments_of(request: ModelRequest) -> dict[str, Any]:
     """In the order in which the SDK writes them."""
     arguments: dict[str, Any] = {
         "max_tokens": request.max_tokens,
-        "messages": _marked(request.messages, request.message_marks),
+        "messages": _mark_messages(request.messages, request.message_marks),
         "model": request.model,
     }
     if request.output_config:
@@ -31,7 +31,7 @@ def _cache_control(lifetime: CacheLifetime | None) -> JsonObject:
     return {"cache_control": {"type": "ephemeral", "ttl": lifetime}} if lifetime else {}
 
 
-def _marked(messages: tuple[JsonObject, ...], marks: tuple[MessageMark, ...]) -> list[JsonObject]:
+def _mark_messages(messages: tuple[JsonObject, ...], marks: tuple[MessageMark, ...]) -> list[JsonObject]:
     """The same messages with breakpoints; the caller's own are left as they are."""
     marked = list(messages)
     for mark in marks:
@@ -39,12 +39,12 @@ def _marked(messages: tuple[JsonObject, ...], marks: tuple[MessageMark, ...]) ->
             sentence = f"A cache mark points at message {mark.message_index}, and there are {len(marked)}."
             raise BadRequest(sentence)
         message = marked[mark.message_index]
-        marked[mark.message_index] = message | {"content": _marked_content(message.get("content"), mark)}
+        marked[mark.message_index] = message | {"content": _mark_content(message.get("content"), mark)}
     return marked
 
 
-def _marked_content(content: Json, mark: MessageMark) -> list[Json]:
-    blocks: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else _listed(content)
+def _mark_content(content: Json, mark: MessageMark) -> list[Json]:
+    blocks: list[Json] = [{"type": "text", "text": content}] if isinstance(content, str) else _as_list(content)
     block = blocks[mark.block_index] if 0 <= mark.block_index < len(blocks) else None
     if not isinstance(block, dict) or "cache_control" in block:
         sentence = (
@@ -54,5 +54,5 @@ def _marked_content(content: Json, mark: MessageMark) -> list[Json]:
     return [*blocks[: mark.block_index], block | _cache_control(mark.lifetime), *blocks[mark.block_index + 1 :]]
 
 
-def _listed(content: Json) -> list[Json]:
+def _as_list(content: Json) -> list[Json]:
     return content if isinstance(content, list) else []

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 from importlib import import_module
 from typing import Any, Final
 
-from apps.api.sse.slow_clients import Patient
-from apps.telemetry.request_logging import ROUTE
+from apps.api.sse.slow_clients import SendWithTimeout
+from apps.telemetry.request_logging import ROUTE_KEY
 
 # Any: what the servers' own protocol hands about.
 Scope = Any
@@ -15,33 +15,35 @@ Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-STREAM: Final = "/stream"
-PATHS: Final = frozenset({"/mcp", "/mcp/"})
-ASLEEP: Final = b'{"error": "The web process was started without its lifespan. Start uvicorn with --lifespan on."}'
+STREAM_SUFFIX: Final = "/stream"
+MCP_PATHS: Final = frozenset({"/mcp", "/mcp/"})
+NOT_RUNNING_BODY: Final = (
+    b'{"error": "The web process was started without its lifespan. Start uvicorn with --lifespan on."}'
+)
 
 
-class Dispatcher:
+class AsgiDispatcher:
     """Django refuses the lifespan of a server; the endpoint needs it, for what it does runs in tasks of its own."""
 
     def __init__(self, django: App) -> None:
         self._django = django
-        self._life: _Life | None = None
+        self._life: _EndpointLifespan | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request, or the life of the process."""
         if scope["type"] == "lifespan":
-            self._life = _Life()
+            self._life = _EndpointLifespan()
             await self._life.live(receive, send)
-        elif scope["type"] == "http" and scope["path"] in PATHS:
-            scope[ROUTE] = "mcp"
-            endpoint = await self._life.endpoint() if self._life else _asleep
+        elif scope["type"] == "http" and scope["path"] in MCP_PATHS:
+            scope[ROUTE_KEY] = "mcp"
+            endpoint = await self._life.endpoint() if self._life else _not_running
             await endpoint(scope, receive, send)
         else:
-            is_stream = scope["type"] == "http" and scope["path"].rstrip("/").endswith(STREAM)
-            await self._django(scope, receive, Patient(send) if is_stream else send)
+            is_stream = scope["type"] == "http" and scope["path"].rstrip("/").endswith(STREAM_SUFFIX)
+            await self._django(scope, receive, SendWithTimeout(send) if is_stream else send)
 
 
-class _Life:
+class _EndpointLifespan:
     """The library takes a second to load. The first who asks waits for it; a process that nobody asks never loads it."""
 
     def __init__(self) -> None:
@@ -70,7 +72,7 @@ class _Life:
     async def _load(self, stack: AsyncExitStack) -> None:
         try:
             module = await asyncio.to_thread(import_module, "apps.mcp_server.asgi_endpoint")
-            endpoint = module.Endpoint()
+            endpoint = module.McpEndpoint()
             await stack.enter_async_context(endpoint.running())
         except Exception as error:
             self._endpoint.set_exception(error)
@@ -78,7 +80,7 @@ class _Life:
         self._endpoint.set_result(endpoint)
 
 
-async def _asleep(scope: Scope, receive: Receive, send: Send) -> None:
+async def _not_running(scope: Scope, receive: Receive, send: Send) -> None:
     del scope, receive
     await send({"type": "http.response.start", "status": 503, "headers": [(b"content-type", b"application/json")]})
-    await send({"type": "http.response.body", "body": ASLEEP})
+    await send({"type": "http.response.body", "body": NOT_RUNNING_BODY})

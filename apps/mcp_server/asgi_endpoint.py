@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse
 from apps.api.protocol.request_bodies import BODY_BYTES
 from apps.mcp_server.asgi_dispatcher import App, Receive, Scope, Send
 from apps.mcp_server.server import in_thread, make_server
-from apps.telemetry.log_context import note
+from apps.telemetry.log_context import add_log_facts
 from apps.tenants.authentication.actor_resolution import agent_of_token
 
 PATH: Final = "/mcp"
@@ -24,7 +24,7 @@ PATH: Final = "/mcp"
 FRAME_BYTES: Final = 200_000
 
 
-class AgentTokens:
+class AgentTokenVerifier:
     """Whom a bearer token names, looked up for each request: a token that was revoked opens nothing from then on."""
 
     async def verify_token(self, token: str) -> AccessToken | None:
@@ -32,11 +32,11 @@ class AgentTokens:
         actor = await in_thread(lambda: agent_of_token(token))
         if actor is None:
             return None
-        note(tenant_id=actor.tenant_id, actor=actor.role.value)
+        add_log_facts(tenant_id=actor.tenant_id, actor=actor.role.value)
         return AccessToken(token=token, client_id=actor.label, scopes=[], claims={"actor": actor})
 
 
-class Endpoint:
+class McpEndpoint:
     """The protocol's server behind what Django's middleware would refuse, which does not stand before it."""
 
     def __init__(self) -> None:
@@ -50,7 +50,7 @@ class Endpoint:
             # Hosts are compared here, by Django's rules and with Django's setting.
             host="",
             auth=auth,
-            token_verifier=AgentTokens(),
+            token_verifier=AgentTokenVerifier(),
         )
         self._manager = server.session_manager
 
@@ -80,13 +80,13 @@ def _refusal(scope: Scope, *, is_secure: bool) -> JSONResponse | None:
     headers = Headers(scope=scope)
     domain, _ = split_domain_port(headers.get("host", ""))
     if not (domain and validate_host(domain, settings.ALLOWED_HOSTS)):
-        return _said(421, "This server does not answer to that name. ALLOWED_HOSTS says to which it does.")
+        return _error_response(421, "This server does not answer to that name. ALLOWED_HOSTS says to which it does.")
     if settings.SECURE_SSL_REDIRECT and not is_secure:
-        return _said(403, "A token is not taken over plain HTTP. Use the address that begins with https.")
+        return _error_response(403, "A token is not taken over plain HTTP. Use the address that begins with https.")
     if headers.get("origin", own := _origin(settings.CONSOLE_URL)) != own:
-        return _said(403, "Pages of other origins do not speak to this address.")
+        return _error_response(403, "Pages of other origins do not speak to this address.")
     if scope["method"] != "POST":
-        return _said(405, "MCP clients send POST. There is nothing to read here by a browser.", Allow="POST")
+        return _error_response(405, "MCP clients send POST. There is nothing to read here by a browser.", Allow="POST")
     return None
 
 
@@ -95,5 +95,5 @@ def _origin(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _said(status: int, sentence: str, **headers: str) -> JSONResponse:
+def _error_response(status: int, sentence: str, **headers: str) -> JSONResponse:
     return JSONResponse({"error": sentence}, status_code=status, headers=headers)

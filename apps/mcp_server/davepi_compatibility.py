@@ -5,31 +5,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from apps.api.framework.in_process_requests import Answered, Asked
+from apps.api.framework.in_process_requests import ApiRequest, ApiResponse
 from apps.governance.act_schemas import Schema
-from apps.governance.row_ids import LONGEST_NUMBER
-from apps.mcp_server.tool_calls import shown
+from apps.governance.row_ids import MOST_ROW_ID_DIGITS
+from apps.mcp_server.tool_calls import answer_data
 
-MOST_ROWS: Final = 100
-ROWS: Final = 20
+MAX_ROWS: Final = 100
+DEFAULT_ROWS: Final = 20
 _SORT: Final = re.compile(r"(\w+):(asc|desc)")
-_ROW: Final[Schema] = {"type": "object", "additionalProperties": True}
-_ID: Final[Schema] = {"type": "string", "pattern": "^[0-9]{1,18}$", "description": "The _id of the record."}
-_LISTING: Final[Mapping[str, Schema]] = {
-    "filter": {**_ROW, "description": "Fields and the values they have to have; no operators."},
+_RECORD_SCHEMA: Final[Schema] = {"type": "object", "additionalProperties": True}
+_ID_SCHEMA: Final[Schema] = {"type": "string", "pattern": "^[0-9]{1,18}$", "description": "The _id of the record."}
+_LIST_ARGUMENTS: Final[Mapping[str, Schema]] = {
+    "filter": {**_RECORD_SCHEMA, "description": "Fields and the values they have to have; no operators."},
     "page": {"type": "integer", "minimum": 1, "maximum": 1, "description": "The first page; narrow it by filter."},
     "perPage": {
         "type": "integer",
         "minimum": 1,
         "maximum": 200,
-        "description": f"Left out, {ROWS}; at most {MOST_ROWS}.",
+        "description": f"Left out, {DEFAULT_ROWS}; at most {MAX_ROWS}.",
     },
     "sort": {"type": "string", "description": "field:asc or field:desc, within the page."},
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Noun:
+class DavepiNoun:
     """One of dAvePi's schemas: where its rows are here, which of its fields are called otherwise, and what may be searched."""
 
     name: str
@@ -40,19 +40,19 @@ class Noun:
     search: str = ""
 
 
-_ALSO: Final = {"_id": "id"}
-NOUNS: Final = (
-    Noun("agentPersona", "personas/", ("list", "get", "update")),
-    Noun("agentMemory", "memories/", ("list", "get", "create", "update")),
-    Noun("customerProfile", "profiles/", ("list", "get", "create", "update")),
-    Noun(
+_COMMON_FIELD_NAMES: Final = {"_id": "id"}
+DAVEPI_NOUNS: Final = (
+    DavepiNoun("agentPersona", "personas/", ("list", "get", "update")),
+    DavepiNoun("agentMemory", "memories/", ("list", "get", "create", "update")),
+    DavepiNoun("customerProfile", "profiles/", ("list", "get", "create", "update")),
+    DavepiNoun(
         "skill",
         "skills/",
         ("list", "get", "create", "update", "delete"),
         {"name": "title", "slug": "name"},
         search="search",
     ),
-    Noun("conversation", "conversations/", ("list", "get", "update"), {"conversationId": "conversation_key"}),
+    DavepiNoun("conversation", "conversations/", ("list", "get", "update"), {"conversationId": "conversation_key"}),
 )
 _VERBS: Final[Mapping[str, tuple[str, str, str]]] = {
     "list": ("GET", "", "List {} records, the newest first."),
@@ -64,10 +64,10 @@ _VERBS: Final[Mapping[str, tuple[str, str, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Alias:
+class DavepiTool:
     """One generated tool: a verb on a noun."""
 
-    noun: Noun
+    noun: DavepiNoun
     verb: str
 
     @property
@@ -99,11 +99,11 @@ class Alias:
         """What it takes."""
         taken: dict[str, Schema] = {}
         if self.verb == "list":
-            taken = {**_LISTING, **({"q": {"type": "string"}} if self.noun.search else {})}
+            taken = {**_LIST_ARGUMENTS, **({"q": {"type": "string"}} if self.noun.search else {})}
         if self.verb in {"get", "update", "delete"}:
-            taken["id"] = _ID
+            taken["id"] = _ID_SCHEMA
         if self.verb in {"create", "update"}:
-            taken["record"] = _ROW
+            taken["record"] = _RECORD_SCHEMA
         needed = [name for name in taken if self.verb != "list"]
         return {"type": "object", "properties": taken, "required": needed, "additionalProperties": False}
 
@@ -111,27 +111,29 @@ class Alias:
         """Arguments that no request can be made of, each with the reason."""
         return dict(self._misuses(given))
 
-    def asked(self, given: Mapping[str, Any]) -> Asked:
+    def asked(self, given: Mapping[str, Any]) -> ApiRequest:
         """The request it stands for."""
         method, below, _ = _VERBS[self.verb]
         address = f"{self.noun.address}{below.format(id=given.get('id'))}"
         if "record" in given:
-            return Asked(method, address, {}, {self._ours(name): value for name, value in given["record"].items()})
+            return ApiRequest(
+                method, address, {}, {self._own_name(name): value for name, value in given["record"].items()}
+            )
         if self.verb != "list":
-            return Asked(method, address, {})
-        query = {self._ours(name): value for name, value in given.get("filter", {}).items()}
-        query["page_size"] = min(given.get("perPage", ROWS), MOST_ROWS)
-        return Asked(method, address, query | ({self.noun.search: given["q"]} if "q" in given else {}))
+            return ApiRequest(method, address, {})
+        query = {self._own_name(name): value for name, value in given.get("filter", {}).items()}
+        query["page_size"] = min(given.get("perPage", DEFAULT_ROWS), MAX_ROWS)
+        return ApiRequest(method, address, query | ({self.noun.search: given["q"]} if "q" in given else {}))
 
-    def shown(self, answered: Answered, given: Mapping[str, Any]) -> dict[str, Any]:
+    def shown(self, answered: ApiResponse, given: Mapping[str, Any]) -> dict[str, Any]:
         """Its own shape of an answer."""
-        found = shown(answered)
+        found = answer_data(answered)
         if self.verb != "list":
-            return self._theirs(found)
-        rows = [self._theirs(row) for row in found["results"]]
+            return self._davepi_row(found)
+        rows = [self._davepi_row(row) for row in found["results"]]
         if sort := _SORT.fullmatch(given.get("sort", "")):
             rows.sort(key=lambda row: (row.get(sort[1]) is not None, row.get(sort[1])), reverse=sort[2] == "desc")
-        told = {"results": rows, "page": 1, "perPage": min(given.get("perPage", ROWS), MOST_ROWS)}
+        told = {"results": rows, "page": 1, "perPage": min(given.get("perPage", DEFAULT_ROWS), MAX_ROWS)}
         return told if found["next_cursor"] else {**told, "totalResults": len(rows)}
 
     def _misuses(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -154,17 +156,21 @@ class Alias:
                 yield f"filter.{name}", "Give the value itself; operators are not known here."
         if given.get("page", 1) != 1:
             yield "page", "Only the first page is told. Narrow it by filter."
-        size = given.get("perPage", ROWS)
+        size = given.get("perPage", DEFAULT_ROWS)
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
             yield "perPage", "This is a whole number from 1."
         if "sort" in given and not (isinstance(given["sort"], str) and _SORT.fullmatch(given["sort"])):
             yield "sort", "Say field:asc or field:desc."
 
-    def _ours(self, name: str) -> str:
-        return self.noun.called.get(name) or _ALSO.get(name) or re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+    def _own_name(self, name: str) -> str:
+        return (
+            self.noun.called.get(name)
+            or _COMMON_FIELD_NAMES.get(name)
+            or re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
+        )
 
-    def _theirs(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        back = {ours: theirs for theirs, ours in {**self.noun.called, **_ALSO}.items()}
+    def _davepi_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        back = {ours: theirs for theirs, ours in {**self.noun.called, **_COMMON_FIELD_NAMES}.items()}
         told = {back.get(name) or _camel(name): value for name, value in row.items()}
         return told | ({"_id": str(told["_id"])} if "_id" in told else {})
 
@@ -177,12 +183,14 @@ def _camel(name: str) -> str:
 def _is_id(value: object) -> bool:
     is_number = isinstance(value, int) and not isinstance(value, bool)
     is_text = isinstance(value, str) and value.isascii() and value.isdigit()
-    return (is_number or is_text) and len(str(value)) <= LONGEST_NUMBER and int(str(value)) > 0
+    return (is_number or is_text) and len(str(value)) <= MOST_ROW_ID_DIGITS and int(str(value)) > 0
 
 
-ALIASES: Final = {alias.name: alias for noun in NOUNS for verb in noun.verbs for alias in [Alias(noun, verb)]}
+DAVEPI_TOOLS: Final = {
+    alias.name: alias for noun in DAVEPI_NOUNS for verb in noun.verbs for alias in [DavepiTool(noun, verb)]
+}
 # Ours that an alias stands for; whoever asks for dAvePi's names is told of each once.
-STOOD_FOR: Final = frozenset(
+REPLACED_TOOLS: Final = frozenset(
     {"read_persona", "propose_persona_patch", "read_memory", "create_memory", "update_memory", "find_profile"}
     | {"create_profile", "update_profile", "list_skills", "get_skill", "draft_skill", "update_skill"}
     | {"discard_skill_draft", "list_conversations", "get_conversation", "resolve_conversation", "abandon_conversation"}

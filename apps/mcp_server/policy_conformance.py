@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from apps.governance.actors import Role
-from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
 from apps.governance.policy.table import POLICY, Act
-from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.catalog import TOOLS
 
 
-def offers() -> dict[Act, list[str]]:
+def acts_offered() -> dict[Act, list[str]]:
     """Each act with the tools that perform it; a tool that only reads performs what its address does."""
     found: dict[Act, list[str]] = {}
     for tool in TOOLS.values():
@@ -19,13 +19,13 @@ def offers() -> dict[Act, list[str]]:
     return found
 
 
-def departures() -> Iterator[str]:
+def policy_violations() -> Iterator[str]:
     """Tools that write by no act, by one that agents may not do, or by another than the request's own."""
     for tool in TOOLS.values():
-        yield from _departures(tool)
+        yield from _tool_violations(tool)
 
 
-def _departures(tool: Tool) -> Iterator[str]:
+def _tool_violations(tool: RestTool) -> Iterator[str]:
     view, handler = tool.view
     performed = view.acts.get(handler, ())
     if not tool.reads and not tool.acts:
@@ -41,4 +41,4 @@ def _departures(tool: Tool) -> Iterator[str]:
             yield f"the tool {tool.name} sends {name}, which {tool.body.__name__} does not know."
 
 
-join(Surface("MCP", offers, departures))
+register_surface(SurfaceConformance("MCP", acts_offered, policy_violations))

@@ -19,13 +19,13 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from apps.api.framework.in_process_requests import Asked, Caller, ask
-from apps.mcp_server.tool_calls import page_of
+from apps.api.framework.in_process_requests import ApiCaller, ApiRequest, call_api
+from apps.mcp_server.tool_calls import tool_page
 
 SCHEME: Final = "skill://"
 MARKDOWN: Final = "text/markdown"
-PREFIX: Final = "session_prefix"
-APPROVED: Final[Mapping[str, Any]] = {"status": "approved"}
+PROMPT_NAME: Final = "session_prefix"
+APPROVED_FILTER: Final[Mapping[str, Any]] = {"status": "approved"}
 
 TEMPLATES: Final = [
     ResourceTemplate(
@@ -37,7 +37,7 @@ TEMPLATES: Final = [
 ]
 PROMPTS: Final = [
     Prompt(
-        name=PREFIX,
+        name=PROMPT_NAME,
         description="What your next session is told before anything is said: persona, contract, skills, memory, customer.",
         arguments=[
             PromptArgument(name="end_user_key", description="The customer, such as slack:U12345; left out, nobody.")
@@ -46,10 +46,10 @@ PROMPTS: Final = [
 ]
 
 
-def list_skills(cursor: str | None, caller: Caller) -> ListResourcesResult:
+def list_skills(cursor: str | None, caller: ApiCaller) -> ListResourcesResult:
     """A page of approved skills."""
-    query = {**APPROVED, "page_size": 100} | ({"cursor": cursor} if cursor else {})
-    page = page_of(_read("skills/", query, caller))
+    query = {**APPROVED_FILTER, "page_size": 100} | ({"cursor": cursor} if cursor else {})
+    page = tool_page(_read_api("skills/", query, caller))
     return ListResourcesResult(
         resources=[
             Resource(
@@ -65,29 +65,29 @@ def list_skills(cursor: str | None, caller: Caller) -> ListResourcesResult:
     )
 
 
-def read_skill(uri: str, caller: Caller) -> ReadResourceResult:
+def read_skill(uri: str, caller: ApiCaller) -> ReadResourceResult:
     """The text that was approved, to the byte."""
     name = unquote(uri.removeprefix(SCHEME)) if uri.startswith(SCHEME) else ""
-    found = _read("skills/", {**APPROVED, "name": name}, caller)["results"] if name else []
+    found = _read_api("skills/", {**APPROVED_FILTER, "name": name}, caller)["results"] if name else []
     if not found:
         raise MCPError(INVALID_PARAMS, f"There is no approved skill at {uri}. resources/list names those there are.")
-    skill = _read(f"skills/{found[0]['id']}/", {}, caller)
+    skill = _read_api(f"skills/{found[0]['id']}/", {}, caller)
     return ReadResourceResult(contents=[TextResourceContents(uri=uri, mime_type=MARKDOWN, text=skill["body"])])
 
 
-def get_prompt(name: str, given: Mapping[str, str], caller: Caller) -> GetPromptResult:
+def get_prompt(name: str, given: Mapping[str, str], caller: ApiCaller) -> GetPromptResult:
     """What the API shows the agent of its own next session."""
-    if name != PREFIX:
-        raise MCPError(INVALID_PARAMS, f"There is no prompt {name}. There is {PREFIX}.")
-    told = _read(f"agents/{caller.actor.agent_id}/prompt/", given, caller)
+    if name != PROMPT_NAME:
+        raise MCPError(INVALID_PARAMS, f"There is no prompt {name}. There is {PROMPT_NAME}.")
+    told = _read_api(f"agents/{caller.actor.agent_id}/prompt/", given, caller)
     return GetPromptResult(
         description=f"sha256 {told['sha256']}",
         messages=[PromptMessage(role="user", content=TextContent(text=told["text"]))],
     )
 
 
-def _read(address: str, query: Mapping[str, Any], caller: Caller) -> Any:  # Any: a JSON document
-    answered = ask(Asked("GET", address, query), caller)
+def _read_api(address: str, query: Mapping[str, Any], caller: ApiCaller) -> Any:  # Any: a JSON document
+    answered = call_api(ApiRequest("GET", address, query), caller)
     if answered.is_refusal:
         raise MCPError(INVALID_PARAMS, f"{answered.data['title']}. {answered.data['detail']}", answered.data)
     return answered.data

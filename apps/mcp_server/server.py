@@ -29,10 +29,10 @@ from mcp_types import (
 from mcp_types import Tool as Listed
 from starlette.requests import Request
 
-from apps.api.framework.in_process_requests import Caller
+from apps.api.framework.in_process_requests import ApiCaller
 from apps.mcp_server import resources_and_prompts
-from apps.mcp_server.tool_calls import call
-from apps.mcp_server.tools.catalog import SHELVES, TOOLS
+from apps.mcp_server.tool_calls import run_tool
+from apps.mcp_server.tools.catalog import TOOL_SETS, TOOLS
 
 logger = logging.getLogger(__name__)
 
@@ -67,15 +67,15 @@ def make_server() -> Server[Any]:
 async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
     """Every tool, to every agent alike: what it may do with one, the API says when it calls."""
     del params
-    return ListToolsResult(tools=_listed(_shelf(context)))
+    return ListToolsResult(tools=_list_entries(_tool_set_name(context)))
 
 
 async def call_tool(context: Context, params: CallToolRequestParams) -> CallToolResult:
     """One call."""
-    tool = SHELVES[_shelf(context)].get(params.name)
+    tool = TOOL_SETS[_tool_set_name(context)].get(params.name)
     if tool is None:
         raise MCPError(INVALID_PARAMS, f"There is no tool {params.name}. tools/list names those there are.")
-    answer = await in_thread(lambda: call(tool, params.arguments or {}, caller_of(context)))
+    answer = await in_thread(lambda: run_tool(tool, params.arguments or {}, caller_of(context)))
     return CallToolResult(
         content=[TextContent(text=answer.text)], structured_content=answer.data, is_error=answer.is_refusal
     )
@@ -111,13 +111,13 @@ async def get_prompt(context: Context, params: GetPromptRequestParams) -> GetPro
     )
 
 
-def caller_of(context: Context) -> Caller:
+def caller_of(context: Context) -> ApiCaller:
     """Whoever the token named when this request came in."""
     request = context.request
     if request is None:
         raise MCPError(INVALID_PARAMS, "This server is spoken to over HTTP.")
     access = request.user.access_token
-    return Caller(access.claims["actor"], access.token, request.headers["host"], request.url.scheme == "https")
+    return ApiCaller(access.claims["actor"], access.token, request.headers["host"], request.url.scheme == "https")
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
@@ -140,10 +140,10 @@ async def in_thread(work: Callable[[], Result]) -> Result:
     return await asyncio.to_thread(run)
 
 
-def _shelf(context: Context) -> str:
+def _tool_set_name(context: Context) -> str:
     """By which names the tools are asked for."""
     names = context.request.query_params.get("names", "") if context.request else ""
-    if names not in SHELVES:
+    if names not in TOOL_SETS:
         raise MCPError(
             INVALID_PARAMS, "The address asks for names that there are not. Leave `names` out, or say davepi."
         )
@@ -157,7 +157,7 @@ def _schemas() -> Mapping[str, Mapping[str, Any]]:
 
 
 @cache
-def _listed(shelf: str) -> list[Listed]:
+def _list_entries(shelf: str) -> list[Listed]:
     return [
         Listed(
             name=tool.name,
@@ -170,5 +170,5 @@ def _listed(shelf: str) -> list[Listed]:
                 open_world_hint=False,
             ),
         )
-        for tool in SHELVES[shelf].values()
+        for tool in TOOL_SETS[shelf].values()
     ]

@@ -13,12 +13,12 @@ from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
 
-from apps.api.framework.in_process_requests import Answered, Asked, Caller, ask
+from apps.api.framework.in_process_requests import ApiCaller, ApiRequest, ApiResponse, call_api
 from apps.governance.act_schemas import Schema
 
 logger = logging.getLogger(__name__)
 
-PROPOSAL: Final = re.compile(r"/proposals/(\d+)/?$")
+PROPOSAL_PATH: Final = re.compile(r"/proposals/(\d+)/?$")
 # What helps, by the refusal's code; what the refusal says itself is not said again.
 ADVICE: Final[Mapping[str, str]] = {
     "already_rejected": "Do not propose the same again. Read the reason, and propose something else or leave it.",
@@ -39,11 +39,11 @@ ADVICE: Final[Mapping[str, str]] = {
     "too_many_messages": "Wait before you call again.",
 }
 # What a problem says besides its sentences.
-_TOLD: Final = ("current_version", "allowed", "ignored_fields", "findings")
+_PROBLEM_MEMBERS: Final = ("current_version", "allowed", "ignored_fields", "findings")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class McpToolResult:
     """What the model reads, the same as data, and whether it is a refusal."""
 
     text: str
@@ -51,24 +51,28 @@ class Told:
     is_refusal: bool = False
 
 
-def told(data: dict[str, Any]) -> Told:
+def success_result(data: dict[str, Any]) -> McpToolResult:
     """What was shown or done, as text and as data."""
-    return Told(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
+    return McpToolResult(json.dumps(data, ensure_ascii=False, separators=(",", ":")), data)
 
 
-def refused(problem: Mapping[str, Any]) -> Told:
+def refusal_result(problem: Mapping[str, Any]) -> McpToolResult:
     """A problem document in words that a model can act on."""
     code = str(problem.get("code", "refused"))
     lines = [
         f"Refused ({code}): {problem.get('title', 'The request was refused')}. {problem.get('detail', '')}".strip()
     ]
-    lines += [f"{name.replace('_', ' ').capitalize()}: {_said(problem[name])}." for name in _TOLD if problem.get(name)]
+    lines += [
+        f"{name.replace('_', ' ').capitalize()}: {_joined_text(problem[name])}."
+        for name in _PROBLEM_MEMBERS
+        if problem.get(name)
+    ]
     if advice := ADVICE.get(code):
         lines.append(f"What to do: {advice}")
-    return Told("\n".join(lines), dict(problem), is_refusal=True)
+    return McpToolResult("\n".join(lines), dict(problem), is_refusal=True)
 
 
-def misused(errors: Mapping[str, str]) -> Told:
+def misuse_result(errors: Mapping[str, str]) -> McpToolResult:
     """Arguments that no request can be made of, in the form of every other refusal."""
     said = "; ".join(f"{name}: {reason}" for name, reason in errors.items())
     problem = {
@@ -78,44 +82,44 @@ def misused(errors: Mapping[str, str]) -> Told:
         "code": "invalid",
         "errors": {name: [reason] for name, reason in errors.items()},
     }
-    return refused(problem)
+    return refusal_result(problem)
 
 
-def shown(answered: Answered, *, is_single: bool = False) -> dict[str, Any]:
+def answer_data(answered: ApiResponse, *, is_single: bool = False) -> dict[str, Any]:
     """An answer of the API for whoever calls tools: rows without addresses, and said where it waits for a person."""
     data = answered.data
     if data is None:
         return {"done": True}
     if "results" in data:
-        data = page_of(data)
+        data = tool_page(data)
         if is_single:
             return dict(data["results"][0]) if data["results"] else {"found": False}
     if "attachments" in data:
-        data = {**data, "attachments": [_reachable(file) for file in data["attachments"]]}
+        data = {**data, "attachments": [_absolute_link(file) for file in data["attachments"]]}
     if answered.status == 202:
         data = {**data, "is_pending_review": True}
-        found = PROPOSAL.search(answered.location)
+        found = PROPOSAL_PATH.search(answered.location)
         # Where the answer is the proposal itself, its id is nobody else's.
         data["proposal_id"] = int(found[1]) if found else data["id"]
     return dict(data)
 
 
-def _reachable(file: Mapping[str, Any]) -> dict[str, Any]:
+def _absolute_link(file: Mapping[str, Any]) -> dict[str, Any]:
     """A file whose link, where it has one, is an address that a client elsewhere can fetch."""
     return {**file, **({"link": f"{settings.CONSOLE_URL}{file['link']}"} if "link" in file else {})}
 
 
-def page_of(data: Mapping[str, Any]) -> dict[str, Any]:
+def tool_page(data: Mapping[str, Any]) -> dict[str, Any]:
     """A page whose cursor goes into the tool's own argument; addresses are no use to whoever calls tools."""
     following = parse_qs(urlsplit(data.get("next") or "").query).get("cursor", [None])[0]
     return {"results": data["results"], "next_cursor": following}
 
 
-def _said(value: object) -> str:
+def _joined_text(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-FAULT: Final = {
+SERVER_FAULT: Final = {
     "title": "The server failed",
     "status": 500,
     "detail": "It is not your call that is wrong.",
@@ -123,7 +127,7 @@ FAULT: Final = {
 }
 
 
-class Offered(Protocol):
+class CallableTool(Protocol):
     """A tool as a caller knows it, by whatever name."""
 
     @property
@@ -152,21 +156,21 @@ class Offered(Protocol):
     def misuses(self, given: Mapping[str, Any]) -> Mapping[str, str]:
         """Arguments that no request can be made of, each with the reason."""
 
-    def asked(self, given: Mapping[str, Any]) -> Asked:
+    def asked(self, given: Mapping[str, Any]) -> ApiRequest:
         """The request it stands for."""
 
-    def shown(self, answered: Answered, given: Mapping[str, Any]) -> dict[str, Any]:
+    def shown(self, answered: ApiResponse, given: Mapping[str, Any]) -> dict[str, Any]:
         """What is told of an answer that is no refusal."""
 
 
-def call(tool: Offered, given: Mapping[str, Any], caller: Caller) -> Told:
+def run_tool(tool: CallableTool, given: Mapping[str, Any], caller: ApiCaller) -> McpToolResult:
     """Do what a tool stands for, as whoever asks. Whatever happens, the model is told in words."""
     if errors := tool.misuses(given):
-        return misused(errors)
+        return misuse_result(errors)
     try:
-        answered = ask(tool.asked(given), caller)
-        return refused(answered.data) if answered.is_refusal else told(tool.shown(answered, given))
+        answered = call_api(tool.asked(given), caller)
+        return refusal_result(answered.data) if answered.is_refusal else success_result(tool.shown(answered, given))
     except Exception:
         # As Django does for a page: written down for us, and nothing of it told.
         logger.exception("a tool failed", extra={"tool": tool.name})
-        return refused(FAULT)
+        return refusal_result(SERVER_FAULT)

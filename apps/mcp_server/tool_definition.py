@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from apps.api.framework.base_views import ActorView
-from apps.api.framework.in_process_requests import Answered, Asked
-from apps.api.framework.json_schema import PAGING, handler_at, required_of, shape_of_body, shape_of_filters
-from apps.api.protocol.request_bodies import Body
+from apps.api.framework.in_process_requests import ApiRequest, ApiResponse
+from apps.api.framework.json_schema import PAGING_PARAMETERS, body_schema, filter_schemas, handler_at, required_fields
+from apps.api.protocol.request_bodies import RequestBody
 from apps.governance.act_schemas import Schema
 from apps.governance.policy.table import Act
-from apps.governance.row_ids import LARGEST_NUMBER
-from apps.mcp_server.tool_calls import shown
+from apps.governance.row_ids import LARGEST_ROW_ID
+from apps.mcp_server.tool_calls import answer_data
 
 # What the database calls an id.
-_PLACES: Final = re.compile(r"{(\w+)}")
+_PLACEHOLDER: Final = re.compile(r"{(\w+)}")
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class RestTool:
     """One tool. What is not said here is the address's own business."""
 
     name: str
@@ -29,7 +29,7 @@ class Tool:
     address: str
     # What of the body, or of the list's filters, a model gives; everything else the body knows is stripped there and said.
     takes: tuple[str, ...] = ()
-    body: type[Body] | None = None
+    body: type[RequestBody] | None = None
     # What of the body is the same at every call.
     sets: Mapping[str, Any] = field(default_factory=dict)
     # Required here though the body can do without: what nobody should write who has not read it.
@@ -50,7 +50,7 @@ class Tool:
     @property
     def places(self) -> tuple[str, ...]:
         """The arguments that stand in the address."""
-        return tuple(_PLACES.findall(self.address))
+        return tuple(_PLACEHOLDER.findall(self.address))
 
     @property
     def view(self) -> tuple[type[ActorView], str]:
@@ -64,18 +64,18 @@ class Tool:
 
     def filled(self, given: Mapping[str, Any]) -> str:
         """The address with its arguments in place."""
-        return _PLACES.sub(lambda found: str(given[found[1]]), self.address)
+        return _PLACEHOLDER.sub(lambda found: str(given[found[1]]), self.address)
 
     def schema(self) -> Schema:
         """What it takes, as JSON Schema."""
         places = {name: {"type": "integer", "minimum": 1} for name in self.places}
         needed = [*self.places, *self.needs]
         if self.body is not None:
-            shapes = shape_of_body(self.body, self.takes)
-            needed += [name for name in required_of(self.body, self.takes) if name not in needed]
+            shapes = body_schema(self.body, self.takes)
+            needed += [name for name in required_fields(self.body, self.takes) if name not in needed]
         else:
-            shapes = shape_of_filters(self.view[0], self.takes)
-        properties = {**places, **shapes, **(PAGING if self.is_paged else {})}
+            shapes = filter_schemas(self.view[0], self.takes)
+        properties = {**places, **shapes, **(PAGING_PARAMETERS if self.is_paged else {})}
         for name, said in self.words.items():
             properties[name] = {**properties[name], "description": said}
         return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
@@ -83,23 +83,23 @@ class Tool:
     def known(self) -> frozenset[str]:
         """Every argument that has a meaning here, also one that is stripped."""
         beside = frozenset(self.body().fields) | self.body.shown if self.body else frozenset()
-        return frozenset((*self.places, *self.takes, *(PAGING if self.is_paged else ()))) | beside
+        return frozenset((*self.places, *self.takes, *(PAGING_PARAMETERS if self.is_paged else ()))) | beside
 
-    def asked(self, given: Mapping[str, Any]) -> Asked:
+    def asked(self, given: Mapping[str, Any]) -> ApiRequest:
         """The request it stands for. The arguments that the address holds are whole numbers by now."""
         rest = {name: value for name, value in given.items() if name not in self.places}
         if self.body is None:
-            return Asked(self.method, self.filled(given), rest)
-        return Asked(self.method, self.filled(given), {}, {**rest, **self.sets})
+            return ApiRequest(self.method, self.filled(given), rest)
+        return ApiRequest(self.method, self.filled(given), {}, {**rest, **self.sets})
 
     def misuses(self, given: Mapping[str, Any]) -> dict[str, str]:
         """Arguments that no request can be made of, each with the reason."""
         return dict(self._misuses(given))
 
-    def shown(self, answered: Answered, given: Mapping[str, Any]) -> dict[str, Any]:
+    def shown(self, answered: ApiResponse, given: Mapping[str, Any]) -> dict[str, Any]:
         """What is told of an answer that is no refusal."""
         del given
-        return shown(answered, is_single=self.is_single)
+        return answer_data(answered, is_single=self.is_single)
 
     def _misuses(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         known = self.known() - set(self.sets)
@@ -107,7 +107,7 @@ class Tool:
             yield name, f"There is no such argument. There are: {', '.join(self.schema()['properties'])}."
         for name in self.places:
             value = given.get(name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_NUMBER:
+            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LARGEST_ROW_ID:
                 yield name, "This is a whole number from 1, and has to be there."
         # Where more was sent than is offered, the API judges first: an attempt at what is not permitted goes into the books.
         if not set(given) - set(self.schema()["properties"]):

@@ -6,19 +6,25 @@ from typing import Any
 from django.utils import timezone
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, NotPermitted
-from apps.governance.governed_write import governed, refuse_foreign, take_values
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, NotPermitted
+from apps.governance.governed_write import assign_values, governed, refuse_ungoverned_fields
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
-from apps.memory.line_dates import keep_dates, keep_profile_dates
-from apps.memory.line_ledger import keep_lines
+from apps.memory.line_dates import update_line_dates, update_profile_line_dates
+from apps.memory.line_ledger import update_line_ledger
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock
-from apps.memory.profile_line_ledger import keep_profile_lines
-from apps.memory.write_holds import Share, hold_back, propose_profile, review_of, share_of
+from apps.memory.profile_line_ledger import update_profile_ledger
+from apps.memory.write_holds import (
+    MemoryReviewSplit,
+    hold_for_review,
+    memory_review_of,
+    propose_profile,
+    split_memory_write,
+)
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview
-from apps.prompt.text_reuse.derived_lines import Heard
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts
 
 
 def create_memory(
@@ -26,7 +32,7 @@ def create_memory(
     *,
     actor: Actor,
     body: str,
-    heard: Heard | None = None,
+    heard: ReceivedTexts | None = None,
     evidence: Mapping[str, Any] | None = None,
     dates: Mapping[str, LineDates] | None = None,
 ) -> AgentMemory:
@@ -40,7 +46,7 @@ def amend_memory(
     *,
     actor: Actor,
     body: str,
-    heard: Heard | None = None,
+    heard: ReceivedTexts | None = None,
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
     reason: str = "",
@@ -54,22 +60,24 @@ def amend_memory(
     person instead, with its `dates` (Z-19). `words_of` says whose words a person brings back without vouching for them, `dates`
     until when new lines hold, `instead` which line came in the place of which.
     """
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.MEMORY_AMEND, memory, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
-            before, share = row.body, share_of(row, body, actor=actor, heard=heard)
-            _take(row, share, actor, words_of)
-            keep_dates(row, before, dates, by_person=actor.is_person)
-        keep_lines(memory, before, actor=actor, said=share.said, words_of=words_of, evidence=evidence, instead=instead)
-        hold_back(memory, share, actor=actor, evidence=evidence, dates=dates)
+            before, share = row.body, split_memory_write(row, body, actor=actor, heard=heard)
+            _apply_split(row, share, actor, words_of)
+            update_line_dates(row, before, dates, by_person=actor.is_person)
+        update_line_ledger(
+            memory, before, actor=actor, said=share.said, words_of=words_of, evidence=evidence, instead=instead
+        )
+        hold_for_review(memory, share, actor=actor, evidence=evidence, dates=dates)
     return memory
 
 
 def approve_memory(memory: AgentMemory, *, actor: Actor, read_at: int) -> AgentMemory:
     """Vouch for what an agent wrote, as it stands. The next session of every customer carries it as prose (Z-22)."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.MEMORY_APPROVE, memory, actor=actor, read_at=read_at) as row:
-            _vouch(row, actor)
-        keep_lines(memory, memory.body, actor=actor)
+            _approve_text(row, actor)
+        update_line_ledger(memory, memory.body, actor=actor)
     return memory
 
 
@@ -91,22 +99,22 @@ def write_block(
 
     `words_of` says whose body it is where somebody else's is brought back.
     """
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.BLOCK_WRITE, block, actor=actor, read_at=read_at) as row:
             before = row.body
-            take_values(row, Act.BLOCK_WRITE, values)
-            _sign(row, actor, {"body": before}, Taint.OPERATOR, words_of)
-            keep_dates(row, before)
-        keep_lines(block, before, actor=actor, words_of=words_of)
+            assign_values(row, Act.BLOCK_WRITE, values)
+            _set_authorship(row, actor, {"body": before}, Taint.OPERATOR, words_of)
+            update_line_dates(row, before)
+        update_line_ledger(block, before, actor=actor, words_of=words_of)
     return block
 
 
 def approve_block(block: MemoryBlock, *, actor: Actor, read_at: int) -> MemoryBlock:
     """Vouch for what an agent wrote into a block, as it stands. While it is pinned, prompts carry it as prose (Z-22)."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.BLOCK_APPROVE, block, actor=actor, read_at=read_at) as row:
-            _vouch(row, actor)
-        keep_lines(block, block.body, actor=actor)
+            _approve_text(row, actor)
+        update_line_ledger(block, block.body, actor=actor)
     return block
 
 
@@ -115,7 +123,7 @@ def amend_block(
     *,
     actor: Actor,
     body: str,
-    heard: Heard | None = None,
+    heard: ReceivedTexts | None = None,
     read_at: int | None = None,
     evidence: Mapping[str, Any] | None = None,
     reason: str = "",
@@ -126,15 +134,15 @@ def amend_block(
 
     An agent says what it `heard`, and what of its words the tenant wants reviewed goes before a person instead (Z-19).
     """
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.BLOCK_AMEND, block, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
             if row.is_read_only and not actor.is_person:
                 raise NotPermitted(f"The block “{row.label}” is read-only. Ask an operator to change it.")
-            before, share = row.body, share_of(row, body, actor=actor, heard=heard)
-            _take(row, share, actor)
-            keep_dates(row, before, dates, by_person=actor.is_person)
-        keep_lines(block, before, actor=actor, said=share.said, evidence=evidence, instead=instead)
-        hold_back(block, share, actor=actor, evidence=evidence, dates=dates)
+            before, share = row.body, split_memory_write(row, body, actor=actor, heard=heard)
+            _apply_split(row, share, actor)
+            update_line_dates(row, before, dates, by_person=actor.is_person)
+        update_line_ledger(block, before, actor=actor, said=share.said, evidence=evidence, instead=instead)
+        hold_for_review(block, share, actor=actor, evidence=evidence, dates=dates)
     return block
 
 
@@ -166,30 +174,32 @@ def amend_profile(
 
     It reaches one customer alone, so of an agent's words it waits only where all memory does (Z-19). `instead` goes by text.
     """
-    with acting(actor):
-        waits = actor.role is Role.AGENT and review_of(actor) is MemoryReview.ALL
+    with acting_as(actor):
+        waits = actor.role is Role.AGENT and memory_review_of(actor) is MemoryReview.ALL
         with governed(Act.PROFILE_AMEND, profile, actor=actor, read_at=read_at, evidence=evidence) as row:
             before, noted = {"preferences": row.preferences, "notes": row.notes}, row.noted
             if waits:
-                refuse_foreign(Act.PROFILE_AMEND, values)
+                refuse_ungoverned_fields(Act.PROFILE_AMEND, values)
             else:
-                take_values(row, Act.PROFILE_AMEND, values)
+                assign_values(row, Act.PROFILE_AMEND, values)
             row.last_seen_at = timezone.now()
-            _sign(row, actor, before, Taint.CUSTOMER, words_of)
-            keep_profile_dates(row, noted, dates, by_person=actor.is_person)
-        keep_profile_lines(profile, before, actor=actor, words_of=words_of, evidence=evidence, instead=instead)
+            _set_authorship(row, actor, before, Taint.CUSTOMER, words_of)
+            update_profile_line_dates(row, noted, dates, by_person=actor.is_person)
+        update_profile_ledger(profile, before, actor=actor, words_of=words_of, evidence=evidence, instead=instead)
         if waits and any(getattr(profile, name) != text for name, text in values.items()):
             propose_profile(profile, values, actor=actor, evidence=evidence, dates=dates)
     return profile
 
 
-def _take(row: AgentMemory | MemoryBlock, share: Share, actor: Actor, words_of: Taint | None = None) -> None:
+def _apply_split(
+    row: AgentMemory | MemoryBlock, share: MemoryReviewSplit, actor: Actor, words_of: Taint | None = None
+) -> None:
     before = {"body": row.body}
     row.body = share.text
-    _sign(row, actor, before, share.taint, words_of)
+    _set_authorship(row, actor, before, share.taint, words_of)
 
 
-def _sign(
+def _set_authorship(
     row: AgentMemory | MemoryBlock | CustomerProfile,
     actor: Actor,
     before: Mapping[str, str],
@@ -197,7 +207,7 @@ def _sign(
     words_of: Taint | None = None,
 ) -> None:
     for name, text in before.items():
-        if _as_lines(getattr(row, name)) == _as_lines(text):
+        if _normalize_line_ends(getattr(row, name)) == _normalize_line_ends(text):
             # A browser sends other line ends than it was given; who pressed Save on that changed nothing.
             setattr(row, name, text)
     owner = (words_of or Taint.OPERATOR) if actor.is_person else of_agents
@@ -221,13 +231,13 @@ def _sign(
         row.approved_body = ""
 
 
-def _as_lines(text: str) -> str:
+def _normalize_line_ends(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _vouch(row: AgentMemory | MemoryBlock, actor: Actor) -> None:
+def _approve_text(row: AgentMemory | MemoryBlock, actor: Actor) -> None:
     if row.is_approved:
-        raise Conflicting("A person vouches for what stands there already; there is nothing to approve.")
+        raise Conflict("A person vouches for what stands there already; there is nothing to approve.")
     row.updated_by = actor.label
     row.taint = Taint.OPERATOR
     row.approved_body = row.body

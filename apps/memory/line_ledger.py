@@ -11,23 +11,23 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Taint
 from apps.memory.models import AGENT, AgentMemory, MemoryBlock, MemoryLine, ProfileLine
-from apps.prompt.memory_lines.line_diff import bare, known, line_sha256, moved
+from apps.prompt.memory_lines.line_diff import diff_lines, distinct_lines, line_sha256, strip_line
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import HeldLine
 
-Status = MemoryLine.Status
-Remembered = AgentMemory | MemoryBlock
-Told = TypeVar("Told", MemoryLine, ProfileLine)
-ENDS: Final = ("status", "ended_at", "last_version", "superseded_by")
-DATED: Final = ("valid_until", "review_after", "last_version")
-FOREIGN: Final = (Taint.TOOL, Taint.CUSTOMER, Taint.IMPORT)
+LineStatus = MemoryLine.Status
+RememberedText = AgentMemory | MemoryBlock
+LedgerLine = TypeVar("LedgerLine", MemoryLine, ProfileLine)
+END_FIELDS: Final = ("status", "ended_at", "last_version", "superseded_by")
+DATE_FIELDS: Final = ("valid_until", "review_after", "last_version")
+FOREIGN_TAINTS: Final = (Taint.TOOL, Taint.CUSTOMER, Taint.IMPORT)
 
 
-def keep_lines(
-    row: Remembered,
+def update_line_ledger(
+    row: RememberedText,
     before: str,
     *,
     actor: Actor,
@@ -39,50 +39,58 @@ def keep_lines(
     """Bring the ledger of a text up to what stands there now. `said` are lines that repeat somebody, `before` the text before,
     `instead` which line its writer put in the place of which.
     """
-    with acting(actor):
-        told, standing = moved(before, row.body, instead), {line.sha256: line for line in standing_lines(row)}
-        whose = _whose(row, told.came, actor, {bare(held.text): held.whose.value for held in said}, words_of)
+    with acting_as(actor):
+        told, standing = diff_lines(before, row.body, instead), {line.sha256: line for line in standing_lines(row)}
+        whose = _new_line_taints(
+            row, told.came, actor, {strip_line(held.text): held.whose.value for held in said}, words_of
+        )
         source = (evidence or {}).get("conversation_id")
-        new = [_line(row, text, whose[text], actor, source) for text in told.came if line_sha256(text) not in standing]
+        new = [
+            _new_line(row, text, whose[text], actor, source) for text in told.came if line_sha256(text) not in standing
+        ]
         made = {line.sha256: line for line in MemoryLine.objects.bulk_create(new)}
         gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.went) if sha256 in standing]
         followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
-        MemoryLine.objects.bulk_update(end_lines(gone, followed_by, row.version), ENDS)
-        _answer_for(row, standing.values(), actor, words_of)
-        MemoryLine.objects.bulk_update(dated([*standing.values(), *made.values()], row.line_dates, row.version), DATED)
+        MemoryLine.objects.bulk_update(end_lines(gone, followed_by, row.version), END_FIELDS)
+        _update_line_taints(row, standing.values(), actor, words_of)
+        MemoryLine.objects.bulk_update(
+            apply_line_dates([*standing.values(), *made.values()], row.line_dates, row.version), DATE_FIELDS
+        )
 
 
-def foreign_lines(row: Remembered, wanted: str, actor: Actor) -> list[str]:
+def foreign_lines(row: RememberedText, wanted: str, actor: Actor) -> list[str]:
     """Of a text's lines those that stood among the agent's as somebody else's words, in whatever place."""
-    hashes = [line_sha256(line) for line in known(wanted) - known(row.body)]
+    hashes = [line_sha256(line) for line in distinct_lines(wanted) - distinct_lines(row.body)]
     found = MemoryLine.objects.filter(tenant_id=actor.tenant_id, agent_id=row.agent_id, sha256__in=hashes)
-    return list(found.filter(taint__in=FOREIGN).values_list("text", flat=True).distinct().order_by("text"))
+    return list(found.filter(taint__in=FOREIGN_TAINTS).values_list("text", flat=True).distinct().order_by("text"))
 
 
-def ledger_of(row: Remembered) -> QuerySet[MemoryLine]:
+def ledger_of(row: RememberedText) -> QuerySet[MemoryLine]:
     """Every line that stands or stood in a text."""
-    return MemoryLine.objects.filter(tenant_id=row.tenant_id, **_text(row))
+    return MemoryLine.objects.filter(tenant_id=row.tenant_id, **_text_key(row))
 
 
-def standing_lines(row: Remembered) -> QuerySet[MemoryLine]:
+def standing_lines(row: RememberedText) -> QuerySet[MemoryLine]:
     """The ledger of what stands in a text, oldest first."""
-    return ledger_of(row).filter(status=Status.ACTIVE).order_by("id")
+    return ledger_of(row).filter(status=LineStatus.ACTIVE).order_by("id")
 
 
-def _text(row: Remembered) -> dict[str, int]:
+def _text_key(row: RememberedText) -> dict[str, int]:
     return {"memory_id": row.pk} if isinstance(row, AgentMemory) else {"block_id": row.pk}
 
 
-def _whose(
-    row: Remembered, came: Iterable[str], actor: Actor, said: Mapping[str, str], words_of: Taint | None
+def _new_line_taints(
+    row: RememberedText, came: Iterable[str], actor: Actor, said: Mapping[str, str], words_of: Taint | None
 ) -> dict[str, Taint]:
     """Whose words new lines are: a person's, where one answers for them; else what is known of them from before."""
     by_hash = {line_sha256(line): line for line in came}
     earlier: dict[str, list[Taint]] = {line: [] for line in by_hash.values()}
     lines = MemoryLine.objects.filter(tenant_id=row.tenant_id, agent_id=row.agent_id, sha256__in=list(by_hash))
-    for sha256, taint in lines.filter(taint__in=FOREIGN).values_list("sha256", "taint"):
+    for sha256, taint in lines.filter(taint__in=FOREIGN_TAINTS).values_list("sha256", "taint"):
         earlier[by_hash[sha256]].append(Taint(taint))
-    passed = known(row.approved_body) if actor.is_person and words_of in {None, Taint.OPERATOR} else frozenset()
+    passed = (
+        distinct_lines(row.approved_body) if actor.is_person and words_of in {None, Taint.OPERATOR} else frozenset()
+    )
     own = words_of or Taint.AGENT
     return {
         line: Taint.OPERATOR if line in passed else Taint.joined(own, *known_as, said.get(line, own))
@@ -90,11 +98,11 @@ def _whose(
     }
 
 
-def _line(row: Remembered, text: str, taint: Taint, actor: Actor, source: int | None) -> MemoryLine:
+def _new_line(row: RememberedText, text: str, taint: Taint, actor: Actor, source: int | None) -> MemoryLine:
     return MemoryLine(
         tenant_id=row.tenant_id,
         agent_id=row.agent_id,
-        **_text(row),
+        **_text_key(row),
         sha256=line_sha256(text),
         text=text,
         author=actor.label if taint == Taint.OPERATOR else AGENT,
@@ -105,24 +113,26 @@ def _line(row: Remembered, text: str, taint: Taint, actor: Actor, source: int | 
     )
 
 
-def end_lines(gone: Iterable[Told], followed_by: Mapping[str, Told | None], version: int) -> list[Told]:
-    """Lines that went with a version, each with the one that came in its place; `ENDS` is what of them to save."""
+def end_lines(
+    gone: Iterable[LedgerLine], followed_by: Mapping[str, LedgerLine | None], version: int
+) -> list[LedgerLine]:
+    """Lines that went with a version, each with the one that came in its place; `END_FIELDS` is what of them to save."""
     ended = list(gone)
     for line in ended:
         line.superseded_by = followed_by.get(line.sha256)
-        line.status = Status.SUPERSEDED if line.superseded_by else Status.REMOVED
+        line.status = LineStatus.SUPERSEDED if line.superseded_by else LineStatus.REMOVED
         line.ended_at, line.last_version = timezone.now(), version
     return ended
 
 
-def _answer_for(row: Remembered, stays: Iterable[MemoryLine], actor: Actor, words_of: Taint | None) -> None:
+def _update_line_taints(row: RememberedText, stays: Iterable[MemoryLine], actor: Actor, words_of: Taint | None) -> None:
     """Lines that a person answers for from now on, or that a person brings back as somebody else's."""
     if not actor.is_person:
         return
-    passed = known(row.approved_body)
+    passed = distinct_lines(row.approved_body)
     changed = []
     for line in stays:
-        owner = Taint.OPERATOR if line.text in passed else Taint(words_of or _whose_now(line, row))
+        owner = Taint.OPERATOR if line.text in passed else Taint(words_of or _current_taint(line, row))
         if owner != line.taint:
             line.taint, line.last_version = owner, row.version
             line.author = actor.label if owner == Taint.OPERATOR else AGENT
@@ -130,8 +140,8 @@ def _answer_for(row: Remembered, stays: Iterable[MemoryLine], actor: Actor, word
     MemoryLine.objects.bulk_update(changed, ["taint", "author", "last_version"])
 
 
-def dated(stays: Iterable[Told], told: Mapping[str, Any], version: int) -> list[Told]:
-    """Of the lines that stand those whose dates are others now; `DATED` is what of them to save."""
+def apply_line_dates(stays: Iterable[LedgerLine], told: Mapping[str, Any], version: int) -> list[LedgerLine]:
+    """Of the lines that stand those whose dates are others now; `DATE_FIELDS` is what of them to save."""
     changed = []
     for line in stays:
         dates = LineDates.of(told.get(line.sha256, {}))
@@ -141,6 +151,6 @@ def dated(stays: Iterable[Told], told: Mapping[str, Any], version: int) -> list[
     return changed
 
 
-def _whose_now(line: MemoryLine, row: Remembered) -> str:
+def _current_taint(line: MemoryLine, row: RememberedText) -> str:
     """An approval that was taken back leaves a line to whoever the whole text is of."""
     return row.taint if line.taint == Taint.OPERATOR else line.taint

@@ -13,19 +13,19 @@ from django_fsm import transition
 
 from apps.governance.models import Governed, Taint
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import plain_text
+from apps.governance.stored_text import validate_storable_text
 from apps.memory.rules import (
     BLOCK_CHARACTERS,
     BODY_CHARACTERS,
-    END_USER_KEY,
+    END_USER_KEY_PATTERN,
     END_USER_KEY_RULE,
-    LABEL,
+    LABEL_PATTERN,
     LABEL_RULE,
     PROFILE_CHARACTERS,
 )
 
 
-class Line(models.Model):
+class AbstractLedgerLine(models.Model):
     """One line for as long as it stood. The text is the truth; this says where each line of it comes from."""
 
     class Status(models.TextChoices):
@@ -59,14 +59,14 @@ class Line(models.Model):
         return self.text[:80]
 
 
-class MemoryLine(Line):
+class MemoryLine(AbstractLedgerLine):
     """A line of an agent's memory or of a block."""
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     memory = models.ForeignKey("memory.AgentMemory", null=True, on_delete=models.PROTECT, related_name="ledger")
     block = models.ForeignKey("memory.MemoryBlock", null=True, on_delete=models.PROTECT, related_name="ledger")
 
-    class Meta(Line.Meta):
+    class Meta(AbstractLedgerLine.Meta):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "memory", "sha256"],
@@ -97,7 +97,7 @@ class MemoryLine(Line):
         return self.block.label if self.block is not None else "Memory"
 
 
-class ProfileLine(Line):
+class ProfileLine(AbstractLedgerLine):
     """A line of what is noted of one customer."""
 
     class Field(models.TextChoices):
@@ -109,7 +109,7 @@ class ProfileLine(Line):
     profile = models.ForeignKey("memory.CustomerProfile", on_delete=models.PROTECT, related_name="ledger")
     field = models.CharField(max_length=11, choices=Field.choices)
 
-    class Meta(Line.Meta):
+    class Meta(AbstractLedgerLine.Meta):
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "profile", "field", "sha256"],
@@ -126,7 +126,7 @@ class ProfileLine(Line):
 
 DISTILLER: Final = "system:distiller"
 TIER_CHARACTERS: Final = 16_000
-PERMANENT: Final = "- ! "
+PERMANENT_PREFIX: Final = "- ! "
 
 
 class MemoryTier(Governed):
@@ -150,7 +150,7 @@ class MemoryTier(Governed):
     body = models.TextField(
         "text",
         blank=True,
-        validators=[plain_text, MaxLengthValidator(TIER_CHARACTERS)],
+        validators=[validate_storable_text, MaxLengthValidator(TIER_CHARACTERS)],
         help_text="One fact on each line, with a hyphen. A line that begins with “- !” stays for good, word for word.",
     )
     facts = models.JSONField(default=list, blank=True, editable=False, help_text="Each fact with what it rests on.")
@@ -178,7 +178,8 @@ class MemoryTier(Governed):
     def told(self) -> str:
         """The text as prompts carry it, without the marks of what is permanent."""
         return "\n".join(
-            f"- {line[len(PERMANENT) :]}" if line.startswith(PERMANENT) else line for line in self.body.split("\n")
+            f"- {line[len(PERMANENT_PREFIX) :]}" if line.startswith(PERMANENT_PREFIX) else line
+            for line in self.body.split("\n")
         )
 
     @property
@@ -197,7 +198,7 @@ class MemoryTier(Governed):
 
 __all__ = [
     "AGENT",
-    "STANDING",
+    "REMEMBERED_FIELDS",
     "AgentMemory",
     "CustomerProfile",
     "MemoryBlock",
@@ -208,18 +209,20 @@ __all__ = [
 
 AGENT = "agent"
 # What stands in a memory or a block, until when, and who answers for it.
-STANDING = ("body", "approved_body", "line_dates", "updated_by", "taint")
+REMEMBERED_FIELDS = ("body", "approved_body", "line_dates", "updated_by", "taint")
 
 
-def _prose(characters: int, help_text: str) -> "models.TextField[str, str]":
-    return models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(characters)], help_text=help_text)
+def _prose_field(characters: int, help_text: str) -> "models.TextField[str, str]":
+    return models.TextField(
+        blank=True, validators=[validate_storable_text, MaxLengthValidator(characters)], help_text=help_text
+    )
 
 
 class AgentMemory(Governed):
     """Slow facts an agent has learned about how the tenant works; it writes them itself (R078-R081)."""
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
-    body = _prose(BODY_CHARACTERS, "Markdown. An update replaces the whole body.")
+    body = _prose_field(BODY_CHARACTERS, "Markdown. An update replaces the whole body.")
     approved_body = models.TextField(blank=True, editable=False, help_text="The lines a person wrote or approved.")
     line_dates = models.JSONField(blank=True, default=dict, editable=False)
     updated_by = models.CharField(max_length=200, default=AGENT, editable=False)
@@ -252,10 +255,10 @@ class MemoryBlock(Governed):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     label = models.CharField(
         max_length=60,
-        validators=[RegexValidator(LABEL, LABEL_RULE)],
+        validators=[RegexValidator(LABEL_PATTERN, LABEL_RULE)],
         help_text="Such as BusinessFacts, Preferences or PersonaBelief.",
     )
-    body = _prose(BLOCK_CHARACTERS, "Markdown. An update replaces the whole body.")
+    body = _prose_field(BLOCK_CHARACTERS, "Markdown. An update replaces the whole body.")
     approved_body = models.TextField(blank=True, editable=False, help_text="The lines a person wrote or approved.")
     line_dates = models.JSONField(blank=True, default=dict, editable=False)
     is_read_only = models.BooleanField(
@@ -289,7 +292,9 @@ class MemoryBlock(Governed):
                 violation_error_message="This agent has a block of that label already, in some spelling; change that one.",
             ),
             models.CheckConstraint(
-                condition=models.Q(label__regex=LABEL), name="block_label_is_words", violation_error_message=LABEL_RULE
+                condition=models.Q(label__regex=LABEL_PATTERN),
+                name="block_label_is_words",
+                violation_error_message=LABEL_RULE,
             ),
         ]
 
@@ -307,11 +312,11 @@ class CustomerProfile(Governed):
 
     end_user_key = models.CharField(
         max_length=200,
-        validators=[RegexValidator(END_USER_KEY, END_USER_KEY_RULE), plain_text],
+        validators=[RegexValidator(END_USER_KEY_PATTERN, END_USER_KEY_RULE), validate_storable_text],
         help_text="Channel and id: slack:U12345.",
     )
-    preferences = _prose(PROFILE_CHARACTERS, "JSON or markdown.")
-    notes = _prose(PROFILE_CHARACTERS, "Prose.")
+    preferences = _prose_field(PROFILE_CHARACTERS, "JSON or markdown.")
+    notes = _prose_field(PROFILE_CHARACTERS, "Prose.")
     line_dates = models.JSONField(
         blank=True, default=dict, db_default=models.Value({}, models.JSONField()), editable=False
     )

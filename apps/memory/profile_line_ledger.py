@@ -9,14 +9,14 @@ from typing import Any
 from django.db.models import QuerySet
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Taint
-from apps.memory.line_ledger import DATED, ENDS, dated, end_lines
+from apps.memory.line_ledger import DATE_FIELDS, END_FIELDS, apply_line_dates, end_lines
 from apps.memory.models import AGENT, CustomerProfile, ProfileLine
-from apps.prompt.memory_lines.line_diff import Moved, known, line_sha256, moved
+from apps.prompt.memory_lines.line_diff import LineDiff, diff_lines, distinct_lines, line_sha256
 
 
-def keep_profile_lines(
+def update_profile_ledger(
     profile: CustomerProfile,
     before: Mapping[str, str],
     *,
@@ -29,27 +29,31 @@ def keep_profile_lines(
 
     `instead` says which line of a text its writer put in the place of which.
     """
-    with acting(actor):
-        changed = {field: text for field, text in before.items() if known(text) != known(getattr(profile, field))}
+    with acting_as(actor):
+        changed = {
+            field: text
+            for field, text in before.items()
+            if distinct_lines(text) != distinct_lines(getattr(profile, field))
+        }
         has_dates = bool(profile.line_dates) or actor.is_person
-        stands = _standing(profile) if changed or has_dates else []
+        stands = _active_lines(profile) if changed or has_dates else []
         for field, text in changed.items():
-            told = moved(text, getattr(profile, field), (instead or {}).get(field))
-            stands = _keep(profile, stands, field, told, actor=actor, words_of=words_of, evidence=evidence)
+            told = diff_lines(text, getattr(profile, field), (instead or {}).get(field))
+            stands = _update_text_lines(profile, stands, field, told, actor=actor, words_of=words_of, evidence=evidence)
         if has_dates:
-            _date(profile, stands)
+            _save_line_dates(profile, stands)
 
 
-def date_profile_lines(profile: CustomerProfile) -> None:
+def sync_profile_line_dates(profile: CustomerProfile) -> None:
     """Say in the ledger what was said of lines that stood already."""
-    _date(profile, _standing(profile))
+    _save_line_dates(profile, _active_lines(profile))
 
 
-def _date(profile: CustomerProfile, stands: Iterable[ProfileLine]) -> None:
-    ProfileLine.objects.bulk_update(dated(stands, profile.line_dates, profile.version), DATED)
+def _save_line_dates(profile: CustomerProfile, stands: Iterable[ProfileLine]) -> None:
+    ProfileLine.objects.bulk_update(apply_line_dates(stands, profile.line_dates, profile.version), DATE_FIELDS)
 
 
-def _standing(profile: CustomerProfile) -> list[ProfileLine]:
+def _active_lines(profile: CustomerProfile) -> list[ProfileLine]:
     return list(lines_of_profile(profile).filter(status=ProfileLine.Status.ACTIVE))
 
 
@@ -58,11 +62,11 @@ def lines_of_profile(profile: CustomerProfile) -> QuerySet[ProfileLine]:
     return ProfileLine.objects.filter(tenant_id=profile.tenant_id, profile_id=profile.pk)
 
 
-def _keep(
+def _update_text_lines(
     profile: CustomerProfile,
     stands: Sequence[ProfileLine],
     field: str,
-    told: Moved,
+    told: LineDiff,
     *,
     actor: Actor,
     words_of: Taint | None,
@@ -73,11 +77,11 @@ def _keep(
     standing = {line.sha256: line for line in stands if line.field == field}
     owner = (words_of or Taint.OPERATOR) if actor.is_person else Taint.CUSTOMER
     source = (evidence or {}).get("conversation_id")
-    new = [_line(profile, field, text, owner, actor, source) for text in told.came]
+    new = [_new_line(profile, field, text, owner, actor, source) for text in told.came]
     made = {line.sha256: line for line in ProfileLine.objects.bulk_create(new)}
     gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.went) if sha256 in standing]
     followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
-    ProfileLine.objects.bulk_update(end_lines(gone, followed_by, profile.version), ENDS)
+    ProfileLine.objects.bulk_update(end_lines(gone, followed_by, profile.version), END_FIELDS)
     if owner == Taint.OPERATOR:
         vouched = [line for line in standing.values() if line.taint != owner]
         for line in vouched:
@@ -86,7 +90,7 @@ def _keep(
     return [*others, *standing.values(), *new]
 
 
-def _line(
+def _new_line(
     profile: CustomerProfile, field: str, text: str, owner: Taint, actor: Actor, source: int | None
 ) -> ProfileLine:
     return ProfileLine(

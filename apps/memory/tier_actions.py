@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
@@ -24,7 +24,7 @@ def store_tier(
     evidence: Mapping[str, Any] | None = None,
 ) -> MemoryTier:
     """Let a distilled text take a tier's place. Held, it is in no prompt until a person lets it stand."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.TIER_DISTIL, row, actor=actor, read_at=read_at, evidence=evidence) as tier:
             tier.body, tier.facts = body, list(facts)
             tier.updated_by, tier.taint = DISTILLER, Taint.AGENT
@@ -42,7 +42,7 @@ def amend_tier(
     with governed(Act.TIER_AMEND, row, actor=actor, read_at=read_at, reason=reason) as tier:
         if body != tier.body:
             tier.body, tier.facts = body, list(facts)
-            _sign(tier, actor)
+            _set_authorship(tier, actor)
     return row
 
 
@@ -51,7 +51,7 @@ def approve_tier(row: MemoryTier, *, actor: Actor, read_at: int | None = None, r
     with governed(Act.TIER_APPROVE, row, actor=actor, read_at=read_at, reason=reason) as tier:
         if tier.status == MemoryTier.Status.PENDING:
             tier.let_stand()
-        _sign(tier, actor)
+        _set_authorship(tier, actor)
     return row
 
 
@@ -61,5 +61,5 @@ def clear_tier(row: MemoryTier, *, actor: Actor, read_at: int | None = None, rea
         pass
 
 
-def _sign(tier: MemoryTier, actor: Actor) -> None:
+def _set_authorship(tier: MemoryTier, actor: Actor) -> None:
     tier.updated_by, tier.taint = actor.label, Taint.OPERATOR

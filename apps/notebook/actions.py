@@ -4,13 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted
-from apps.governance.governed_write import governed, take_values
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, NotPermitted
+from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.notebook.models import Note
-from apps.notebook.rules import OF_A_CUSTOMER, Refused, key_for, limit_for, too_many
+from apps.notebook.rules import (
+    CUSTOMER_WORDS_REFUSAL,
+    NoteRefusal,
+    customer_key_for_note,
+    limit_refusal,
+    open_note_limit,
+)
 
 
 def write_note(
@@ -27,12 +33,12 @@ def write_note(
     uses; where nobody said, they are held to be a customer's.
     """
     note = Note(tenant_id=actor.tenant_id, agent_id=agent_id, conversation_id=conversation_id, author=actor.label)
-    with acting(actor), governed(Act.NOTE_WRITE, note, actor=actor) as row:
-        take_values(row, Act.NOTE_WRITE, values)
-        row.text = _lines(row.text)
-        row.end_user_key = _key(row.end_user_key, actor)
-        row.taint = _whose(row, actor, taint)
-        _refuse_one_too_many(row, actor)
+    with acting_as(actor), governed(Act.NOTE_WRITE, note, actor=actor) as row:
+        assign_values(row, Act.NOTE_WRITE, values)
+        row.text = _normalise_lines(row.text)
+        row.end_user_key = _note_key(row.end_user_key, actor)
+        row.taint = _note_taint(row, actor, taint)
+        _refuse_over_limit(row, actor)
     return note
 
 
@@ -40,20 +46,20 @@ def amend_note(
     note: Note, *, actor: Actor, values: Mapping[str, Any], read_at: int | None = None, taint: Taint | None = None
 ) -> Note:
     """Say it otherwise, or put it off. Whoever changes the words signs for them."""
-    _refuse_of_others(note, actor)
+    _refuse_other_customer(note, actor)
     with governed(Act.NOTE_AMEND, note, actor=actor, read_at=read_at) as row:
         _refuse_settled(row)
         before = row.text
-        take_values(row, Act.NOTE_AMEND, values)
-        row.text = _lines(row.text)
+        assign_values(row, Act.NOTE_AMEND, values)
+        row.text = _normalise_lines(row.text)
         if row.text != before:
-            row.author, row.taint = actor.label, _whose(row, actor, taint)
+            row.author, row.taint = actor.label, _note_taint(row, actor, taint)
     return note
 
 
 def finish_note(note: Note, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Note:
     """It was done. Sessions already open keep what they were told."""
-    _refuse_of_others(note, actor)
+    _refuse_other_customer(note, actor)
     with governed(Act.NOTE_FINISH, note, actor=actor, read_at=read_at, reason=reason) as row:
         row.finish()
     return note
@@ -61,25 +67,25 @@ def finish_note(note: Note, *, actor: Actor, read_at: int | None = None, reason:
 
 def drop_note(note: Note, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Note:
     """It no longer matters."""
-    _refuse_of_others(note, actor)
+    _refuse_other_customer(note, actor)
     with governed(Act.NOTE_DROP, note, actor=actor, read_at=read_at, reason=reason) as row:
         row.drop()
     return note
 
 
-def _lines(text: str) -> str:
+def _normalise_lines(text: str) -> str:
     # A browser sends other line ends than it was given.
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
-def _key(wanted: str, actor: Actor) -> str:
-    key = key_for(wanted, actor.customer_key, is_proven=actor.customer_is_proven)
-    if isinstance(key, Refused):
+def _note_key(wanted: str, actor: Actor) -> str:
+    key = customer_key_for_note(wanted, actor.customer_key, is_proven=actor.customer_is_proven)
+    if isinstance(key, NoteRefusal):
         raise NotPermitted(key.reason)
     return key
 
 
-def _whose(row: Note, actor: Actor, taint: Taint | None) -> Taint:
+def _note_taint(row: Note, actor: Actor, taint: Taint | None) -> Taint:
     """Whose words stand there; a customer's, and what a program gave an agent, never stand where every customer is served."""
     if actor.is_person:
         return Taint.OPERATOR
@@ -87,13 +93,13 @@ def _whose(row: Note, actor: Actor, taint: Taint | None) -> Taint:
     if row.end_user_key:
         return Taint.joined(Taint.CUSTOMER, said)
     if said is Taint.CUSTOMER:
-        raise NotPermitted(OF_A_CUSTOMER)
+        raise NotPermitted(CUSTOMER_WORDS_REFUSAL)
     return Taint.joined(Taint.AGENT, said)
 
 
-def _refuse_of_others(note: Note, actor: Actor) -> None:
+def _refuse_other_customer(note: Note, actor: Actor) -> None:
     """While it answers a customer an agent changes what is theirs and nothing that holds for all; PostgreSQL refuses the same."""
-    if actor.customer_key is not None and _key(note.end_user_key, actor) != note.end_user_key:
+    if actor.customer_key is not None and _note_key(note.end_user_key, actor) != note.end_user_key:
         raise NotPermitted("This note is not this customer's, so nothing said here changes it. Leave it as it is.")
 
 
@@ -102,8 +108,8 @@ def _refuse_settled(row: Note) -> None:
         raise IllegalTransition(f"This note is {row.status} and stays as it is. Write another one.")
 
 
-def _refuse_one_too_many(row: Note, actor: Actor) -> None:
+def _refuse_over_limit(row: Note, actor: Actor) -> None:
     waiting = Note.objects.visible_to(actor).open().kept_by(row.agent_id, row.end_user_key).order_by("created_at", "id")
-    open_ids = list(waiting.values_list("pk", flat=True)[: limit_for(row.end_user_key)])
-    if refusal := too_many(open_ids, row.end_user_key):
-        raise Conflicting(refusal)
+    open_ids = list(waiting.values_list("pk", flat=True)[: open_note_limit(row.end_user_key)])
+    if refusal := limit_refusal(open_ids, row.end_user_key):
+        raise Conflict(refusal)

@@ -10,8 +10,8 @@ from django_fsm import transition
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Governed, Taint
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import plain_text
-from apps.notebook.rules import REMINDER, SCRATCH, TASK, TEXT_CHARACTERS, flaws
+from apps.governance.stored_text import validate_storable_text
+from apps.notebook.rules import REMINDER, SCRATCH, TASK, TEXT_CHARACTERS, note_flaws
 
 
 class NoteQuerySet(GovernedQuerySet["Note"]):
@@ -56,7 +56,7 @@ class Note(Governed):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     kind = models.CharField(max_length=10, choices=Kind.choices)
     text = models.TextField(
-        validators=[plain_text, MaxLengthValidator(TEXT_CHARACTERS)], help_text="One to a few lines."
+        validators=[validate_storable_text, MaxLengthValidator(TEXT_CHARACTERS)], help_text="One to a few lines."
     )
     due_at = models.DateTimeField(
         "due",
@@ -68,7 +68,7 @@ class Note(Governed):
         "customer",
         max_length=200,
         blank=True,
-        validators=[plain_text],
+        validators=[validate_storable_text],
         help_text="Channel and id, such as slack:U12345: seen in turns for them alone. Empty: for all the agent does.",
     )
     conversation = models.ForeignKey(
@@ -109,7 +109,7 @@ class Note(Governed):
 
     def clean(self) -> None:
         """A reminder says when, scratch does not, and each says something in a few lines."""
-        if found := flaws(self.kind, self.text, self.due_at):
+        if found := note_flaws(self.kind, self.text, self.due_at):
             raise ValidationError(found)
 
     @property

@@ -11,28 +11,28 @@ OPEN_PER_AGENT: Final = 50
 OPEN_PER_CUSTOMER: Final = 20
 OLDEST_NAMED: Final = 3
 # Scratch that nobody touched for so long is dropped.
-SCRATCH_KEPT: Final = timedelta(days=7)
+SCRATCH_LIFETIME: Final = timedelta(days=7)
 
 REMINDER: Final = "reminder"
 TASK: Final = "task"
 SCRATCH: Final = "scratch"
 
-UNPROVEN: Final = "Nobody has proven to be the customer this conversation names, so nothing is noted of them."
-NOBODY: Final = "This conversation names no customer, so what is said here goes into no notebook."
-OF_A_CUSTOMER: Final = (
+CUSTOMER_UNPROVEN: Final = "Nobody has proven to be the customer this conversation names, so nothing is noted of them."
+NO_CUSTOMER: Final = "This conversation names no customer, so what is said here goes into no notebook."
+CUSTOMER_WORDS_REFUSAL: Final = (
     "These words came of what a customer or another program said, and a note without a customer is read by all of them."
     " Write it for that customer, or in words of your own."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class NoteRefusal:
     """Why a note cannot be written here."""
 
     reason: str
 
 
-def flaws(kind: str, text: str, due_at: datetime | None) -> dict[str, str]:
+def note_flaws(kind: str, text: str, due_at: datetime | None) -> dict[str, str]:
     """What is wrong with a note, by field."""
     found = {}
     if not text.strip():
@@ -42,11 +42,13 @@ def flaws(kind: str, text: str, due_at: datetime | None) -> dict[str, str]:
     if kind == REMINDER and due_at is None:
         found["due_at"] = "A reminder says when. Give the time from which on it is shown."
     if kind == SCRATCH and due_at is not None:
-        found["due_at"] = f"Scratch has no time: it goes after {SCRATCH_KEPT.days} days. Write a task or a reminder."
+        found["due_at"] = (
+            f"Scratch has no time: it goes after {SCRATCH_LIFETIME.days} days. Write a task or a reminder."
+        )
     return found
 
 
-def key_for(wanted: str, served: str | None, *, is_proven: bool) -> str | Refused:
+def customer_key_for_note(wanted: str, served: str | None, *, is_proven: bool) -> str | NoteRefusal:
     """Whose a note is that an agent writes: in a turn that of whom it answers, whatever it asks for; outside one as it says.
 
     A turn that a schedule began answers nobody and counts as proven; one with somebody who is not named does not (R007).
@@ -55,17 +57,17 @@ def key_for(wanted: str, served: str | None, *, is_proven: bool) -> str | Refuse
         return wanted
     if is_proven:
         return served
-    return Refused(UNPROVEN if served else NOBODY)
+    return NoteRefusal(CUSTOMER_UNPROVEN if served else NO_CUSTOMER)
 
 
-def limit_for(end_user_key: str) -> int:
+def open_note_limit(end_user_key: str) -> int:
     """How many notes may be open: of one customer, or without any."""
     return OPEN_PER_CUSTOMER if end_user_key else OPEN_PER_AGENT
 
 
-def too_many(open_ids: Sequence[int], end_user_key: str) -> str:
+def limit_refusal(open_ids: Sequence[int], end_user_key: str) -> str:
     """The refusal of one more note, which says what to do; empty while there is room. Ids come oldest first."""
-    limit = limit_for(end_user_key)
+    limit = open_note_limit(end_user_key)
     if len(open_ids) < limit:
         return ""
     oldest = ", ".join(str(each) for each in open_ids[:OLDEST_NAMED])

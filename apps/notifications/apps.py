@@ -10,8 +10,8 @@ class NoticesConfig(AppConfig):
 
     def ready(self) -> None:
         """Say what webhooks are told of reviews."""
-        from apps.notifications.review_webhooks import said_of_review  # models are there only now
-        from apps.webhooks.outbox import OF_ROWS
-        from apps.webhooks.rules import Event
+        from apps.notifications.review_webhooks import review_payload  # models are there only now
+        from apps.webhooks.outbox import PAYLOAD_BUILDERS
+        from apps.webhooks.rules import WebhookEvent
 
-        OF_ROWS[Event.REVIEW] = said_of_review
+        PAYLOAD_BUILDERS[WebhookEvent.REVIEW] = review_payload

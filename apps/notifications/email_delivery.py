@@ -16,137 +16,161 @@ from django.conf import settings
 from django.urls import reverse
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, outside
-from apps.notifications.email_text import OWN_PAGE, Message, worded
+from apps.governance.database.actor_transaction import acting_as, outside_tenant
+from apps.notifications.email_text import PREFERENCES_PAGE, EmailText, render_email
 from apps.notifications.models import EmailNotification
 from apps.notifications.notification_store import (
-    Held,
-    begin_notice,
-    claim,
-    let_go,
-    note_moot,
-    note_tried,
-    waiting_notice,
+    PreferencesLease,
+    begin_notification,
+    claim_preferences,
+    mark_skipped,
+    record_attempt,
+    release_preferences,
+    waiting_notification,
 )
-from apps.notifications.pending_items import Found, found
-from apps.notifications.rules import Kind, Plan, Terms, When, is_digest_due, is_quiet, next_look, planned
-from apps.notifications.smtp import Failed, MailServer, send
+from apps.notifications.pending_items import PendingItems, find_pending_items
+from apps.notifications.rules import (
+    DeliveryTiming,
+    NotificationKind,
+    NotificationPlan,
+    ZonedPreferences,
+    is_digest_due,
+    is_quiet,
+    next_check,
+    plan_notification,
+)
+from apps.notifications.smtp import MailServer, SendFailure, send
 from apps.tenants.authentication.actor_resolution import memberships_of, person_actor, system_actor
 from apps.tenants.models import TenantSettings, User
-from apps.webhooks.rules import pause_behind
+from apps.webhooks.rules import retry_pause
 
 logger = logging.getLogger(__name__)
 
 # Somebody who is no member any more, or has no address, may be one again.
-NOBODY_THERE: Final = timedelta(days=1)
+NO_RECIPIENT_PAUSE: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class OutgoingEmail:
     """A message that is on its way."""
 
     notice: EmailNotification
     to: str
-    message: Message
+    message: EmailText
 
 
-def tell_person(tenant_id: int, terms_id: int, *, now: datetime) -> None:
+def notify_person(tenant_id: int, terms_id: int, *, now: datetime) -> None:
     """Look once at what waits for a person, and tell them what is due. May run twice, and at the same time."""
     server: MailServer | None = settings.MAIL_SERVER
     system = system_actor(tenant_id, "notifications")
-    held = claim(terms_id, actor=system) if server else None
+    held = claim_preferences(terms_id, actor=system) if server else None
     if held is None or server is None:
         return
-    parcel = prepare(held, actor=system, now=now)
+    parcel = prepare_email(held, actor=system, now=now)
     if parcel is not None:
-        failed = hand_over(server, parcel)
-        note_outcome(held, parcel.notice, failed, actor=system, now=now)
+        failed = send_email(server, parcel)
+        record_outcome(held, parcel.notice, failed, actor=system, now=now)
 
 
-def prepare(held: Held, *, actor: Actor, now: datetime) -> Parcel | None:
+def prepare_email(held: PreferencesLease, *, actor: Actor, now: datetime) -> OutgoingEmail | None:
     """Make and keep the message that is due; where none is, let go until the next look."""
-    to, member = _addressee(held)
+    to, member = _recipient(held)
     if not to or member is None:
-        let_go(held, now + NOBODY_THERE, actor=actor)
+        release_preferences(held, now + NO_RECIPIENT_PAUSE, actor=actor)
         return None
-    with acting(actor):
+    with acting_as(actor):
         tenant = TenantSettings.objects.visible_to(actor).select_related("tenant").get()
-        notice = waiting_notice(held)
+        notice = waiting_notification(held)
     terms = held.terms.in_zone(tenant.timezone)
-    with acting(member):
-        waits = found(member, terms.kinds(When.AT_ONCE, When.DIGEST), now)
-    plan = _due(held, notice, terms, waits, now)
+    with acting_as(member):
+        waits = find_pending_items(member, terms.kinds(DeliveryTiming.AT_ONCE, DeliveryTiming.DIGEST), now)
+    plan = _due_plan(held, notice, terms, waits, now)
     if plan is None:
-        _rest(held, terms, waits, now=now, actor=actor)
+        _release_until_next(held, terms, waits, now=now, actor=actor)
         return None
     spoken = [waits[kind] for kind in plan.kinds if kind in waits and waits[kind].ids]
     if not spoken and notice is not None:
-        note_moot(notice, actor=actor)
-        let_go(held, now, actor=actor)
+        mark_skipped(notice, actor=actor)
+        release_preferences(held, now, actor=actor)
         return None
-    message = worded(spoken, held.terms.notified_ids, tenant=tenant.tenant.name, console=_console(), now=now)
-    told = {**_still(held, waits), **{each.kind.value: sorted(each.ids) for each in spoken}}
-    return Parcel(begin_notice(held, notice, told, is_digest=plan.is_digest, actor=actor), to, message)
+    message = render_email(spoken, held.terms.notified_ids, tenant=tenant.tenant.name, console=_console_url(), now=now)
+    told = {**_still_pending(held, waits), **{each.kind.value: sorted(each.ids) for each in spoken}}
+    return OutgoingEmail(begin_notification(held, notice, told, is_digest=plan.is_digest, actor=actor), to, message)
 
 
-def hand_over(server: MailServer, parcel: Parcel) -> Failed | None:
+def send_email(server: MailServer, parcel: OutgoingEmail) -> SendFailure | None:
     """Send it, while no transaction is open; the same row makes the same Message-ID."""
-    own_page = f"{_console()}{reverse(f'admin:{OWN_PAGE}')}"
-    message_id = message_id_of(parcel.notice)
+    own_page = f"{_console_url()}{reverse(f'admin:{PREFERENCES_PAGE}')}"
+    message_id = email_message_id(parcel.notice)
     message = parcel.message
     return send(server, parcel.to, message.subject, message.text, message_id=message_id, own_page=own_page)
 
 
-def note_outcome(held: Held, notice: EmailNotification, failed: Failed | None, *, actor: Actor, now: datetime) -> None:
+def record_outcome(
+    held: PreferencesLease, notice: EmailNotification, failed: SendFailure | None, *, actor: Actor, now: datetime
+) -> None:
     """Note what a try came to: done, tried again later, or given up."""
-    with acting(actor):
+    with acting_as(actor):
         tenant = TenantSettings.objects.visible_to(actor).get()
     terms = held.terms.in_zone(tenant.timezone)
-    pause = pause_behind(notice.attempts + 1, random()) if failed and not failed.is_final else None  # noqa: S311  # spreads
-    look = next_look(terms, now, told_at_once=not notice.is_digest) if pause is None else now + timedelta(seconds=pause)
+    pause = retry_pause(notice.attempts + 1, random()) if failed and not failed.is_final else None  # noqa: S311  # spreads
+    look = (
+        next_check(terms, now, told_at_once=not notice.is_digest) if pause is None else now + timedelta(seconds=pause)
+    )
     said = failed.said if failed else ""
-    note_tried(held, notice, said, is_last=pause is None, next_check_at=look, actor=actor)
-    logger.info("notice tried", extra={"notice_id": notice.pk, "failure": said})
+    record_attempt(held, notice, said, is_last=pause is None, next_check_at=look, actor=actor)
+    logger.info("notification e-mail attempted", extra={"notice_id": notice.pk, "failure": said})
 
 
-def message_id_of(notice: EmailNotification) -> str:
+def email_message_id(notice: EmailNotification) -> str:
     """The same for each try at a message, and of no other."""
     host = urlsplit(settings.CONSOLE_URL).hostname or "localhost"
     return f"<notice-{notice.tenant_id}-{notice.pk}-{notice.created_at:%Y%m%d%H%M%S}@{host}>"
 
 
-def _addressee(held: Held) -> tuple[str, Actor | None]:
+def _recipient(held: PreferencesLease) -> tuple[str, Actor | None]:
     """The person's address, and the person with all they may see now."""
     tenant_id, user_id = held.terms.tenant_id, held.terms.user_id
-    with outside():
+    with outside_tenant():
         roles = dict(memberships_of(user_id))
         to = User.objects.filter(pk=user_id, is_active=True).values_list("email", flat=True).first()
     return to or "", person_actor(user_id, tenant_id, roles[tenant_id]) if tenant_id in roles else None
 
 
-def _due(
-    held: Held, notice: EmailNotification | None, terms: Terms, waits: Mapping[Kind, Found], now: datetime
-) -> Plan | None:
+def _due_plan(
+    held: PreferencesLease,
+    notice: EmailNotification | None,
+    terms: ZonedPreferences,
+    waits: Mapping[NotificationKind, PendingItems],
+    now: datetime,
+) -> NotificationPlan | None:
     """What was begun comes first, quiet hours or a change of mind apart; its words are made anew."""
     if notice is not None:
-        soon = (When.AT_ONCE, When.DIGEST) if notice.is_digest else (When.AT_ONCE,)
-        return None if is_quiet(terms, now) else Plan(notice.is_digest, terms.kinds(*soon))
+        soon = (DeliveryTiming.AT_ONCE, DeliveryTiming.DIGEST) if notice.is_digest else (DeliveryTiming.AT_ONCE,)
+        return None if is_quiet(terms, now) else NotificationPlan(notice.is_digest, terms.kinds(*soon))
     new = {kind for kind, each in waits.items() if each.new(held.terms.notified_ids.get(kind.value, ()))}
-    return planned(terms, new, now=now, last_digest_at=held.terms.last_digest_at)
+    return plan_notification(terms, new, now=now, last_digest_at=held.terms.last_digest_at)
 
 
-def _rest(held: Held, terms: Terms, waits: Mapping[Kind, Found], *, now: datetime, actor: Actor) -> None:
+def _release_until_next(
+    held: PreferencesLease,
+    terms: ZonedPreferences,
+    waits: Mapping[NotificationKind, PendingItems],
+    *,
+    now: datetime,
+    actor: Actor,
+) -> None:
     looked = is_digest_due(terms, now=now, last_digest_at=held.terms.last_digest_at) and not is_quiet(terms, now)
-    let_go(held, next_look(terms, now), actor=actor, told=_still(held, waits), is_digest=looked)
+    release_preferences(held, next_check(terms, now), actor=actor, told=_still_pending(held, waits), is_digest=looked)
 
 
-def _still(held: Held, waits: Mapping[Kind, Found]) -> dict[str, Sequence[int]]:
+def _still_pending(held: PreferencesLease, waits: Mapping[NotificationKind, PendingItems]) -> dict[str, Sequence[int]]:
     """What of that which was told waits still, and what is not looked at now because it is not wanted."""
     told: Mapping[str, Sequence[int]] = held.terms.notified_ids
     read = {kind.value: each for kind, each in waits.items()}
     return {name: read[name].still(ids) if name in read else ids for name, ids in told.items()}
 
 
-def _console() -> str:
+def _console_url() -> str:
     """The console's address, to which paths are added."""
     return str(settings.CONSOLE_URL).rstrip("/")

@@ -6,16 +6,20 @@ from zoneinfo import ZoneInfo
 from django.db import models
 from django.db.models.functions import Now
 
-from apps.notifications.rules import Kind, Terms, When
+from apps.notifications.rules import DeliveryTiming, NotificationKind, ZonedPreferences
 
 HOURS: Final = [(hour, f"{hour:02}:00") for hour in range(24)]
-SOON: Final = [(When.NEVER.value, "Never"), (When.AT_ONCE.value, "At once"), (When.DIGEST.value, "In the digest")]
-EIGHT: Final = 8
+TIMING_CHOICES: Final = [
+    (DeliveryTiming.NEVER.value, "Never"),
+    (DeliveryTiming.AT_ONCE.value, "At once"),
+    (DeliveryTiming.DIGEST.value, "In the digest"),
+]
+DEFAULT_DIGEST_HOUR: Final = 8
 
 
-def soon() -> "models.CharField[str, str]":
+def timing_field() -> "models.CharField[str, str]":
     """How soon one kind is told."""
-    return models.CharField(max_length=7, choices=SOON, default=When.NEVER.value)
+    return models.CharField(max_length=7, choices=TIMING_CHOICES, default=DeliveryTiming.NEVER.value)
 
 
 class NotificationPreferences(models.Model):
@@ -23,13 +27,13 @@ class NotificationPreferences(models.Model):
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
-    escalations = soon()
-    tool_approvals = soon()
-    drafts = soon()
-    reviews = soon()
-    stuck_turns = soon()
-    deliveries = soon()
-    digest_hour = models.PositiveSmallIntegerField(choices=HOURS, default=EIGHT)
+    escalations = timing_field()
+    tool_approvals = timing_field()
+    drafts = timing_field()
+    reviews = timing_field()
+    stuck_turns = timing_field()
+    deliveries = timing_field()
+    digest_hour = models.PositiveSmallIntegerField(choices=HOURS, default=DEFAULT_DIGEST_HOUR)
     quiet_start_hour = models.PositiveSmallIntegerField(choices=HOURS, null=True)
     quiet_end_hour = models.PositiveSmallIntegerField(choices=HOURS, null=True)
     timezone = models.CharField(max_length=60, default="", help_text="Empty: the tenant's.")
@@ -57,15 +61,15 @@ class NotificationPreferences(models.Model):
     def __str__(self) -> str:
         return f"Notices to #{self.user_id}"
 
-    def in_zone(self, of_tenant: str) -> Terms:
+    def in_zone(self, of_tenant: str) -> ZonedPreferences:
         """As the rules read it; `of_tenant` is the tenant's zone."""
         quiet = (
             None
             if self.quiet_start_hour is None or self.quiet_end_hour is None
             else (self.quiet_start_hour, self.quiet_end_hour)
         )
-        chosen = {kind: When(getattr(self, kind.value)) for kind in Kind}
-        return Terms(chosen, self.digest_hour, quiet, ZoneInfo(self.timezone or of_tenant))
+        chosen = {kind: DeliveryTiming(getattr(self, kind.value)) for kind in NotificationKind}
+        return ZonedPreferences(chosen, self.digest_hour, quiet, ZoneInfo(self.timezone or of_tenant))
 
 
 class EmailNotification(models.Model):

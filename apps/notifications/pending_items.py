@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from apps.desk.queues import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.notifications.rules import Kind
+from apps.notifications.rules import NotificationKind
 from apps.review.proposal_queues import OVERDUE_AFTER
 from apps.runtime.health.stuck_turns import stuck_turns
 from apps.runtime.models import Turn
@@ -18,14 +18,14 @@ from apps.tools.models import ToolApproval
 from apps.webhooks.models import Delivery, Webhook
 
 # Of a kind the newest are read, so that a heap of thousands costs one short read; a message then says "1,000 or more".
-READ: Final = 1_000
+MAX_READ: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PendingItems:
     """What waits of one kind, the newest first."""
 
-    kind: Kind
+    kind: NotificationKind
     ids: tuple[int, ...] = ()
     oldest: datetime | None = None
     overdue: int = 0
@@ -33,7 +33,7 @@ class Found:
     @property
     def is_cut(self) -> bool:
         """Whether there may be more than was read."""
-        return len(self.ids) == READ
+        return len(self.ids) == MAX_READ
 
     def new(self, told: Iterable[int]) -> frozenset[int]:
         """What the person was not told of."""
@@ -46,13 +46,15 @@ class Found:
         return sorted(each for each in told if each in ids or each < lowest)
 
 
-def found(actor: Actor, kinds: Iterable[Kind], now: datetime) -> Mapping[Kind, Found]:
+def find_pending_items(
+    actor: Actor, kinds: Iterable[NotificationKind], now: datetime
+) -> Mapping[NotificationKind, PendingItems]:
     """What waits of these kinds, one statement each; run as whoever is told."""
-    rows = _rows(actor, now)
-    return {kind: _read(kind, *rows[kind], now) for kind in kinds}
+    rows = _rows_by_kind(actor, now)
+    return {kind: _read_pending(kind, *rows[kind], now) for kind in kinds}
 
 
-def _rows(actor: Actor, now: datetime) -> Mapping[Kind, tuple[QuerySet[Any], str]]:
+def _rows_by_kind(actor: Actor, now: datetime) -> Mapping[NotificationKind, tuple[QuerySet[Any], str]]:
     since = "created_at"
     stuck = Q()
     for which in stuck_turns(now).values():
@@ -61,18 +63,21 @@ def _rows(actor: Actor, now: datetime) -> Mapping[Kind, tuple[QuerySet[Any], str
     turns = Turn.objects.filter(stuck, tenant_id=actor.tenant_id, conversation__member_user_id=None)
     hooks = Webhook.objects.visible_to(actor).values("pk")
     return {
-        Kind.ESCALATIONS: (waiting_escalations(actor), since),
-        Kind.TOOL_APPROVALS: (ToolApproval.objects.visible_to(actor).waiting(), since),
-        Kind.DRAFTS: (waiting_drafts(actor), since),
-        Kind.REVIEWS: (Proposal.objects.visible_to(actor).waiting(now), since),
-        Kind.STUCK_TURNS: (turns, "started_at"),
-        Kind.DELIVERIES: (Delivery.objects.filter(tenant_id=actor.tenant_id, webhook__in=hooks).dead(), since),
+        NotificationKind.ESCALATIONS: (waiting_escalations(actor), since),
+        NotificationKind.TOOL_APPROVALS: (ToolApproval.objects.visible_to(actor).waiting(), since),
+        NotificationKind.DRAFTS: (waiting_drafts(actor), since),
+        NotificationKind.REVIEWS: (Proposal.objects.visible_to(actor).waiting(now), since),
+        NotificationKind.STUCK_TURNS: (turns, "started_at"),
+        NotificationKind.DELIVERIES: (
+            Delivery.objects.filter(tenant_id=actor.tenant_id, webhook__in=hooks).dead(),
+            since,
+        ),
     }
 
 
-def _read(kind: Kind, rows: QuerySet[Any], since: str, now: datetime) -> Found:
-    read = list(rows.order_by("-pk").values_list("pk", since)[:READ])
+def _read_pending(kind: NotificationKind, rows: QuerySet[Any], since: str, now: datetime) -> PendingItems:
+    read = list(rows.order_by("-pk").values_list("pk", since)[:MAX_READ])
     if not read:
-        return Found(kind)
-    late = sum(asked_at < now - OVERDUE_AFTER for _, asked_at in read) if kind is Kind.REVIEWS else 0
-    return Found(kind, tuple(pk for pk, _ in read), min(moment for _, moment in read), late)
+        return PendingItems(kind)
+    late = sum(asked_at < now - OVERDUE_AFTER for _, asked_at in read) if kind is NotificationKind.REVIEWS else 0
+    return PendingItems(kind, tuple(pk for pk, _ in read), min(moment for _, moment in read), late)

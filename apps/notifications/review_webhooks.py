@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from apps.governance.database.actor_transaction import one_shot
+from apps.governance.database.actor_transaction import execute_as
 from apps.governance.models import Proposal
 from apps.llm.model_backend import JsonObject
 from apps.tenants.authentication.actor_resolution import system_actor
 
 # What was told stays at least a day, by which the database knows that it was; what is older is told to nobody anew.
-_TELL: Final = """
+_ENQUEUE_SQL: Final = """
 INSERT INTO webhooks_delivery (tenant_id, webhook_id, event, subject_id)
 SELECT webhook.tenant_id, webhook.id, 'review', proposal.id
   FROM webhooks_webhook AS webhook
@@ -22,12 +22,12 @@ ON CONFLICT DO NOTHING
 RETURNING id"""
 
 
-def tell_of_reviews(tenant_id: int, webhook_id: int) -> None:
+def enqueue_reviews(tenant_id: int, webhook_id: int) -> None:
     """Note for one webhook every proposal of the last day that waits and that it was not told of."""
-    one_shot(system_actor(tenant_id, "outbox"), _TELL, {"webhook": webhook_id})
+    execute_as(system_actor(tenant_id, "outbox"), _ENQUEUE_SQL, {"webhook": webhook_id})
 
 
-def said_of_review(tenant_id: int, proposal_id: int) -> tuple[str, JsonObject]:
+def review_payload(tenant_id: int, proposal_id: int) -> tuple[str, JsonObject]:
     """The agent's key, empty where it is the whole tenant's, and the proposal as it stands when it is told; none of the words."""
     row = Proposal.objects.select_related("agent").get(tenant_id=tenant_id, pk=proposal_id)
     said: JsonObject = {"id": row.pk, "kind": row.kind, "risk": row.risk, "state": row.state}

@@ -10,7 +10,7 @@ from django.core.mail.backends.smtp import EmailBackend
 
 # Each step of the talk with a mail server, in seconds.
 STEP_SECONDS: Final = 15
-SCHEMES: Final = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
+SCHEME_PORTS: Final = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class MailServer:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class SendFailure:
     """A message that the server did not take. What it said may quote an address, so only its kind is kept."""
 
     said: str
@@ -38,30 +38,30 @@ def mail_server(url: str, sender: str) -> MailServer | None:
     if not url:
         return None
     parts = urlsplit(url)
-    if parts.scheme not in SCHEMES or not parts.hostname:
+    if parts.scheme not in SCHEME_PORTS or not parts.hostname:
         raise ValueError("EMAIL_URL is smtp://host, smtp+tls://user:password@host:587 or smtps://user:password@host.")
     if "@" not in sender:
         raise ValueError("EMAIL_FROM is an address such as preceptor@example.com. EMAIL_URL needs it.")
-    port = parts.port or SCHEMES[parts.scheme]
+    port = parts.port or SCHEME_PORTS[parts.scheme]
     return MailServer(
         parts.hostname, port, unquote(parts.username or ""), unquote(parts.password or ""), parts.scheme, sender
     )
 
 
-def send(server: MailServer, to: str, subject: str, text: str, *, message_id: str, own_page: str) -> Failed | None:
+def send(server: MailServer, to: str, subject: str, text: str, *, message_id: str, own_page: str) -> SendFailure | None:
     """Hand one message over. None: the server took it."""
     headers = {"Message-ID": message_id, "Auto-Submitted": "auto-generated", "List-Unsubscribe": f"<{own_page}>"}
     message = EmailMessage(subject, text, server.sender, [to], headers=headers, connection=_connection(server))
     try:
         message.send()
     except smtplib.SMTPRecipientsRefused as refusal:
-        return Failed("address refused", is_final=all(code >= 500 for code, _ in refusal.recipients.values()))
+        return SendFailure("address refused", is_final=all(code >= 500 for code, _ in refusal.recipients.values()))
     except smtplib.SMTPAuthenticationError:
-        return Failed("password of the mail server refused")
+        return SendFailure("password of the mail server refused")
     except smtplib.SMTPResponseException as refusal:
-        return Failed(f"answered {refusal.smtp_code}", is_final=refusal.smtp_code >= 500)
+        return SendFailure(f"answered {refusal.smtp_code}", is_final=refusal.smtp_code >= 500)
     except (smtplib.SMTPException, OSError):
-        return Failed("mail server not reached")
+        return SendFailure("mail server not reached")
     return None
 
 

@@ -3,15 +3,15 @@
 from celery import shared_task
 from django.utils import timezone
 
-from apps.notifications.email_delivery import tell_person
-from apps.notifications.review_webhooks import tell_of_reviews
+from apps.notifications.email_delivery import notify_person
+from apps.notifications.review_webhooks import enqueue_reviews
 from apps.tenants.due_work import due_work
 
 
 @shared_task
 def send_notice(tenant_id: int, terms_id: int) -> None:
     """Tell one person what is due."""
-    tell_person(tenant_id, terms_id, now=timezone.now())
+    notify_person(tenant_id, terms_id, now=timezone.now())
 
 
 @shared_task
@@ -24,7 +24,7 @@ def sweep() -> None:
 @shared_task
 def note_reviews(tenant_id: int, webhook_id: int) -> None:
     """Note for one webhook the reviews that wait."""
-    tell_of_reviews(tenant_id, webhook_id)
+    enqueue_reviews(tenant_id, webhook_id)
 
 
 @shared_task

@@ -19,12 +19,12 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from apps.governance.database_drift.security_catalog import security_drift
-from apps.runtime.health.beat_monitor import ringing
-from apps.runtime.streaming.reply_pubsub import broker
+from apps.runtime.health.beat_monitor import beat_entries
+from apps.runtime.streaming.reply_pubsub import broker_client
 
-WELL: Final = "well"
+HEALTHY: Final = "well"
 # Reading all walls takes the tenth of a second; they change with a release.
-WALLS_KEPT_SECONDS: Final = 60.0
+DRIFT_CACHE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class Readiness:
         """In a word."""
         if not self.is_ready:
             return "not ready"
-        return "ready" if all(said == WELL for said in self.parts.values()) else "degraded"
+        return "ready" if all(said == HEALTHY for said in self.parts.values()) else "degraded"
 
 
-class Walls:
+class SecurityDriftCheck:
     """What stands in the database beside what is declared, remembered for a while."""
 
     def __init__(self) -> None:
@@ -50,9 +50,9 @@ class Walls:
 
     def __call__(self) -> str:
         """Well, or how much differs; `sync_policy --check` names it."""
-        if self._said is None or time.monotonic() - self._said[0] > WALLS_KEPT_SECONDS:
+        if self._said is None or time.monotonic() - self._said[0] > DRIFT_CACHE_SECONDS:
             count = len(security_drift())
-            self._said = (time.monotonic(), f"{count} walls are not as declared" if count else WELL)
+            self._said = (time.monotonic(), f"{count} walls are not as declared" if count else HEALTHY)
         return self._said[1]
 
     def forget(self) -> None:
@@ -60,66 +60,69 @@ class Walls:
         self._said = None
 
 
-walls = Walls()
+security_drift_check = SecurityDriftCheck()
 
 
 @require_safe
 def readyz(request: HttpRequest) -> JsonResponse:
     """200 where requests can be served, 503 where not, and what is so. It names parts and no tenant, address or secret."""
     del request
-    found = readiness()
+    found = check_readiness()
     answer = JsonResponse({"status": found.status, "parts": found.parts}, status=200 if found.is_ready else 503)
     answer["Cache-Control"] = "no-store"
     return answer
 
 
-def readiness() -> Readiness:
+def check_readiness() -> Readiness:
     """Every part, one after the other; what hangs on the database is not asked without it."""
-    needed = {"database": _of_database(database)}
-    if needed["database"] == WELL:
-        needed |= {"migrations": _of_database(migrations), "walls": _of_database(walls)}
-    is_ready = all(said == WELL for said in needed.values())
-    missed = {"broker": of_broker(), **({"beat": _of_database(beat)} if is_ready else {})}
+    needed = {"database": _check_with_database(check_database)}
+    if needed["database"] == HEALTHY:
+        needed |= {
+            "migrations": _check_with_database(check_migrations),
+            "walls": _check_with_database(security_drift_check),
+        }
+    is_ready = all(said == HEALTHY for said in needed.values())
+    missed = {"broker": check_broker(), **({"beat": _check_with_database(check_beat)} if is_ready else {})}
     return Readiness({**needed, **missed}, is_ready)
 
 
-def database() -> str:
+def check_database() -> str:
     """Well, where it answers."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
-        return WELL
+        return HEALTHY
 
 
-def migrations() -> str:
+def check_migrations() -> str:
     """Well, where every migration of this release was made. One of a later release is none of ours."""
-    missing = of_this_release() - MigrationRecorder(connection).applied_migrations().keys()
-    return f"{len(missing)} migrations are missing" if missing else WELL
+    missing = release_migrations() - MigrationRecorder(connection).applied_migrations().keys()
+    return f"{len(missing)} migrations are missing" if missing else HEALTHY
 
 
 @cache
-def of_this_release() -> frozenset[tuple[str, str]]:
+def release_migrations() -> frozenset[tuple[str, str]]:
     """Every migration that this process brought along."""
     return frozenset(MigrationLoader(None).disk_migrations)
 
 
-def of_broker() -> str:
+def check_broker() -> str:
     """Well, where it answers at once."""
     try:
-        with broker() as client:
+        with broker_client() as client:
             client.ping()
     except redis.RedisError as error:
         return f"cannot be reached ({type(error).__name__}); workers find by themselves what waits, some seconds later"
-    return WELL
+    return HEALTHY
 
 
-def beat() -> str:
+def check_beat() -> str:
     """Well, where no alarm is overdue: neither the beat is away, nor every worker, nor the broker between them."""
-    now, alarms = timezone.now(), ringing()
+    now, alarms = timezone.now(), beat_entries()
     late = sum(alarm.is_late(now) for alarm in alarms)
-    return f"{late} of {len(alarms)} alarms are overdue" if late else WELL
+    return f"{late} of {len(alarms)} alarms are overdue" if late else HEALTHY
 
 
-def _of_database(ask: Callable[[], str]) -> str:
+def _check_with_database(ask: Callable[[], str]) -> str:
     try:
         return ask()
     except Error as error:

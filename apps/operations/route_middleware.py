@@ -7,33 +7,33 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
-from apps.telemetry.request_logging import ROUTE
+from apps.telemetry.request_logging import ROUTE_KEY
 
-Answer = Callable[[HttpRequest], Any]
+GetResponse = Callable[[HttpRequest], Any]
 
 
 @sync_and_async_middleware
-def note_route(get_response: Answer) -> Answer:
+def note_route(get_response: GetResponse) -> GetResponse:
     """Written where the server's side finds it. A request that no server made has no such place."""
     if asyncio.iscoroutinefunction(get_response):
 
         async def answered(request: HttpRequest) -> HttpResponseBase:
             waiting: Awaitable[HttpResponseBase] = get_response(request)
             response = await waiting
-            _note(request)
+            _record_route(request)
             return response
 
         return answered
 
     def answered_at_once(request: HttpRequest) -> HttpResponseBase:
         response: HttpResponseBase = get_response(request)
-        _note(request)
+        _record_route(request)
         return response
 
     return answered_at_once
 
 
-def _note(request: HttpRequest) -> None:
+def _record_route(request: HttpRequest) -> None:
     scope: dict[str, Any] | None = getattr(request, "scope", None)
     if scope is not None and request.resolver_match is not None:
-        scope[ROUTE] = request.resolver_match.route
+        scope[ROUTE_KEY] = request.resolver_match.route

@@ -11,14 +11,14 @@ from typing import Final
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 # So many names at once.
-AT_ONCE: Final = 64
+MOST_THREADS: Final = 64
 
 
 class DnsThreadPool:
     """Threads that ask name servers, and nobody else's."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="names")
+        self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="names")
 
     async def found(
         self, host: str, port: int, family: socket.AddressFamily = socket.AF_UNSPEC

@@ -20,19 +20,19 @@ Networks: TypeAlias = "Sequence[IPv4Network | IPv6Network]"
 
 PORTS: Final = {"http": 80, "https": 443}
 SCHEMES: Final = tuple(PORTS)
-HERE: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
+LOOPBACK_NAMES: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
 # Set aside, whatever the interpreter's own list says: site-local, documentation, the way to translators of 6to4.
-_SET_ASIDE: Final = (ip_network("fec0::/10"), ip_network("3fff::/20"), ip_network("192.88.99.0/24"))
+_RESERVED_NETWORKS: Final = (ip_network("fec0::/10"), ip_network("3fff::/20"), ip_network("192.88.99.0/24"))
 # Networks of IPv6 whose last 32 bits are an IPv4 address that a translator connects to.
-_TRANSLATED: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
+_TRANSLATION_PREFIXES: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
 
 
-def networks(said: str) -> tuple[IPv4Network | IPv6Network, ...]:
+def parse_networks(said: str) -> tuple[IPv4Network | IPv6Network, ...]:
     """The networks of a setting, separated by commas. Raises ValueError for what is none."""
     return tuple(ip_network(part.strip()) for part in said.split(",") if part.strip())
 
 
-def flaw_of(url: str, allowed: Networks = ()) -> str:
+def url_flaw(url: str, allowed: Networks = ()) -> str:
     """Why this address cannot be taken, in one sentence; empty if it can, as far as it says itself."""
     try:
         parts = urlsplit(url)
@@ -47,13 +47,13 @@ def flaw_of(url: str, allowed: Networks = ()) -> str:
         return "The address may not carry a question mark or a hash; the path ends it."
     if any(character.isspace() or not character.isprintable() for character in url):
         return "The address holds a space or a character that cannot be seen. Remove it."
-    literal = _literal(host)
-    inside = host.rstrip(".").lower() in HERE or host.lower().rstrip(".").endswith(".localhost")
+    literal = _parse_ip_literal(host)
+    inside = host.rstrip(".").lower() in LOOPBACK_NAMES or host.lower().rstrip(".").endswith(".localhost")
     if literal is not None:
         inside = not is_reachable(literal, allowed)
     elif inside:
         inside = not is_reachable(IPv4Address("127.0.0.1"), allowed)
-    return INSIDE if inside else ""
+    return PRIVATE_ADDRESS if inside else ""
 
 
 def origin_of(url: str) -> tuple[str, str | None, int | None]:
@@ -62,7 +62,7 @@ def origin_of(url: str) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
 
 
-INSIDE: Final = (
+PRIVATE_ADDRESS: Final = (
     "The address leads into this machine or a private network, which this installation does not allow."
     " Name a public host, or have the network allowed by REACHABLE_NETWORKS."
 )
@@ -71,19 +71,19 @@ INSIDE: Final = (
 def is_reachable(address: Address | str, allowed: Networks = ()) -> bool:
     """Whether a socket may be opened to this address: it is public, or in a network that the installation allows."""
     parsed = ip_address(address.partition("%")[0]) if isinstance(address, str) else address
-    meant = _meant(parsed)
+    meant = _embedded_ipv4(parsed)
     if any(each in network for each in (parsed, meant) for network in allowed if each.version == network.version):
         return True
     return meant.is_global and not meant.is_multicast and not _is_reserved(meant)
 
 
 def _is_reserved(address: Address) -> bool:
-    if any(address in network for network in _SET_ASIDE):
+    if any(address in network for network in _RESERVED_NETWORKS):
         return True
     return address.is_reserved or address.is_unspecified or address.is_link_local or address.is_loopback
 
 
-def _meant(address: Address) -> Address:
+def _embedded_ipv4(address: Address) -> Address:
     """The IPv4 address that one of IPv6 only wraps, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
@@ -93,12 +93,12 @@ def _meant(address: Address) -> Address:
         return address.sixtofour
     if address.teredo is not None:
         return address.teredo[1]
-    if any(address in network for network in _TRANSLATED):
+    if any(address in network for network in _TRANSLATION_PREFIXES):
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address
 
 
-def _literal(host: str) -> Address | None:
+def _parse_ip_literal(host: str) -> Address | None:
     """The address a host is written as, in any of the forms that a resolver would take for one: 0x7f.1, 017700000001, 127.1."""
     try:
         return ip_address(host.partition("%")[0])

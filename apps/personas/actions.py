@@ -5,22 +5,22 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NotPermitted, refuse_blank
-from apps.governance.governed_write import governed, refuse_foreign, take_values
+from apps.governance.governed_write import assign_values, governed, refuse_ungoverned_fields
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.risk_tiers import Touch, tier_of
+from apps.governance.policy.risk_tiers import RiskFactor, tier_of
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import open_proposal
 from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
 from apps.governance.stored_text import content_sha256
 from apps.personas.models import SECTIONS, IdentityCard, MemberOverlay, Persona, PersonaOverlay, StandingRule
-from apps.personas.rules import touches
+from apps.personas.rules import section_risk_factors
 from apps.tenants.agent_flavours import refuse_agent_for_customers
 from apps.tenants.models import Agent, TenantSettings
 from apps.tenants.review_terms import review_terms
 
-RULES_TIER = tier_of({Touch.RULES})
+RULES_RISK_TIER = tier_of({RiskFactor.RULES})
 # No person has this id.
-NOBODY = 0
+NO_MEMBER = 0
 
 
 def create_persona(agent_id: int, *, actor: Actor, values: Mapping[str, str]) -> Persona:
@@ -42,7 +42,7 @@ def amend_persona(
 ) -> Persona:
     """Change the live sections. Sessions already open keep what they started with; every later one gets this (R031)."""
     with governed(Act.PERSONA_AMEND, persona, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
-        take_values(row, Act.PERSONA_AMEND, values)
+        assign_values(row, Act.PERSONA_AMEND, values)
     return persona
 
 
@@ -70,7 +70,7 @@ def propose_patch(
 ) -> Proposal:
     """Put a free-form change before an operator; the live persona stays as it is until then (R030)."""
     refuse_blank(text, "Say what to change and why; the proposal is empty.", "text")
-    change = _change(Proposal.Kind.PERSONA_PATCH, persona, {"text": text}, evidence or {}, taint=taint)
+    change = _persona_change(Proposal.Kind.PERSONA_PATCH, persona, {"text": text}, evidence or {}, taint=taint)
     return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change, terms=review_terms(actor))
 
 
@@ -84,16 +84,16 @@ def propose_sections(
     taint: Taint | None = None,
 ) -> Proposal:
     """Put new texts of single sections before an operator, who sees them beside what is live."""
-    refuse_foreign(Act.PERSONA_AMEND, values)
+    refuse_ungoverned_fields(Act.PERSONA_AMEND, values)
     refuse_flaws(Persona, values)
     changed = {name: text for name, text in values.items() if getattr(persona, name) != text}
     if not changed:
         raise Invalid("These sections say that already; there is nothing to propose.", {})
-    change = _change(Proposal.Kind.PERSONA_FIELDS, persona, changed, evidence or {}, rationale, taint)
+    change = _persona_change(Proposal.Kind.PERSONA_FIELDS, persona, changed, evidence or {}, rationale, taint)
     return open_proposal(persona, actor=actor, act=Act.PERSONA_PROPOSE, change=change, terms=review_terms(actor))
 
 
-def _change(
+def _persona_change(
     kind: Proposal.Kind,
     persona: Persona,
     content: Mapping[str, str],
@@ -110,7 +110,7 @@ def _change(
         evidence,
         base_version=persona.version,
         base_content={name: getattr(persona, name) for name in SECTIONS},
-        risk=tier_of({Touch.PERSONA} | touches(set(content) & set(SECTIONS))),
+        risk=tier_of({RiskFactor.PERSONA} | section_risk_factors(set(content) & set(SECTIONS))),
         taint=taint,
     )
 
@@ -134,7 +134,7 @@ def create_member_overlay(
 ) -> MemberOverlay:
     """Say for the first time how an assistant is to work for the member who acts, or in whose talk it does."""
     refuse_agent_for_customers(agent_id, actor=actor)
-    overlay = MemberOverlay(tenant_id=actor.tenant_id, agent_id=agent_id, member_user_id=actor.talks_as or NOBODY)
+    overlay = MemberOverlay(tenant_id=actor.tenant_id, agent_id=agent_id, member_user_id=actor.talks_as or NO_MEMBER)
     return write_member_overlay(overlay, actor=actor, text=text, has_heard=has_heard, evidence=evidence)
 
 
@@ -175,7 +175,7 @@ def write_identity_card(
 ) -> IdentityCard:
     """Change what the card says; it stays with its agent and its line. Open sessions keep what they started with."""
     with governed(Act.IDENTITY_CARD_WRITE, card, actor=actor, read_at=read_at, reason=reason) as row:
-        take_values(row, Act.IDENTITY_CARD_WRITE, values)
+        assign_values(row, Act.IDENTITY_CARD_WRITE, values)
     return card
 
 
@@ -205,7 +205,7 @@ def amend_rule(
 ) -> StandingRule:
     """Reword a rule or move it. Whose rule it is never changes."""
     with governed(Act.RULE_AMEND, rule, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
-        take_values(row, Act.RULE_AMEND, values)
+        assign_values(row, Act.RULE_AMEND, values)
     return rule
 
 
@@ -246,7 +246,7 @@ def propose_rules(
         {"lines": list(lines)},
         rationale,
         evidence or {},
-        risk=RULES_TIER,
+        risk=RULES_RISK_TIER,
         taint=taint,
     )
     return open_proposal(holder, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))
@@ -272,7 +272,7 @@ def propose_rule_change(
         evidence or {},
         base_version=rule.version,
         base_content={"text": rule.text},
-        risk=RULES_TIER,
+        risk=RULES_RISK_TIER,
         taint=taint,
     )
     return open_proposal(rule, actor=actor, act=Act.RULE_PROPOSE, change=change, terms=review_terms(actor))

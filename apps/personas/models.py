@@ -10,10 +10,10 @@ from django_fsm import transition
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import content_sha256, plain_text
+from apps.governance.stored_text import content_sha256, validate_storable_text
 from apps.personas.rules import (
     LINE_KEY_CHARACTERS,
-    LOCALE,
+    LOCALE_PATTERN,
     LOCALE_RULE,
     MEMBER_OVERLAY_CHARACTERS,
     NAME_CHARACTERS,
@@ -21,32 +21,39 @@ from apps.personas.rules import (
     RULE_CHARACTERS,
     is_one_line,
 )
-from apps.tenants.models import known_timezone
+from apps.tenants.models import validate_timezone
 
 SECTION_CHARACTERS = 20_000
 SECTIONS = ("identity", "style", "avoid", "defaults", "goals")
-CARD_TEXTS = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
+CARD_FIELDS = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
 
 
-def one_line(value: str) -> None:
+def validate_one_line(value: str) -> None:
     """Refuse what would break a line of the prompt in two."""
     if not is_one_line(value):
         raise ValidationError("Write this on one line, without tabs or line ends.")
 
 
-def something(value: str) -> None:
+def validate_not_blank(value: str) -> None:
     """Refuse a text of blanks."""
     if not value.strip():
         raise ValidationError("Say something; the text is blank.")
 
 
-def _section(help_text: str, characters: int = SECTION_CHARACTERS) -> "models.TextField[str, str]":
-    return models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(characters)], help_text=help_text)
+def _section_field(help_text: str, characters: int = SECTION_CHARACTERS) -> "models.TextField[str, str]":
+    return models.TextField(
+        blank=True, validators=[validate_storable_text, MaxLengthValidator(characters)], help_text=help_text
+    )
 
 
-def _line(help_text: str, *more: RegexValidator, characters: int = NAME_CHARACTERS) -> "models.CharField[str, str]":
+def _line_field(
+    help_text: str, *more: RegexValidator, characters: int = NAME_CHARACTERS
+) -> "models.CharField[str, str]":
     return models.CharField(
-        max_length=characters, blank=True, validators=[plain_text, one_line, *more], help_text=help_text
+        max_length=characters,
+        blank=True,
+        validators=[validate_storable_text, validate_one_line, *more],
+        help_text=help_text,
     )
 
 
@@ -68,11 +75,11 @@ class Persona(Governed):
         ARCHIVED = "archived"
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
-    identity = _section("First person: “You are Ada, the support agent for Acme.”")
-    style = _section("Tone, length, vocabulary.")
-    avoid = _section("Hard don'ts: compliance and brand.")
-    defaults = _section("Background assumptions.")
-    goals = _section("What the agent works towards.")
+    identity = _section_field("First person: “You are Ada, the support agent for Acme.”")
+    style = _section_field("Tone, length, vocabulary.")
+    avoid = _section_field("Hard don'ts: compliance and brand.")
+    defaults = _section_field("Background assumptions.")
+    goals = _section_field("What the agent works towards.")
     status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
 
     noun = "persona"
@@ -121,7 +128,7 @@ class PersonaOverlay(Governed):
     """What an operator adds to the personality of one agent; it stands after the persona, and empty it is none (R035)."""
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
-    text = _section("Adds to the persona and is read after it. Empty, there is no overlay.")
+    text = _section_field("Adds to the persona and is read after it. Empty, there is no overlay.")
 
     noun = "overlay"
     objects = GovernedQuerySet["PersonaOverlay"].as_manager()
@@ -149,9 +156,11 @@ class MemberOverlay(Governed):
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     member_user_id = models.BigIntegerField(editable=False)
-    text = _section("How the assistant is to work for you. Empty, there is no overlay.", MEMBER_OVERLAY_CHARACTERS)
+    text = _section_field(
+        "How the assistant is to work for you. Empty, there is no overlay.", MEMBER_OVERLAY_CHARACTERS
+    )
     pending_text = models.TextField(
-        blank=True, editable=False, validators=[plain_text, MaxLengthValidator(MEMBER_OVERLAY_CHARACTERS)]
+        blank=True, editable=False, validators=[validate_storable_text, MaxLengthValidator(MEMBER_OVERLAY_CHARACTERS)]
     )
 
     noun = "member_overlay"
@@ -184,19 +193,22 @@ class IdentityCard(Governed):
     """
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
-    line_key = _line(
+    line_key = _line_field(
         "The line this card is for, if somebody else is in charge there. Empty, it is the agent's own card.",
         characters=LINE_KEY_CHARACTERS,
     )
-    business_name = _line("The name customers know.")
-    assigned_name = _line("The person the agent writes for.")
-    assigned_title = _line("What that person does: “Head of support”.")
-    hours = _section("When people are there: “Monday to Friday, 9:00 to 18:00”.", PARAGRAPH_CHARACTERS)
+    business_name = _line_field("The name customers know.")
+    assigned_name = _line_field("The person the agent writes for.")
+    assigned_title = _line_field("What that person does: “Head of support”.")
+    hours = _section_field("When people are there: “Monday to Friday, 9:00 to 18:00”.", PARAGRAPH_CHARACTERS)
     timezone = models.CharField(
-        max_length=64, blank=True, validators=[plain_text, known_timezone], help_text="Region and city: Europe/Madrid."
+        max_length=64,
+        blank=True,
+        validators=[validate_storable_text, validate_timezone],
+        help_text="Region and city: Europe/Madrid.",
     )
-    signature = _section("How messages are signed.", PARAGRAPH_CHARACTERS)
-    locale = _line(LOCALE_RULE, RegexValidator(LOCALE, LOCALE_RULE), characters=35)
+    signature = _section_field("How messages are signed.", PARAGRAPH_CHARACTERS)
+    locale = _line_field(LOCALE_RULE, RegexValidator(LOCALE_PATTERN, LOCALE_RULE), characters=35)
 
     noun = "identity_card"
     objects = GovernedQuerySet["IdentityCard"].as_manager()
@@ -253,7 +265,7 @@ class StandingRule(Governed):
         help_text="Leave this open for a rule of the whole organisation.",
     )
     text = models.TextField(
-        validators=[plain_text, something, MaxLengthValidator(RULE_CHARACTERS)],
+        validators=[validate_storable_text, validate_not_blank, MaxLengthValidator(RULE_CHARACTERS)],
         help_text="One rule, as an instruction: “Never name a competitor.”",
     )
     position = models.PositiveIntegerField(default=0, help_text="Lower numbers stand first; equal ones by age.")

@@ -8,8 +8,8 @@ from typing import Final
 
 from apps.personas.models import SECTIONS
 
-FOLDER: Final = Path(__file__).with_name("persona_templates")
-BUSINESS: Final = "{business}"
+TEMPLATE_FOLDER: Final = Path(__file__).with_name("persona_templates")
+BUSINESS_PLACEHOLDER: Final = "{business}"
 
 
 class UnknownTemplate(ValueError):
@@ -30,16 +30,16 @@ class PersonaTemplate:
 
     def sections(self, business: str) -> dict[str, str]:
         """The sections for one organisation."""
-        return {name: getattr(self, name).replace(BUSINESS, business) for name in SECTIONS}
+        return {name: getattr(self, name).replace(BUSINESS_PLACEHOLDER, business) for name in SECTIONS}
 
 
 @cache
 def persona_templates() -> tuple[PersonaTemplate, ...]:
     """All of them, by key."""
-    return tuple(_read(file) for file in sorted(FOLDER.glob("*.toml")))
+    return tuple(_read_template(file) for file in sorted(TEMPLATE_FOLDER.glob("*.toml")))
 
 
-def template_named(key: str) -> PersonaTemplate:
+def find_template(key: str) -> PersonaTemplate:
     """The template of this key; an unknown one is refused with the keys there are."""
     known = {template.key: template for template in persona_templates()}
     if key not in known:
@@ -47,5 +47,5 @@ def template_named(key: str) -> PersonaTemplate:
     return known[key]
 
 
-def _read(file: Path) -> PersonaTemplate:
+def _read_template(file: Path) -> PersonaTemplate:
     return PersonaTemplate(**tomllib.loads(file.read_text("utf-8")))

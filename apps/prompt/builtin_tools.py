@@ -47,32 +47,37 @@ LIST_NOTES: Final = "list_notes"
 WRITE_NOTE: Final = "write_note"
 FINISH_NOTE: Final = "finish_note"
 # What gives a runbook whole, by either name.
-GIVING_SKILLS: Final = frozenset({GET_SKILL, SKILL_VIEW})
+SKILL_READING_TOOLS: Final = frozenset({GET_SKILL, SKILL_VIEW})
 # What leads to tools that a prompt does not carry.
-ROUTING: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
+ROUTING_TOOLS: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
 # What an assistant has besides its own in a talk: it reads, and keeps nothing that another member would be shown.
-IN_TALKS: Final = frozenset(
+ASSISTANT_TALK_TOOLS: Final = frozenset(
     {GET_SKILL, GET_SKILL_ATTACHMENT, LIST_SKILLS, RENDER_TABLE, RENDER_CHART, LIST_WAITING, LIST_PROPOSALS}
     | {LIST_CONVERSATIONS, READ_CONVERSATION, FIND_SKILLS, READ_SPEND, SOUL_UPDATE}
 )
 # What these give back an agent was told before: nothing of it happened in the conversation.
-RECALLING: Final = frozenset(
+RECALL_TOOLS: Final = frozenset(
     {GET_SKILL, GET_SKILL_ATTACHMENT, LIST_SKILLS, SKILL_LIST, SKILL_VIEW, READ_MY_MEMORY, READ_CONTACT_MEMORY}
     | {LIST_NOTES, LIST_SCHEDULES}
 )
 # What these are given holds, beside what is new, what stood there before.
-KEEPING: Final = frozenset(
+PERSISTING_TOOLS: Final = frozenset(
     {UPDATE_MEMORY, UPDATE_MY_MEMORY, UPDATE_CUSTOMER_PROFILE, UPDATE_CONTACT_MEMORY, DRAFT_SKILL, SKILL_SAVE}
     | {SKILL_PATCH, SKILL_DELETE, PROPOSE_PERSONA_PATCH, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE, WRITE_NOTE}
     | {FINISH_NOTE}
 )
 # By which an agent keeps what it knows for itself: called alone, nothing was done for a customer.
-OF_ITSELF: Final = KEEPING - {UPDATE_CUSTOMER_PROFILE, UPDATE_CONTACT_MEMORY, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE}
+SELF_KNOWLEDGE_TOOLS: Final = PERSISTING_TOOLS - {
+    UPDATE_CUSTOMER_PROFILE,
+    UPDATE_CONTACT_MEMORY,
+    PROPOSE_SCHEDULE,
+    WITHDRAW_SCHEDULE,
+}
 # By which agents speak to each other.
-BETWEEN_AGENTS: Final = frozenset({DELEGATE, ENQUEUE_PARENT})
+AGENT_MESSAGING_TOOLS: Final = frozenset({DELEGATE, ENQUEUE_PARENT})
 
 
-class Effect(StrEnum):
+class ToolEffect(StrEnum):
     """What calling a tool leaves behind."""
 
     READS = "reads"
@@ -80,56 +85,56 @@ class Effect(StrEnum):
     PAYS = "pays"
 
 
-HOUSE: Mapping[str, Effect] = MappingProxyType(
+BUILTIN_TOOL_NAMES: Mapping[str, ToolEffect] = MappingProxyType(
     {
-        GET_SKILL: Effect.READS,
-        GET_SKILL_ATTACHMENT: Effect.READS,
-        LIST_SKILLS: Effect.READS,
-        UPDATE_MEMORY: Effect.WRITES,
-        UPDATE_CUSTOMER_PROFILE: Effect.WRITES,
-        PROPOSE_PERSONA_PATCH: Effect.WRITES,
-        DRAFT_SKILL: Effect.WRITES,
-        ESCALATE: Effect.WRITES,
-        RENDER_TABLE: Effect.READS,
-        RENDER_CHART: Effect.READS,
-        LIST_SCHEDULES: Effect.READS,
-        PROPOSE_SCHEDULE: Effect.WRITES,
-        WITHDRAW_SCHEDULE: Effect.WRITES,
-        DELEGATE: Effect.WRITES,
-        ENQUEUE_PARENT: Effect.WRITES,
-        LIST_WAITING: Effect.READS,
-        LIST_PROPOSALS: Effect.READS,
-        LIST_CONVERSATIONS: Effect.READS,
-        READ_CONVERSATION: Effect.READS,
-        FIND_SKILLS: Effect.READS,
-        READ_SPEND: Effect.READS,
-        SOUL_UPDATE: Effect.WRITES,
-        READ_MY_MEMORY: Effect.READS,
-        UPDATE_MY_MEMORY: Effect.WRITES,
-        READ_CONTACT_MEMORY: Effect.READS,
-        UPDATE_CONTACT_MEMORY: Effect.WRITES,
-        SKILL_SAVE: Effect.WRITES,
-        SKILL_LIST: Effect.READS,
-        SKILL_VIEW: Effect.READS,
-        SKILL_PATCH: Effect.WRITES,
-        SKILL_DELETE: Effect.WRITES,
-        LIST_NOTES: Effect.READS,
-        WRITE_NOTE: Effect.WRITES,
-        FINISH_NOTE: Effect.WRITES,
+        GET_SKILL: ToolEffect.READS,
+        GET_SKILL_ATTACHMENT: ToolEffect.READS,
+        LIST_SKILLS: ToolEffect.READS,
+        UPDATE_MEMORY: ToolEffect.WRITES,
+        UPDATE_CUSTOMER_PROFILE: ToolEffect.WRITES,
+        PROPOSE_PERSONA_PATCH: ToolEffect.WRITES,
+        DRAFT_SKILL: ToolEffect.WRITES,
+        ESCALATE: ToolEffect.WRITES,
+        RENDER_TABLE: ToolEffect.READS,
+        RENDER_CHART: ToolEffect.READS,
+        LIST_SCHEDULES: ToolEffect.READS,
+        PROPOSE_SCHEDULE: ToolEffect.WRITES,
+        WITHDRAW_SCHEDULE: ToolEffect.WRITES,
+        DELEGATE: ToolEffect.WRITES,
+        ENQUEUE_PARENT: ToolEffect.WRITES,
+        LIST_WAITING: ToolEffect.READS,
+        LIST_PROPOSALS: ToolEffect.READS,
+        LIST_CONVERSATIONS: ToolEffect.READS,
+        READ_CONVERSATION: ToolEffect.READS,
+        FIND_SKILLS: ToolEffect.READS,
+        READ_SPEND: ToolEffect.READS,
+        SOUL_UPDATE: ToolEffect.WRITES,
+        READ_MY_MEMORY: ToolEffect.READS,
+        UPDATE_MY_MEMORY: ToolEffect.WRITES,
+        READ_CONTACT_MEMORY: ToolEffect.READS,
+        UPDATE_CONTACT_MEMORY: ToolEffect.WRITES,
+        SKILL_SAVE: ToolEffect.WRITES,
+        SKILL_LIST: ToolEffect.READS,
+        SKILL_VIEW: ToolEffect.READS,
+        SKILL_PATCH: ToolEffect.WRITES,
+        SKILL_DELETE: ToolEffect.WRITES,
+        LIST_NOTES: ToolEffect.READS,
+        WRITE_NOTE: ToolEffect.WRITES,
+        FINISH_NOTE: ToolEffect.WRITES,
     }
 )
 # Parts of the names that operators give to their own tools.
-_PAYING: Final = frozenset(
+_PAYMENT_WORDS: Final = frozenset(
     {"charge", "credit", "invoice", "pay", "payment", "payout", "purchase", "refund", "refunds", "transfer", "withdraw"}
 )
-_READING: Final = frozenset({"check", "count", "fetch", "find", "get", "list", "lookup", "read", "search", "show"})
-_WRITING: Final = frozenset(
+_READ_VERBS: Final = frozenset({"check", "count", "fetch", "find", "get", "list", "lookup", "read", "search", "show"})
+_WRITE_VERBS: Final = frozenset(
     {"add", "approve", "book", "cancel", "close", "create", "delete", "draft", "edit", "escalate", "grant", "issue"}
     | {"move", "open", "post", "propose", "reject", "remove", "reset", "revoke", "save", "schedule", "send"}
     | {"set", "submit", "update", "upload", "write"}
 )
 # Verbs that are no nouns: a name that begins so is a tool, whatever it ends in.
-_ACTING: Final = (_READING | _WRITING | {"pay", "withdraw"}) - {
+_UNAMBIGUOUS_VERBS: Final = (_READ_VERBS | _WRITE_VERBS | {"pay", "withdraw"}) - {
     "book",
     "check",
     "count",
@@ -140,33 +145,33 @@ _ACTING: Final = (_READING | _WRITING | {"pay", "withdraw"}) - {
     "set",
 }
 # What ends so is a value somebody writes down, such as refund_policy or order_id, and no tool.
-_VALUES: Final = frozenset(
+_VALUE_SUFFIXES: Final = frozenset(
     {"address", "amount", "card", "code", "count", "date", "email", "hours", "id", "key", "limit", "link", "method"}
     | {"name", "note", "number", "policy", "reason", "status", "time", "title", "total", "type", "url", "version"}
 )
 # Long runs are no names; the bound keeps the search linear.
-_NAME: Final = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]{0,40}(?:_[a-z0-9]{1,40}){1,8}(?![A-Za-z0-9_])")
+_TOOL_NAME: Final = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]{0,40}(?:_[a-z0-9]{1,40}){1,8}(?![A-Za-z0-9_])")
 
 
-def tools_named(text: str) -> frozenset[str]:
+def tool_names_in(text: str) -> frozenset[str]:
     """Every word of a text that is written as tools are."""
-    return frozenset(_NAME.findall(text))
+    return frozenset(_TOOL_NAME.findall(text))
 
 
-def effect_of(name: str) -> Effect | None:
+def tool_effect(name: str) -> ToolEffect | None:
     """What a tool of this name does; None where the name says nothing, as that of a plain variable."""
-    if name in HOUSE:
-        return HOUSE[name]
+    if name in BUILTIN_TOOL_NAMES:
+        return BUILTIN_TOOL_NAMES[name]
     verb, *rest = name.split("_")
-    if rest and rest[-1] in _VALUES and verb not in _ACTING:
+    if rest and rest[-1] in _VALUE_SUFFIXES and verb not in _UNAMBIGUOUS_VERBS:
         return None
-    if verb in _READING:
-        return Effect.READS
-    if verb in _PAYING or (verb in _WRITING and _PAYING & set(rest)):
-        return Effect.PAYS
-    return Effect.WRITES if verb in _WRITING else None
+    if verb in _READ_VERBS:
+        return ToolEffect.READS
+    if verb in _PAYMENT_WORDS or (verb in _WRITE_VERBS and _PAYMENT_WORDS & set(rest)):
+        return ToolEffect.PAYS
+    return ToolEffect.WRITES if verb in _WRITE_VERBS else None
 
 
-def effects_in(text: str) -> frozenset[Effect]:
+def tool_effects_in(text: str) -> frozenset[ToolEffect]:
     """What the tools that a text names can do."""
-    return frozenset(effect for name in tools_named(text) if (effect := effect_of(name)) is not None)
+    return frozenset(effect for name in tool_names_in(text) if (effect := tool_effect(name)) is not None)

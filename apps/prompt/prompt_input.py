@@ -63,7 +63,7 @@ class SendMode(StrEnum):
     OBSERVE = "observe"
 
 
-class Rule(StrEnum):
+class SanitizerRule(StrEnum):
     """What the sanitizer did to a text."""
 
     ESCAPED = "escaped"
@@ -86,7 +86,7 @@ class EventKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TextProvenance:
     """Where a text stands: the field of a row in one version, who wrote it, and which person let it through.
 
     `approver` is empty where no person did; what agents and customers wrote is then fenced as data (Z-22).
@@ -109,12 +109,12 @@ class Passage:
     """
 
     text: str
-    source: Source
+    source: TextProvenance
     position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class IdentityCard:
+class IdentityCardInput:
     """Who is represented: the business and the person in charge, written by operators (R186)."""
 
     business_name: Passage | None = None
@@ -127,7 +127,7 @@ class IdentityCard:
 
 
 @dataclass(frozen=True, slots=True)
-class Persona:
+class PersonaInput:
     """The voice an operator gave the agent (R025, R036)."""
 
     identity: Passage | None = None
@@ -138,7 +138,7 @@ class Persona:
 
 
 @dataclass(frozen=True, slots=True)
-class SkillLine:
+class SkillInput:
     """One approved skill; `body` is needed only where the index shows skills whole."""
 
     skill_id: int
@@ -146,12 +146,12 @@ class SkillLine:
     title: str
     description: str
     use_count: int
-    source: Source
+    source: TextProvenance
     body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Invokable:
+class InvokableAgentInput:
     """Another agent this one may ask; its texts may have been written by somebody else (R057).
 
     `source` is the hint's; `callee_source` is that of key and title, where it is another.
@@ -160,28 +160,28 @@ class Invokable:
     agent_key: str
     title: str
     role_hint: str
-    source: Source
-    callee_source: Source | None = None
+    source: TextProvenance
+    callee_source: TextProvenance | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class PinnedBlock:
     """A labelled piece of memory that is pinned into slot 4 (Z-1); `label_source` is the label's, where it is another."""
 
     label: str
     passage: Passage
-    label_source: Source | None = None
+    label_source: TextProvenance | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class MemoryInput:
     """What the agent remembers for all its customers. A passage without an approver is fenced (Z-19, Z-22).
 
     `short`, `mid` and `long` are the distilled tiers; reminders, scratch and tasks come from the notebook (R168, R177).
     """
 
     body: tuple[Passage, ...] = ()
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[PinnedBlock, ...] = ()
     short: tuple[Passage, ...] = ()
     mid: tuple[Passage, ...] = ()
     long: tuple[Passage, ...] = ()
@@ -191,7 +191,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ProfileInput:
     """What earlier conversations recorded about one customer, and what the agent is reminded of with them (R177)."""
 
     preferences: Passage | None = None
@@ -209,22 +209,22 @@ class PromptInput:
     tier: int = DEFAULT_TIER
     disclosure: Disclosure = Disclosure.ON_REQUEST
     skill_index: SkillIndex = SkillIndex.LAZY
-    identity_card: IdentityCard | None = None
-    persona: Persona | None = None
+    identity_card: IdentityCardInput | None = None
+    persona: PersonaInput | None = None
     overlay: Passage | None = None
     member_overlay: Passage | None = None
     contract_override: Passage | None = None
     organisation_rules: tuple[Passage, ...] = ()
     agent_rules: tuple[Passage, ...] = ()
-    skills: tuple[SkillLine, ...] = ()
-    invokable: tuple[Invokable, ...] = ()
-    memory: Memory | None = None
-    profile: Profile | None = None
+    skills: tuple[SkillInput, ...] = ()
+    invokable: tuple[InvokableAgentInput, ...] = ()
+    memory: MemoryInput | None = None
+    profile: ProfileInput | None = None
     skills_guidance: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TurnEvent:
     """Something that reached the agent; `name` and `key` say who sent it, and stay empty where the owner did.
 
     `line` names the line it came in on, if the channel has several (R133).
@@ -236,7 +236,7 @@ class Event:
     name: str = ""
     key: str = ""
     line: str = ""
-    source: Source | None = None
+    source: TextProvenance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +244,7 @@ class Delegation:
     """Another agent asked this one; what it answers goes back there (R054)."""
 
     parent_title: str
-    source: Source
+    source: TextProvenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +257,7 @@ class LineCard:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class CorrectionExample:
     """A draft as the agent wrote it and as an operator corrected it (R164)."""
 
     draft: Passage
@@ -269,7 +269,7 @@ class Example:
 class TurnInput:
     """All that a user turn is made from (R127, R139, R142). `now_line` is None for an agent that is told no time (R060)."""
 
-    events: tuple[Event, ...]
+    events: tuple[TurnEvent, ...]
     now_line: str | None
     off_the_record: bool = False
     delegation: Delegation | None = None
@@ -277,43 +277,43 @@ class TurnInput:
     open_escalations: int = 0
     line_cards: tuple[LineCard, ...] = ()
     learning: tuple[Passage, ...] = ()
-    examples: tuple[Example, ...] = field(default_factory=tuple)
+    examples: tuple[CorrectionExample, ...] = field(default_factory=tuple)
     # The tool by which a procedure is saved, where the agent is asked whether one is worth it (R105).
     save_with: str = ""
 
 
-def passages(given: PromptInput) -> Iterator[tuple[Slot, Passage]]:
+def input_passages(given: PromptInput) -> Iterator[tuple[Slot, Passage]]:
     """The texts of an input that somebody wrote, with the slot each belongs to."""
     for held in (given.identity_card, given.persona):
-        yield from ((Slot.PERSONA, text) for text in _texts(held))
-    yield from ((Slot.PERSONA, text) for text in (*_given(given.overlay), *_given(given.member_overlay)))
-    contract = (*_given(given.contract_override), *given.organisation_rules, *given.agent_rules)
+        yield from ((Slot.PERSONA, text) for text in _field_passages(held))
+    yield from ((Slot.PERSONA, text) for text in (*_as_tuple(given.overlay), *_as_tuple(given.member_overlay)))
+    contract = (*_as_tuple(given.contract_override), *given.organisation_rules, *given.agent_rules)
     yield from ((Slot.CONTRACT, text) for text in contract)
     for skill in given.skills:
         yield from ((Slot.SKILLS, Passage(text, skill.source)) for text in (skill.name, skill.title, skill.description))
         yield Slot.SKILLS, Passage(skill.body, skill.source)
     for callee in given.invokable:
         yield from ((Slot.SKILLS, Passage(text, callee.source)) for text in (callee.title, callee.role_hint))
-    yield from ((Slot.MEMORY, text) for text in _remembered(given.memory))
-    yield from ((Slot.PROFILE, text) for text in _known_of(given.profile))
+    yield from ((Slot.MEMORY, text) for text in _memory_passages(given.memory))
+    yield from ((Slot.PROFILE, text) for text in _profile_passages(given.profile))
 
 
-def _given(passage: Passage | None) -> tuple[Passage, ...]:
+def _as_tuple(passage: Passage | None) -> tuple[Passage, ...]:
     return (passage,) if passage else ()
 
 
-def _texts(held: IdentityCard | Persona | None) -> Iterator[Passage]:
+def _field_passages(held: IdentityCardInput | PersonaInput | None) -> Iterator[Passage]:
     """The passages among a value's fields."""
     for each in fields(held) if held else ():
-        yield from _given(getattr(held, each.name))
+        yield from _as_tuple(getattr(held, each.name))
 
 
-def _known_of(profile: Profile | None) -> Iterator[Passage]:
+def _profile_passages(profile: ProfileInput | None) -> Iterator[Passage]:
     if profile is not None:
-        yield from (*_given(profile.preferences), *_given(profile.notes), *profile.reminders)
+        yield from (*_as_tuple(profile.preferences), *_as_tuple(profile.notes), *profile.reminders)
 
 
-def _remembered(memory: Memory | None) -> Iterator[Passage]:
+def _memory_passages(memory: MemoryInput | None) -> Iterator[Passage]:
     if memory is None:
         return
     yield from (block.passage for block in memory.blocks)

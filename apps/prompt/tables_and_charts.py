@@ -7,52 +7,58 @@ from typing import Final, TypeAlias
 from apps.prompt.builtin_tools import RENDER_CHART, RENDER_TABLE
 from apps.prompt.sanitizer.clean import sanitize
 
-COLUMNS: Final = 8
-ROWS: Final = 50
-SERIES: Final = 5
-POINTS: Final = 50
+MAX_COLUMNS: Final = 8
+MAX_ROWS: Final = 50
+MAX_SERIES: Final = 5
+MAX_POINTS: Final = 50
 CELL_CHARACTERS: Final = 200
 FIGURE_CHARACTERS: Final = 12_000
-CHARTS: Final = ("bar", "line", "pie")
-FIGURES: Final = frozenset({RENDER_TABLE, RENDER_CHART})
+CHART_KINDS: Final = ("bar", "line", "pie")
+FIGURE_TOOLS: Final = frozenset({RENDER_TABLE, RENDER_CHART})
 
 Cell: TypeAlias = str | int | float | bool | None
 Figure: TypeAlias = dict[str, object]
 
 
-class NoFigure(Exception):
+class InvalidFigure(Exception):
     """What was given is no table or chart; the sentence says what to change."""
 
 
-def figure_of(tool: str, given: Mapping[str, object]) -> Figure:
+def build_figure(tool: str, given: Mapping[str, object]) -> Figure:
     """What a call of a tool that shows something stands for, with the words for channels that draw nothing."""
     figure = _table(given) if tool == RENDER_TABLE else _chart(given)
     if sum(len(str(value)) for value in figure.values()) > FIGURE_CHARACTERS:
-        raise NoFigure(f"This is longer than {FIGURE_CHARACTERS} characters. Show less of it.")
+        raise InvalidFigure(f"This is longer than {FIGURE_CHARACTERS} characters. Show less of it.")
     return figure
 
 
 def _table(given: Mapping[str, object]) -> Figure:
-    columns = [_text(each) for each in _list(given, "columns", COLUMNS)]
-    rows = [_row(row, len(columns)) for row in _list(given, "rows", ROWS)]
-    title = _text(given.get("title", ""))
-    return {"kind": "table", "title": title, "columns": columns, "rows": rows, "text": _lines(title, [columns, *rows])}
+    columns = [_cell_text(each) for each in _bounded_list(given, "columns", MAX_COLUMNS)]
+    rows = [_row(row, len(columns)) for row in _bounded_list(given, "rows", MAX_ROWS)]
+    title = _cell_text(given.get("title", ""))
+    return {
+        "kind": "table",
+        "title": title,
+        "columns": columns,
+        "rows": rows,
+        "text": _text_version(title, [columns, *rows]),
+    }
 
 
 def _row(row: object, width: int) -> list[str]:
     if not isinstance(row, list) or len(row) != width:
-        raise NoFigure(f"Each row is a list of {width} cells, one for each column.")
-    return [_text(cell) for cell in row]
+        raise InvalidFigure(f"Each row is a list of {width} cells, one for each column.")
+    return [_cell_text(cell) for cell in row]
 
 
 def _chart(given: Mapping[str, object]) -> Figure:
-    chart, labels = given.get("chart"), [_text(each) for each in _list(given, "labels", POINTS)]
-    if chart not in CHARTS:
-        raise NoFigure(f"There is no such chart. There are: {', '.join(CHARTS)}.")
-    series = [_series(each, len(labels)) for each in _list(given, "series", SERIES)]
+    chart, labels = given.get("chart"), [_cell_text(each) for each in _bounded_list(given, "labels", MAX_POINTS)]
+    if chart not in CHART_KINDS:
+        raise InvalidFigure(f"There is no such chart. There are: {', '.join(CHART_KINDS)}.")
+    series = [_series(each, len(labels)) for each in _bounded_list(given, "series", MAX_SERIES)]
     if chart == "pie" and len(series) != 1:
-        raise NoFigure("A pie shows one series.")
-    title, names = _text(given.get("title", "")), [name for name, _ in series]
+        raise InvalidFigure("A pie shows one series.")
+    title, names = _cell_text(given.get("title", "")), [name for name, _ in series]
     points = [[label, *(str(values[at]) for _, values in series)] for at, label in enumerate(labels)]
     return {
         "kind": "chart",
@@ -60,7 +66,7 @@ def _chart(given: Mapping[str, object]) -> Figure:
         "chart": chart,
         "labels": labels,
         "series": [{"name": name, "values": values} for name, values in series],
-        "text": _lines(title, [["", *names], *points]),
+        "text": _text_version(title, [["", *names], *points]),
     }
 
 
@@ -68,33 +74,33 @@ def _series(given: object, length: int) -> tuple[str, list[int | float]]:
     said = given if isinstance(given, dict) else {}
     values = said.get("values")
     if not isinstance(values, list) or len(values) != length:
-        raise NoFigure(f"Each series has a name and {length} values, one for each label.")
-    return _text(said.get("name", "")), [_value(value) for value in values]
+        raise InvalidFigure(f"Each series has a name and {length} values, one for each label.")
+    return _cell_text(said.get("name", "")), [_value(value) for value in values]
 
 
 def _value(value: object) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or abs(value) > 1e15:
-        raise NoFigure("Values of a chart are plain numbers.")
+        raise InvalidFigure("Values of a chart are plain numbers.")
     return value
 
 
-def _list(given: Mapping[str, object], name: str, most: int) -> Sequence[object]:
+def _bounded_list(given: Mapping[str, object], name: str, most: int) -> Sequence[object]:
     found = given.get(name)
     if not isinstance(found, list) or not 1 <= len(found) <= most:
-        raise NoFigure(f"Give {name} as a list of 1 to {most}.")
+        raise InvalidFigure(f"Give {name} as a list of 1 to {most}.")
     return found
 
 
-def _text(value: object) -> str:
+def _cell_text(value: object) -> str:
     """A cell as people read it."""
     if isinstance(value, dict | list):
-        raise NoFigure("A cell is a text or a number.")
+        raise InvalidFigure("A cell is a text or a number.")
     said = "" if value is None else str(value)
     if len(said) > CELL_CHARACTERS:
-        raise NoFigure(f"A cell has more than {CELL_CHARACTERS} characters. Shorten it.")
+        raise InvalidFigure(f"A cell has more than {CELL_CHARACTERS} characters. Shorten it.")
     return sanitize(" ".join(said.split()), CELL_CHARACTERS).text
 
 
-def _lines(title: str, rows: Sequence[Sequence[str]]) -> str:
+def _text_version(title: str, rows: Sequence[Sequence[str]]) -> str:
     lines = [" | ".join(row) for row in rows]
     return "\n".join([title, *lines] if title else lines)

@@ -8,55 +8,57 @@ from typing import Any, Final
 from apps.conversations.models import Conversation
 from apps.governance.models import Governed, Proposal
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine, ProfileLine
-from apps.prompt.memory_lines.line_diff import known
-from apps.prompt.memory_lines.write_holds import joined_lines
-from apps.restore.plan_steps import Note, Pair
+from apps.prompt.memory_lines.line_diff import distinct_lines
+from apps.prompt.memory_lines.write_holds import merge_lines
+from apps.restore.plan_steps import RowPair, UnchangedNote
 
 # The remembered texts of each noun, and the column by which the ledger of its lines names it.
-TEXTS: Final[Mapping[type[Governed], tuple[tuple[str, ...], type[Any], str]]] = {
+LINE_TEXTS: Final[Mapping[type[Governed], tuple[tuple[str, ...], type[Any], str]]] = {
     AgentMemory: (("body", "approved_body"), MemoryLine, "memory_id"),
     MemoryBlock: (("body", "approved_body"), MemoryLine, "block_id"),
     CustomerProfile: (("preferences", "notes"), ProfileLine, "profile_id"),
 }
 State = Proposal.State
 # When it was decided, and its lines.
-Taken = tuple[datetime, frozenset[str]]
+ExcludedLines = tuple[datetime, frozenset[str]]
 
 
-def without_kept_out(model: type[Governed], pairs: list[Pair[Any]]) -> Iterator[Note]:
+def drop_excluded_lines(model: type[Governed], pairs: list[RowPair[Any]]) -> Iterator[UnchangedNote]:
     """Take out of the texts of then what is held apart, was refused or was forgotten since; tell of it."""
-    if model not in TEXTS:
+    if model not in LINE_TEXTS:
         return
     there = [pair for pair in pairs if pair.now is not None and pair.then is not None]
-    taken, forgotten = _taken(model, there), _forgotten(model, there)
+    taken, forgotten = _rejected_lines(model, there), _erased_lines(model, there)
     for pair in there:
-        stands = _lines(model, pair.standing)
+        stands = _lines_of_row(model, pair.standing)
         apart = frozenset().union(*(lines for at, lines in taken[pair.standing.pk] if at > pair.past.at))
-        out = (apart | forgotten[pair.standing.pk]) & (_lines(model, pair.past.row) - stands)
+        out = (apart | forgotten[pair.standing.pk]) & (_lines_of_row(model, pair.past.row) - stands)
         if out:
-            _take_out(model, pair.past.row, out)
+            _remove_lines(model, pair.past.row, out)
             lines = "1 line of then was" if len(out) == 1 else f"{len(out)} lines of then were"
-            yield Note(pair.label, f"{lines} held apart, refused or forgotten since, and {_stay(len(out))} out.")
+            yield UnchangedNote(
+                pair.label, f"{lines} held apart, refused or forgotten since, and {_stay_verb(len(out))} out."
+            )
 
 
-def _stay(count: int) -> str:
+def _stay_verb(count: int) -> str:
     return "stays" if count == 1 else "stay"
 
 
-def _lines(model: type[Governed], row: Any) -> frozenset[str]:  # Any: one of the three nouns
-    fields, _, _ = TEXTS[model]
-    return frozenset().union(*(known(getattr(row, name)) for name in fields))
+def _lines_of_row(model: type[Governed], row: Any) -> frozenset[str]:  # Any: one of the three nouns
+    fields, _, _ = LINE_TEXTS[model]
+    return frozenset().union(*(distinct_lines(getattr(row, name)) for name in fields))
 
 
-def _take_out(model: type[Governed], row: Any, out: frozenset[str]) -> None:  # Any: as above
-    fields, _, _ = TEXTS[model]
+def _remove_lines(model: type[Governed], row: Any, out: frozenset[str]) -> None:  # Any: as above
+    fields, _, _ = LINE_TEXTS[model]
     for name in fields:
-        setattr(row, name, joined_lines(getattr(row, name), (), sorted(out)))
+        setattr(row, name, merge_lines(getattr(row, name), (), sorted(out)))
 
 
-def _taken(model: type[Governed], pairs: Iterable[Pair[Any]]) -> Mapping[int, list[Taken]]:
+def _rejected_lines(model: type[Governed], pairs: Iterable[RowPair[Any]]) -> Mapping[int, list[ExcludedLines]]:
     """What is held apart of each row, and which new lines people refused, with when they did."""
-    found: dict[int, list[Taken]] = defaultdict(list)
+    found: dict[int, list[ExcludedLines]] = defaultdict(list)
     rows = Proposal.objects.filter(
         target_type=model._meta.label_lower,
         target_id__in=[pair.standing.pk for pair in pairs],
@@ -64,31 +66,31 @@ def _taken(model: type[Governed], pairs: Iterable[Pair[Any]]) -> Mapping[int, li
     )
     for each in rows:
         # What a whole text was read from is not held apart with it.
-        stood = frozenset(_said(each.base_content, whole=True))
-        lines = frozenset(_said(each.words, whole=each.state == State.QUARANTINED)) - stood
+        stood = frozenset(_proposal_lines(each.base_content, whole=True))
+        lines = frozenset(_proposal_lines(each.words, whole=each.state == State.QUARANTINED)) - stood
         if lines and each.decided_at:
             found[each.target_id].append((each.decided_at, lines))
     return found
 
 
-def _said(words: Any, *, whole: bool) -> Iterator[str]:  # Any: what the kind of proposal holds
+def _proposal_lines(words: Any, *, whole: bool) -> Iterator[str]:  # Any: what the kind of proposal holds
     """The lines of a proposal. A whole text that was refused has lines in it that nobody refused."""
     for name, value in words.items() if isinstance(words, Mapping) else ():
         if name == "lines":
             for line in value:
-                yield from known(line)
+                yield from distinct_lines(line)
         elif whole and isinstance(value, str):
-            yield from known(value)
+            yield from distinct_lines(value)
 
 
-def _forgotten(model: type[Governed], pairs: Iterable[Pair[Any]]) -> Mapping[int, frozenset[str]]:
+def _erased_lines(model: type[Governed], pairs: Iterable[RowPair[Any]]) -> Mapping[int, frozenset[str]]:
     """The lines of each row that came of a conversation that was forgotten."""
-    _, ledger, column = TEXTS[model]
+    _, ledger, column = LINE_TEXTS[model]
     found: dict[int, frozenset[str]] = defaultdict(frozenset)
     gone = Conversation.objects.filter(erased_at__isnull=False).values("pk")
     lines = ledger.objects.filter(
         **{f"{column}__in": [pair.standing.pk for pair in pairs]}, source_conversation_id__in=gone
     )
     for row_id, text in lines.values_list(column, "text"):
-        found[row_id] |= known(text)
+        found[row_id] |= distinct_lines(text)
     return found

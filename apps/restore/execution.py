@@ -7,51 +7,51 @@ from typing import Any
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, GovernanceError, Invalid, NotPermitted
-from apps.governance.governed_write import occasion
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, GovernanceError, Invalid, NotPermitted
+from apps.governance.governed_write import write_reason
 from apps.restore.actions import make_checkpoint
 from apps.restore.models import Checkpoint
-from apps.restore.plan import MomentTarget, Plan, Target, lacking, plan
-from apps.restore.plan_steps import Step
+from apps.restore.plan import MomentTarget, RestorePlan, Target, make_restore_plan, missing_rights
+from apps.restore.plan_steps import RestoreStep
 
 
-class PlanMoved(GovernanceError):
+class StalePlan(GovernanceError):
     """Something changed since the plan was shown, so that another plan would be carried out than the one a person saw."""
 
     code = "stale_plan"
 
-    def __init__(self, present: Plan) -> None:
+    def __init__(self, present: RestorePlan) -> None:
         super().__init__(
             "Something changed since this plan was made. Nothing was done; look at the new plan and decide again."
         )
         self.present = present
 
 
-def restore(
+def carry_out_restore(
     target: Target, *, actor: Actor, shown_sha256: str, only: Collection[str] | None = None, reason: str = ""
-) -> tuple[Plan, Checkpoint | None]:
+) -> tuple[RestorePlan, Checkpoint | None]:
     """Do what the shown plan says, as new versions. An agent or a tenant gets a checkpoint first, to come back by.
 
     `only` names the rows that come back, where some stay as they are; `reason` is added to that of every change. Sessions
     already open keep what they started with.
     """
-    with acting(actor):
-        present = plan(target, actor=actor)
+    with acting_as(actor):
+        present = make_restore_plan(target, actor=actor)
         if present.sha256 != shown_sha256:
-            raise PlanMoved(present)
-        present = _chosen(present, only, actor)
-        _refuse_impossible(present)
-        checkpoint = _checkpoint(target, actor, reason)
+            raise StalePlan(present)
+        present = _select_steps(present, only, actor)
+        _refuse_impossible_plan(present)
+        checkpoint = _make_checkpoint_before(target, actor, reason)
         decided_on: set[tuple[str, int]] = set()
         for step in present.steps:
-            with occasion(*_why(step, target, checkpoint, reason)):
-                step.carry(actor=actor, read_at=_read_at(step, decided_on))
+            with write_reason(*_reason_and_evidence(step, target, checkpoint, reason)):
+                step.carry(actor=actor, read_at=_version_decided_on(step, decided_on))
             decided_on.add((step.subject_type, step.subject_id))
     return present, checkpoint
 
 
-def _chosen(present: Plan, only: Collection[str] | None, actor: Actor) -> Plan:
+def _select_steps(present: RestorePlan, only: Collection[str] | None, actor: Actor) -> RestorePlan:
     """The rest of the plan, with what its acts need; unknown rows are refused."""
     if only is None:
         return present
@@ -59,22 +59,22 @@ def _chosen(present: Plan, only: Collection[str] | None, actor: Actor) -> Plan:
         sentence = f"This plan brings back no {', '.join(unknown)}. Choose among the rows it shows."
         raise Invalid(sentence, {"only": [sentence]})
     if present.steps and not only:
-        raise Conflicting("Nothing was chosen. Tick what is to come back. Nothing was done.")
+        raise Conflict("Nothing was chosen. Tick what is to come back. Nothing was done.")
     steps = tuple(step for step in present.steps if step.key in only)
-    return replace(present, steps=steps, missing_permissions=tuple(lacking(steps, actor)))
+    return replace(present, steps=steps, missing_permissions=tuple(missing_rights(steps, actor)))
 
 
-def _refuse_impossible(present: Plan) -> None:
+def _refuse_impossible_plan(present: RestorePlan) -> None:
     if present.missing_permissions:
         raise NotPermitted(
             f"This restore needs rights that you lack: {'; '.join(present.missing_permissions)}. Nothing was done."
             " Ask an admin of the tenant for them, or to restore it."
         )
     if not present.steps:
-        raise Conflicting("Nothing differs from then that could be brought back. Nothing was done.")
+        raise Conflict("Nothing differs from then that could be brought back. Nothing was done.")
 
 
-def _checkpoint(target: Target, actor: Actor, reason: str) -> Checkpoint | None:
+def _make_checkpoint_before(target: Target, actor: Actor, reason: str) -> Checkpoint | None:
     if not isinstance(target, MomentTarget):
         return None
     # The moment comes before every act of the restore, so that it is what stands now.
@@ -90,7 +90,9 @@ def _checkpoint(target: Target, actor: Actor, reason: str) -> Checkpoint | None:
     )
 
 
-def _why(step: Step, target: Target, checkpoint: Checkpoint | None, reason: str) -> tuple[str, dict[str, Any]]:
+def _reason_and_evidence(
+    step: RestoreStep, target: Target, checkpoint: Checkpoint | None, reason: str
+) -> tuple[str, dict[str, Any]]:
     moment = target.moment.isoformat() if isinstance(target, MomentTarget) else None
     evidence: dict[str, Any] = {"restores": {**step.restores, **({"moment": moment} if moment else {})}}
     if checkpoint is not None:
@@ -99,7 +101,7 @@ def _why(step: Step, target: Target, checkpoint: Checkpoint | None, reason: str)
     return " ".join(filter(None, (own_reason, reason))), evidence
 
 
-def _read_at(step: Step, decided_on: set[tuple[str, int]]) -> int | None:
+def _version_decided_on(step: RestoreStep, decided_on: set[tuple[str, int]]) -> int | None:
     """The first act on a row is decided on the version of the plan; the row is locked from then on."""
     is_made = step.version == 0
     return None if is_made or (step.subject_type, step.subject_id) in decided_on else step.version

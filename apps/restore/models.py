@@ -7,13 +7,15 @@ from django.db import models
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
-from apps.governance.stored_text import plain_text
+from apps.governance.stored_text import validate_storable_text
 
 
 class Checkpoint(Governed):
     """A named moment of one agent, or of the whole tenant. It holds no copy: the change records know what stood then."""
 
-    name = models.CharField(max_length=120, validators=[plain_text], help_text="What one will look for it by.")
+    name = models.CharField(
+        max_length=120, validators=[validate_storable_text], help_text="What one will look for it by."
+    )
     agent = models.ForeignKey(
         "tenants.Agent",
         on_delete=models.PROTECT,
@@ -23,7 +25,7 @@ class Checkpoint(Governed):
         help_text="Leave this open for a moment of the whole tenant.",
     )
     moment = models.DateTimeField()
-    reason = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(2_000)])
+    reason = models.TextField(blank=True, validators=[validate_storable_text, MaxLengthValidator(2_000)])
     created_by = models.CharField(max_length=200, editable=False)
 
     noun = "checkpoint"

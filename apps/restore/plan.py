@@ -11,43 +11,45 @@ from typing import Any
 from django.core.serializers.json import DjangoJSONEncoder
 
 from apps.governance.actors import Actor
-from apps.governance.audit.row_history import record_named, records_at
+from apps.governance.audit.row_history import record_of_version, records_at
 from apps.governance.authorization import may
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Erased, Invalid, NotPermitted
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Invalid, NotPermitted, TextErased
 from apps.governance.models import Governed
 from apps.learning.lessons.models import LearningVersion
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.restore import row_restore
-from apps.restore.exclusions import without_kept_out
+from apps.restore.exclusions import drop_excluded_lines
 from apps.restore.models import Checkpoint
-from apps.restore.plan_steps import Note, Pair, Step, Then, then_of
-from apps.restore.row_restore import coming_back, of_version
-from apps.restore.skill_restore import Shelf, of_skill
+from apps.restore.plan_steps import PastRow, RestoreStep, RowPair, UnchangedNote, past_row_of
+from apps.restore.row_restore import agents_with_restored_version, plan_learning_version
+from apps.restore.skill_restore import CurrentSkills, plan_skill
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 
-Found = Iterator[Step | Note]
+PlanItems = Iterator[RestoreStep | UnchangedNote]
 
 # In the order in which they are brought back.
-NOUNS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {
-    TenantSettings: row_restore.of_settings,
-    Agent: row_restore.of_agent,
-    Persona: row_restore.of_persona,
-    PersonaOverlay: row_restore.of_overlay,
-    IdentityCard: row_restore.of_card,
-    StandingRule: row_restore.of_rule,
-    AgentMemory: row_restore.of_memory,
-    MemoryBlock: row_restore.of_block,
-    InvokableAgent: row_restore.of_invokable,
-    CustomerProfile: row_restore.of_profile,
+PLANNERS_BEFORE_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanItems]] = {
+    TenantSettings: row_restore.plan_settings,
+    Agent: row_restore.plan_agent,
+    Persona: row_restore.plan_persona,
+    PersonaOverlay: row_restore.plan_overlay,
+    IdentityCard: row_restore.plan_identity_card,
+    StandingRule: row_restore.plan_rule,
+    AgentMemory: row_restore.plan_memory,
+    MemoryBlock: row_restore.plan_memory_block,
+    InvokableAgent: row_restore.plan_invokable,
+    CustomerProfile: row_restore.plan_profile,
 }
 # They follow the skills that they name.
-AFTER_SKILLS: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {Schedule: row_restore.of_schedule}
-RESTORABLE = frozenset({*NOUNS, Skill, *AFTER_SKILLS, LearningVersion})
-OF_NO_AGENT = frozenset({TenantSettings, CustomerProfile})
+PLANNERS_AFTER_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanItems]] = {
+    Schedule: row_restore.plan_schedule
+}
+RESTORABLE = frozenset({*PLANNERS_BEFORE_SKILLS, Skill, *PLANNERS_AFTER_SKILLS, LearningVersion})
+TENANT_WIDE = frozenset({TenantSettings, CustomerProfile})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,137 +84,145 @@ class RowTarget:
 Target = MomentTarget | RowTarget
 
 
-def to_checkpoint(checkpoint: Checkpoint, *, with_profiles: bool) -> MomentTarget:
+def checkpoint_target(checkpoint: Checkpoint, *, with_profiles: bool) -> MomentTarget:
     """What a checkpoint leads back to; profiles are no agent's."""
     return MomentTarget(checkpoint.moment, checkpoint.agent, with_profiles and checkpoint.agent is None)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RestorePlan:
     """The acts of a restore in their order, what stays as it is, and the rights the actor lacks. Making it changes nothing."""
 
     target: Target
-    steps: tuple[Step, ...] = ()
-    notes: tuple[Note, ...] = ()
+    steps: tuple[RestoreStep, ...] = ()
+    notes: tuple[UnchangedNote, ...] = ()
     missing_permissions: tuple[str, ...] = ()
     sha256: str = field(default="")
 
 
-def plan(target: Target, *, actor: Actor) -> Plan:
+def make_restore_plan(target: Target, *, actor: Actor) -> RestorePlan:
     """What the restore would do as this actor, on what stands now. It reads the history, which is people's to read."""
     if not actor.is_person:
         raise NotPermitted("Only people restore what was; ask an operator or an admin.")
-    with acting(actor):
-        found = list(_of_row(target, actor) if isinstance(target, RowTarget) else _of_moment(target, actor))
-    steps = tuple(each for each in found if isinstance(each, Step))
-    notes = tuple(each for each in found if isinstance(each, Note))
-    return Plan(target, steps, notes, tuple(lacking(steps, actor)), _sha256(target, steps))
+    with acting_as(actor):
+        found = list(_plan_row(target, actor) if isinstance(target, RowTarget) else _plan_moment(target, actor))
+    steps = tuple(each for each in found if isinstance(each, RestoreStep))
+    notes = tuple(each for each in found if isinstance(each, UnchangedNote))
+    return RestorePlan(target, steps, notes, tuple(missing_rights(steps, actor)), _plan_sha256(target, steps))
 
 
-def _of_moment(target: MomentTarget, actor: Actor) -> Found:
+def _plan_moment(target: MomentTarget, actor: Actor) -> PlanItems:
     keys = dict(Agent.objects.visible_to(actor).values_list("pk", "key"))
-    models = [model for model in RESTORABLE_IN_ORDER if _is_asked(model, target)]
+    models = [model for model in RESTORABLE_IN_ORDER if _is_in_scope(model, target)]
     for model in models:
-        pairs, notes = _pairs(model, target, actor, keys)
+        pairs, notes = _read_row_pairs(model, target, actor, keys)
         yield from notes
-        yield from _of_pairs(model, pairs)
+        yield from _plan_pairs(model, pairs)
 
 
-def _of_pairs(model: type[Governed], pairs: list[Pair[Any]]) -> Found:
-    bring = _bringing(model, pairs)
-    yield from without_kept_out(model, pairs)
+def _plan_pairs(model: type[Governed], pairs: list[RowPair[Any]]) -> PlanItems:
+    bring = _planner_of(model, pairs)
+    yield from drop_excluded_lines(model, pairs)
     for pair in pairs:
         yield from bring(pair)
 
 
-def _bringing(model: type[Governed], pairs: list[Pair[Any]]) -> Callable[[Pair[Any]], Found]:
+def _planner_of(model: type[Governed], pairs: list[RowPair[Any]]) -> Callable[[RowPair[Any]], PlanItems]:
     """How one row comes back; of skills and learning versions that depends on the others."""
     if model is Skill:
-        return partial(of_skill, shelf=_shelf(pairs))
+        return partial(plan_skill, shelf=_current_skills(pairs))
     if model is LearningVersion:
-        return partial(of_version, come_back=coming_back(pairs))
-    return BRING[model]
+        return partial(plan_learning_version, come_back=agents_with_restored_version(pairs))
+    return PLANNERS[model]
 
 
-def _shelf(pairs: Iterable[Pair[Skill]]) -> Shelf:
+def _current_skills(pairs: Iterable[RowPair[Skill]]) -> CurrentSkills:
     now = tuple(pair.now for pair in pairs if pair.now)
     approved = (pair.then.row.pk for pair in pairs if pair.then and pair.then.row.status == Skill.Status.APPROVED)
-    return Shelf(now, frozenset(approved))
+    return CurrentSkills(now, frozenset(approved))
 
 
-RESTORABLE_IN_ORDER: tuple[type[Governed], ...] = (*NOUNS, Skill, *AFTER_SKILLS, LearningVersion)
-BRING: Mapping[type[Governed], Callable[[Pair[Any]], Found]] = {**NOUNS, **AFTER_SKILLS}
+RESTORABLE_IN_ORDER: tuple[type[Governed], ...] = (
+    *PLANNERS_BEFORE_SKILLS,
+    Skill,
+    *PLANNERS_AFTER_SKILLS,
+    LearningVersion,
+)
+PLANNERS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanItems]] = {
+    **PLANNERS_BEFORE_SKILLS,
+    **PLANNERS_AFTER_SKILLS,
+}
 
 
-def _is_asked(model: type[Governed], target: MomentTarget) -> bool:
+def _is_in_scope(model: type[Governed], target: MomentTarget) -> bool:
     if model is CustomerProfile:
         return target.with_profiles and target.agent is None
-    return target.agent is None or model not in OF_NO_AGENT
+    return target.agent is None or model not in TENANT_WIDE
 
 
-def _pairs(
+def _read_row_pairs(
     model: type[Governed], target: MomentTarget, actor: Actor, keys: Mapping[int, str]
-) -> tuple[list[Pair[Any]], list[Note]]:
+) -> tuple[list[RowPair[Any]], list[UnchangedNote]]:
     of_agent: dict[str, Any] = {}
     if target.agent is not None and model is not Agent:
         of_agent = {"agent_id": target.agent.pk}
     found = records_at(model, target.moment, actor.tenant_id, **of_agent)
-    then = {_key(each.row): each for each in (then_of(model, record) for record in found.known)}
+    then = {_identity_key(each.row): each for each in (past_row_of(model, record) for record in found.known)}
     standing: Any = model._default_manager  # Any: the governed manager of some noun
-    now = {_key(row): row for row in standing.visible_to(actor).filter(**of_agent).order_by("pk")}
+    now = {_identity_key(row): row for row in standing.visible_to(actor).filter(**of_agent).order_by("pk")}
     if target.agent is not None and model is Agent:
-        then, now = _only(then, target.agent.pk), _only(now, target.agent.pk)
+        then, now = _select_row(then, target.agent.pk), _select_row(now, target.agent.pk)
     erased = {record.subject_id for record in found.erased}
     kept = [row for row in now.values() if row.pk in erased]
     pairs = [
-        Pair(now.get(key), then.get(key), _label(now.get(key) or then[key].row, keys))
+        RowPair(now.get(key), then.get(key), _row_label(now.get(key) or then[key].row, keys))
         for key in sorted({*now, *then})
         if not (key in now and now[key].pk in erased)
     ]
-    return pairs, [Note(_label(row, keys), ERASED) for row in kept]
+    return pairs, [UnchangedNote(_row_label(row, keys), WORDS_ERASED) for row in kept]
 
 
-ERASED = "The words it had then were erased, so nobody can bring them back. It stays as it is."
+WORDS_ERASED = "The words it had then were erased, so nobody can bring them back. It stays as it is."
 
 
-def _only(rows: Mapping[tuple[int, ...], Any], row_id: int) -> dict[tuple[int, ...], Any]:
+def _select_row(rows: Mapping[tuple[int, ...], Any], row_id: int) -> dict[tuple[int, ...], Any]:
     return {key: row for key, row in rows.items() if key == (row_id,)}
 
 
-def _key(row: Governed) -> tuple[int, ...]:
+def _identity_key(row: Governed) -> tuple[int, ...]:
     """By what a row is known again. Who may ask whom is the same permission even where it was withdrawn and given anew."""
     return (row.agent_id, row.callee_id) if isinstance(row, InvokableAgent) else (int(row.pk),)
 
 
-def _of_row(target: RowTarget, actor: Actor) -> Found:
+def _plan_row(target: RowTarget, actor: Actor) -> PlanItems:
     if target.model not in RESTORABLE:
         sentence = (
             f"A {target.model._meta.verbose_name} is not brought back to an older version; its history only grows."
         )
         raise Invalid(sentence, {"row": [sentence]})
-    record = record_named(target.model._meta.label_lower, target.row_id, target.version)
+    record = record_of_version(target.model._meta.label_lower, target.row_id, target.version)
     if not hasattr(record, "text"):
-        raise Erased(f"The words of version {target.version} were erased, so nobody can bring them back.")
+        raise TextErased(f"The words of version {target.version} were erased, so nobody can bring them back.")
     keys = dict(Agent.objects.visible_to(actor).values_list("pk", "key"))
-    then: Then[Any] = then_of(target.model, record)
+    then: PastRow[Any] = past_row_of(target.model, record)
     standing: Any = target.model._default_manager  # Any: the governed manager of some noun
-    rows = list(standing.visible_to(actor).filter(**_beside(then.row)))
-    now = next((row for row in rows if _key(row) == _key(then.row)), None)
-    pair = Pair(now, then, _label(now or then.row, keys))
+    rows = list(standing.visible_to(actor).filter(**_filter_of_row(then.row)))
+    now = next((row for row in rows if _identity_key(row) == _identity_key(then.row)), None)
+    pair = RowPair(now, then, _row_label(now or then.row, keys))
     if target.model is Skill:
-        others = [Pair(row, None, "") for row in rows]
-        yield from of_skill(pair, _shelf(others))
+        others = [RowPair(row, None, "") for row in rows]
+        yield from plan_skill(pair, _current_skills(others))
     else:
-        yield from _of_pairs(target.model, [pair])
+        yield from _plan_pairs(target.model, [pair])
 
 
-def _beside(row: Governed) -> dict[str, Any]:
+def _filter_of_row(row: Governed) -> dict[str, Any]:
     """Which rows to look at: a skill's names are unique among its agent's, so all of these matter."""
     agent_id = getattr(row, "agent_id", None)
     return {"agent_id": agent_id} if agent_id and isinstance(row, Skill | InvokableAgent) else {"pk": row.pk}
 
 
-def _label(row: Any, keys: Mapping[int, str]) -> str:
+def _row_label(row: Any, keys: Mapping[int, str]) -> str:
     kind = str(row._meta.verbose_name).capitalize()
     if isinstance(row, TenantSettings):
         return "The tenant's settings"
@@ -232,7 +242,7 @@ def _label(row: Any, keys: Mapping[int, str]) -> str:
     return " ".join(filter(None, [f"{kind}{number}", f"“{name}”" if name else "", whose]))
 
 
-def lacking(steps: Iterable[Step], actor: Actor) -> Iterator[str]:
+def missing_rights(steps: Iterable[RestoreStep], actor: Actor) -> Iterator[str]:
     """Each right that some step needs and the actor does not hold, once."""
     needed = [(step.act, name, step.row) for step in steps for name in ("", *sorted(step.fields))]
     missing = {(act, name) for act, name, row in needed if not may(actor, act, name, row)}
@@ -240,7 +250,7 @@ def lacking(steps: Iterable[Step], actor: Actor) -> Iterator[str]:
         yield f"{act.value}, field {name}" if name else act.value
 
 
-def _sha256(target: Target, steps: Iterable[Step]) -> str:
+def _plan_sha256(target: Target, steps: Iterable[RestoreStep]) -> str:
     """What of the plan a person has seen: if any of it moves, it is another plan."""
     shown = [
         [each.act, each.subject_type, each.subject_id, each.version, each.description, each.after] for each in steps

@@ -9,7 +9,7 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Model
 
 from apps.governance.actors import Actor
-from apps.governance.audit.row_history import row_of
+from apps.governance.audit.row_history import row_from_record
 from apps.governance.models import ChangeRecord, Governed
 from apps.governance.policy.table import POLICY, Act
 
@@ -17,14 +17,14 @@ Row = TypeVar("Row", bound=Governed)
 Values = dict[str, Any]  # Any: whatever a row's fields hold
 
 
-class Carry(Protocol):
+class StepFunction(Protocol):
     """One act of a noun, ready to be done; `read_at` is the version the plan was made on."""
 
     def __call__(self, *, actor: Actor, read_at: int | None) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Then(Generic[Row]):
+class PastRow(Generic[Row]):
     """A row as it was, and the record that says so. A field younger than the record is not among `fields`."""
 
     row: Row
@@ -40,11 +40,11 @@ class Then(Generic[Row]):
 
 
 @dataclass(frozen=True, slots=True)
-class Pair(Generic[Row]):
+class RowPair(Generic[Row]):
     """A row as it stands and as it was; one of them may be missing, never both."""
 
     now: Row | None
-    then: Then[Row] | None
+    then: PastRow[Row] | None
     label: str
 
     @property
@@ -53,13 +53,13 @@ class Pair(Generic[Row]):
         return cast("Row", self.now)
 
     @property
-    def past(self) -> Then[Row]:
+    def past(self) -> PastRow[Row]:
         """The row as it was, for whoever knows that there was one."""
-        return cast("Then[Row]", self.then)
+        return cast("PastRow[Row]", self.then)
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RestoreStep:
     """One act that brings a row back. Version 0 is a row the act makes."""
 
     act: Act
@@ -73,7 +73,7 @@ class Step:
     restores: Mapping[str, Any]
     reason: str
     row: Governed = field(compare=False, repr=False)
-    carry: Carry = field(compare=False, repr=False)
+    carry: StepFunction = field(compare=False, repr=False)
 
     @property
     def key(self) -> str:
@@ -88,28 +88,28 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class UnchangedNote:
     """Something that stays as it is, and why."""
 
     label: str
     description: str
 
 
-def then_of(model: type[Row], record: ChangeRecord) -> Then[Row]:
+def past_row_of(model: type[Row], record: ChangeRecord) -> PastRow[Row]:
     """How the record left the row."""
     known = frozenset(record.text.after)
-    return Then(row_of(model, record), known, record.pk, record.version_after, record.created_at)
+    return PastRow(row_from_record(model, record), known, record.pk, record.version_after, record.created_at)
 
 
-def differing(now: Governed, then: Then[Any], act: Act) -> Values:
+def values_to_restore(now: Governed, then: PastRow[Any], act: Act) -> Values:
     """What the act would have to write so that the row reads as it did."""
     governed = POLICY[act].writes(adding=False)
     fields = (each for each in now._meta.concrete_fields if each.name in governed and each.attname in then.fields)
     differ = (each.name for each in fields if getattr(then.row, each.attname) != getattr(now, each.attname))
-    return {name: getattr(then.row, name) for name in differ if _is_there(then.row, name)}
+    return {name: getattr(then.row, name) for name in differ if _reference_exists(then.row, name)}
 
 
-def _is_there(row: Governed, name: str) -> bool:
+def _reference_exists(row: Governed, name: str) -> bool:
     """Whether what the field refers to, if it refers to anything, still exists."""
     try:
         getattr(row, name)
@@ -118,19 +118,21 @@ def _is_there(row: Governed, name: str) -> bool:
     return True
 
 
-def step(pair: Pair[Any], act: Act, values: Mapping[str, Any], carry: Callable[..., object], says: str = "") -> Step:
+def make_step(
+    pair: RowPair[Any], act: Act, values: Mapping[str, Any], carry: Callable[..., object], says: str = ""
+) -> RestoreStep:
     """An act on the row of this pair, or one that makes it anew."""
     now, then = pair.now, pair.then
     row = then.row if then else pair.standing
-    return Step(
+    return RestoreStep(
         act=act,
         subject_type=row._meta.label_lower,
         subject_id=row.pk,
         version=now.version if now else 0,
         label=pair.label,
-        description=says or f"Change {listed(values)}",
-        before={name: _plain(getattr(now, name)) for name in values} if now else {},
-        after={name: _plain(value) for name, value in values.items()},
+        description=says or f"Change {join_field_names(values)}",
+        before={name: _plain_value(getattr(now, name)) for name in values} if now else {},
+        after={name: _plain_value(value) for name, value in values.items()},
         restores={"record_id": then.record_id, "version": then.version} if then else {},
         reason=f"Restores {then.said}." if then else "",
         row=now or row,
@@ -138,11 +140,11 @@ def step(pair: Pair[Any], act: Act, values: Mapping[str, Any], carry: Callable[.
     )
 
 
-def _plain(value: Any) -> Any:  # Any: whatever a row's fields hold
+def _plain_value(value: Any) -> Any:  # Any: whatever a row's fields hold
     """A value as a plan shows it: of another row, its id."""
     return value.pk if isinstance(value, Model) else value
 
 
-def listed(names: Iterable[str]) -> str:
+def join_field_names(names: Iterable[str]) -> str:
     """Field names as a sentence has them."""
     return ", ".join(name.removesuffix("_id").replace("_", " ") for name in names)

@@ -24,52 +24,56 @@ from apps.personas.actions import (
     write_identity_card,
     write_overlay,
 )
-from apps.personas.models import CARD_TEXTS, IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.restore.plan_steps import Note, Pair, Step, Values, differing, step
+from apps.personas.models import CARD_FIELDS, IdentityCard, Persona, PersonaOverlay, StandingRule
+from apps.restore.plan_steps import RestoreStep, RowPair, UnchangedNote, Values, make_step, values_to_restore
 from apps.schedules.actions import amend_schedule, pause_schedule, resume_schedule
 from apps.schedules.models import Schedule
 from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, amend_settings, withdraw_invokable
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 
-Found = Iterator[Step | Note]
+PlanItems = Iterator[RestoreStep | UnchangedNote]
 
 
-def of_settings(pair: Pair[TenantSettings]) -> Found:
+def plan_settings(pair: RowPair[TenantSettings]) -> PlanItems:
     """The tenant's one row; it was there from the beginning."""
-    yield from _reworded(pair, Act.SETTINGS_AMEND, lambda values: partial(amend_settings, pair.standing, **values))
+    yield from _plan_rewording(
+        pair, Act.SETTINGS_AMEND, lambda values: partial(amend_settings, pair.standing, **values)
+    )
 
 
-def of_agent(pair: Pair[Agent]) -> Found:
+def plan_agent(pair: RowPair[Agent]) -> PlanItems:
     """How an agent runs. Agents are never removed."""
     if pair.then is None:
-        yield Note(
+        yield UnchangedNote(
             pair.label, "The agent was made since. It stays; what was written for it since is taken out of its prompt."
         )
-    yield from _reworded(pair, Act.AGENT_AMEND, lambda values: partial(amend_agent, pair.standing, **values))
+    yield from _plan_rewording(pair, Act.AGENT_AMEND, lambda values: partial(amend_agent, pair.standing, **values))
 
 
-def of_persona(pair: Pair[Persona]) -> Found:
+def plan_persona(pair: RowPair[Persona]) -> PlanItems:
     """Words and status; a persona made since is archived."""
     now, then = pair.now, pair.then
-    yield from _reworded(pair, Act.PERSONA_AMEND, lambda values: partial(amend_persona, pair.standing, values=values))
+    yield from _plan_rewording(
+        pair, Act.PERSONA_AMEND, lambda values: partial(amend_persona, pair.standing, values=values)
+    )
     was = then.row.status if then else Persona.Status.ARCHIVED
     if now and now.status != was:
         archives = was == Persona.Status.ARCHIVED
         act, carry = (Act.PERSONA_ARCHIVE, archive_persona) if archives else (Act.PERSONA_ACTIVATE, activate_persona)
-        yield step(pair, act, {"status": was}, partial(carry, now), "Archive it" if archives else "Bring it back")
+        yield make_step(pair, act, {"status": was}, partial(carry, now), "Archive it" if archives else "Bring it back")
 
 
-def of_overlay(pair: Pair[PersonaOverlay]) -> Found:
+def plan_overlay(pair: RowPair[PersonaOverlay]) -> PlanItems:
     """An overlay made since is emptied."""
-    yield from _worded(
+    yield from _plan_rewording_or_emptying(
         pair, Act.OVERLAY_WRITE, {"text": ""}, lambda values: partial(write_overlay, pair.standing, text=values["text"])
     )
 
 
-def of_card(pair: Pair[IdentityCard]) -> Found:
+def plan_identity_card(pair: RowPair[IdentityCard]) -> PlanItems:
     """A card made since is emptied."""
-    nothing: Values = dict.fromkeys(CARD_TEXTS, "")
-    yield from _worded(
+    nothing: Values = dict.fromkeys(CARD_FIELDS, "")
+    yield from _plan_rewording_or_emptying(
         pair,
         Act.IDENTITY_CARD_WRITE,
         nothing,
@@ -77,47 +81,50 @@ def of_card(pair: Pair[IdentityCard]) -> Found:
     )
 
 
-def of_rule(pair: Pair[StandingRule]) -> Found:
+def plan_rule(pair: RowPair[StandingRule]) -> PlanItems:
     """Words, place and status; a rule made since is retired."""
     now, then = pair.now, pair.then
-    yield from _reworded(pair, Act.RULE_AMEND, lambda values: partial(amend_rule, pair.standing, values=values))
+    yield from _plan_rewording(pair, Act.RULE_AMEND, lambda values: partial(amend_rule, pair.standing, values=values))
     was = then.row.status if then else StandingRule.Status.RETIRED
     if now and now.status != was:
         retires = was == StandingRule.Status.RETIRED
         act, carry = (Act.RULE_RETIRE, retire_rule) if retires else (Act.RULE_RESTORE, restore_rule)
-        yield step(pair, act, {"status": was}, partial(carry, now), "Retire it" if retires else "Bring it back")
+        yield make_step(pair, act, {"status": was}, partial(carry, now), "Retire it" if retires else "Bring it back")
 
 
-def of_memory(pair: Pair[AgentMemory]) -> Found:
+def plan_memory(pair: RowPair[AgentMemory]) -> PlanItems:
     """A memory begun since is emptied. Words that no person had approved then are not approved by bringing them back."""
 
     def carry(values: Values) -> Callable[..., object]:
         return partial(
-            amend_memory, pair.standing, body=values.get("body", _standing(pair, "body")), words_of=_taint(pair)
+            amend_memory,
+            pair.standing,
+            body=values.get("body", _current_value(pair, "body")),
+            words_of=_past_taint(pair),
         )
 
-    yield from _remembered(pair, Act.MEMORY_AMEND, {"body": ""}, carry)
+    yield from _plan_tainted_text(pair, Act.MEMORY_AMEND, {"body": ""}, carry)
 
 
-def of_block(pair: Pair[MemoryBlock]) -> Found:
+def plan_memory_block(pair: RowPair[MemoryBlock]) -> PlanItems:
     """A block made since is emptied and taken out of the prompt."""
 
     def carry(values: Values) -> Callable[..., object]:
-        return partial(write_block, pair.standing, values=values, words_of=_taint(pair))
+        return partial(write_block, pair.standing, values=values, words_of=_past_taint(pair))
 
-    yield from _remembered(pair, Act.BLOCK_WRITE, {"body": "", "is_pinned": False}, carry)
+    yield from _plan_tainted_text(pair, Act.BLOCK_WRITE, {"body": "", "is_pinned": False}, carry)
 
 
-def of_profile(pair: Pair[CustomerProfile]) -> Found:
+def plan_profile(pair: RowPair[CustomerProfile]) -> PlanItems:
     """A profile begun since is emptied."""
 
     def carry(values: Values) -> Callable[..., object]:
-        return partial(amend_profile, pair.standing, values=values, words_of=_taint(pair))
+        return partial(amend_profile, pair.standing, values=values, words_of=_past_taint(pair))
 
-    yield from _remembered(pair, Act.PROFILE_AMEND, {"preferences": "", "notes": ""}, carry)
+    yield from _plan_tainted_text(pair, Act.PROFILE_AMEND, {"preferences": "", "notes": ""}, carry)
 
 
-def of_invokable(pair: Pair[InvokableAgent]) -> Found:
+def plan_invokable(pair: RowPair[InvokableAgent]) -> PlanItems:
     """Who may ask whom: allowed anew, reworded or withdrawn."""
     now, then = pair.now, pair.then
     if now is None and then is not None:
@@ -127,9 +134,9 @@ def of_invokable(pair: Pair[InvokableAgent]) -> Found:
         allow = partial(
             allow_invokable, row.agent_id, row.callee_id, role_hint=row.role_hint, budget_micro_usd=row.budget_micro_usd
         )
-        yield step(pair, Act.INVOKABLE_ALLOW, values, _making(allow), "Let it ask that agent again")
+        yield make_step(pair, Act.INVOKABLE_ALLOW, values, _ignoring_version(allow), "Let it ask that agent again")
     elif then is None:
-        yield step(
+        yield make_step(
             pair,
             Act.INVOKABLE_WITHDRAW,
             {},
@@ -137,72 +144,80 @@ def of_invokable(pair: Pair[InvokableAgent]) -> Found:
             "No longer let it ask that agent",
         )
     else:
-        yield from _reworded(
+        yield from _plan_rewording(
             pair,
             Act.INVOKABLE_AMEND,
             lambda values: partial(amend_invokable, pair.standing, **values),
         )
 
 
-def of_schedule(pair: Pair[Schedule]) -> Found:
+def plan_schedule(pair: RowPair[Schedule]) -> PlanItems:
     """The plan, and whether it runs. One planned or approved since stands still; what was deprecated since stays so."""
     now, was = pair.standing, pair.then.row.status if pair.then else Schedule.Status.DRAFT
     if now.status == Schedule.Status.DEPRECATED:
         if was != now.status:
-            yield Note(pair.label, "The schedule was deprecated since, which is for good. Plan another one.")
+            yield UnchangedNote(pair.label, "The schedule was deprecated since, which is for good. Plan another one.")
         return
-    yield from _reworded(pair, Act.SCHEDULE_AMEND, lambda values: partial(amend_schedule, now, values=values))
+    yield from _plan_rewording(pair, Act.SCHEDULE_AMEND, lambda values: partial(amend_schedule, now, values=values))
     ran = was == Schedule.Status.APPROVED
     if now.status == Schedule.Status.APPROVED and not ran:
         pause = partial(pause_schedule, now)
-        yield step(pair, Act.SCHEDULE_PAUSE, {"status": Schedule.Status.PAUSED}, pause, "Pause it: it did not run then")
+        yield make_step(
+            pair, Act.SCHEDULE_PAUSE, {"status": Schedule.Status.PAUSED}, pause, "Pause it: it did not run then"
+        )
     elif now.status == Schedule.Status.PAUSED and ran:
         resume = partial(resume_schedule, now)
-        yield step(pair, Act.SCHEDULE_RESUME, {"status": Schedule.Status.APPROVED}, resume, "Let it run again")
+        yield make_step(pair, Act.SCHEDULE_RESUME, {"status": Schedule.Status.APPROVED}, resume, "Let it run again")
 
 
-def _reworded(pair: Pair[Any], act: Act, carry: Callable[[Values], Callable[..., object]]) -> Found:
+def _plan_rewording(pair: RowPair[Any], act: Act, carry: Callable[[Values], Callable[..., object]]) -> PlanItems:
     """New words where the row is and was there, and reads otherwise."""
-    values = differing(pair.now, pair.then, act) if pair.now is not None and pair.then else {}
+    values = values_to_restore(pair.now, pair.then, act) if pair.now is not None and pair.then else {}
     if values:
-        yield step(pair, act, values, carry(values))
+        yield make_step(pair, act, values, carry(values))
 
 
-def _worded(pair: Pair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]) -> Found:
+def _plan_rewording_or_emptying(
+    pair: RowPair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]
+) -> PlanItems:
     """The same for rows that are emptied if they were made since."""
-    yield from _reworded(pair, act, carry)
-    yield from _emptied(pair, act, nothing, carry)
+    yield from _plan_rewording(pair, act, carry)
+    yield from _plan_emptying(pair, act, nothing, carry)
 
 
-def _emptied(pair: Pair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]) -> Found:
+def _plan_emptying(
+    pair: RowPair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]
+) -> PlanItems:
     if pair.then is None:
         values = {name: value for name, value in nothing.items() if getattr(pair.now, name) != value}
         if values:
-            yield step(pair, act, values, carry(values), "Empty it: it was not there then")
+            yield make_step(pair, act, values, carry(values), "Empty it: it was not there then")
 
 
-def _remembered(pair: Pair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]) -> Found:
+def _plan_tainted_text(
+    pair: RowPair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]
+) -> PlanItems:
     """The same for words that are somebody's; what a person approved since stands as not approved again."""
     now, then = pair.now, pair.then
     if now is None or then is None:
-        yield from _emptied(pair, act, nothing, carry)
+        yield from _plan_emptying(pair, act, nothing, carry)
         return
-    values = differing(now, then, act)
+    values = values_to_restore(now, then, act)
     if values:
-        yield step(pair, act, values, carry(values))
+        yield make_step(pair, act, values, carry(values))
     elif Taint.joined(now.taint, then.row.taint) != now.taint:
-        yield step(pair, act, {"taint": then.row.taint}, carry({}), "Take back the approval given since")
+        yield make_step(pair, act, {"taint": then.row.taint}, carry({}), "Take back the approval given since")
 
 
-def _taint(pair: Pair[Any]) -> Taint | None:
+def _past_taint(pair: RowPair[Any]) -> Taint | None:
     return Taint(pair.then.row.taint) if pair.then else None
 
 
-def _standing(pair: Pair[Any], name: str) -> str:
+def _current_value(pair: RowPair[Any], name: str) -> str:
     return str(getattr(pair.now, name))
 
 
-def _making(make: Callable[..., object]) -> Callable[..., object]:
+def _ignoring_version(make: Callable[..., object]) -> Callable[..., object]:
     """An act that makes a row decides on no version."""
 
     def carry(*, actor: Actor, read_at: int | None) -> object:
@@ -215,24 +230,26 @@ def _making(make: Callable[..., object]) -> Callable[..., object]:
 Status = LearningVersion.Status
 
 
-def of_version(pair: Pair[LearningVersion], *, come_back: frozenset[int]) -> Found:
+def plan_learning_version(pair: RowPair[LearningVersion], *, come_back: frozenset[int]) -> PlanItems:
     """One version. Where an earlier one of its agent comes back, the one that is read now gives way to it by itself."""
     now, then = pair.now, pair.then
     was_read = then is not None and then.row.status == Status.ACTIVE
     if now is None:
         if was_read:
-            yield Note(
+            yield UnchangedNote(
                 pair.label,
                 "It was read then and was dropped since, as the oldest ones are. Its history tells what it said.",
             )
     elif was_read and now.status == Status.RETIRED:
         take_up = partial(restore_version, now)
-        yield step(pair, Act.LEARNING_VERSION_RESTORE, {"status": Status.ACTIVE.value}, take_up, "Take it up again")
+        yield make_step(
+            pair, Act.LEARNING_VERSION_RESTORE, {"status": Status.ACTIVE.value}, take_up, "Take it up again"
+        )
     elif was_read and now.status == Status.WITHDRAWN:
-        yield Note(pair.label, "It was read then and was withdrawn since. Nothing takes it up again.")
+        yield UnchangedNote(pair.label, "It was read then and was withdrawn since. Nothing takes it up again.")
     elif not was_read and now.status == Status.ACTIVE and now.agent_id not in come_back:
         retire = partial(retire_version, now)
-        yield step(
+        yield make_step(
             pair,
             Act.LEARNING_VERSION_RETIRE,
             {"status": Status.RETIRED.value},
@@ -241,7 +258,7 @@ def of_version(pair: Pair[LearningVersion], *, come_back: frozenset[int]) -> Fou
         )
 
 
-def coming_back(pairs: list[Pair[Any]]) -> frozenset[int]:
+def agents_with_restored_version(pairs: list[RowPair[Any]]) -> frozenset[int]:
     """The agents of which an earlier version would be taken up."""
     read_then = (pair for pair in pairs if pair.then is not None and pair.then.row.status == Status.ACTIVE)
     return frozenset(pair.now.agent_id for pair in read_then if pair.now and pair.now.status == Status.RETIRED)

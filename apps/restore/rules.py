@@ -10,8 +10,8 @@ SUFFIX: Final = "-restored"
 def fresh_name(name: str, taken: Collection[str], characters: int) -> str:
     """The name itself where it is free, else with a suffix and a number that are; never longer than it may be."""
     suffixes = chain(("", SUFFIX), (f"{SUFFIX}-{number}" for number in count(2)))
-    return next(fresh for suffix in suffixes if (fresh := _fitted(name, suffix, characters)) not in taken)
+    return next(fresh for suffix in suffixes if (fresh := _truncate_with_suffix(name, suffix, characters)) not in taken)
 
 
-def _fitted(name: str, suffix: str, characters: int) -> str:
+def _truncate_with_suffix(name: str, suffix: str, characters: int) -> str:
     return name[: characters - len(suffix)].rstrip("-") + suffix

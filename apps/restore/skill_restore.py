@@ -7,7 +7,7 @@ from functools import partial
 from apps.governance.actors import Actor
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
-from apps.restore.plan_steps import Note, Pair, Step, Values, differing, step
+from apps.restore.plan_steps import RestoreStep, RowPair, UnchangedNote, Values, make_step, values_to_restore
 from apps.restore.rules import fresh_name
 from apps.skills.actions import (
     amend_skill,
@@ -19,68 +19,68 @@ from apps.skills.actions import (
     revise_skill,
 )
 from apps.skills.models import Skill
-from apps.skills.skill_validation import NAME_CHARACTERS, Attached
+from apps.skills.skill_validation import NAME_CHARACTERS, Attachment
 
-Found = Iterator[Step | Note]
-WORDS = ("title", "description", "body", "files")
+PlanItems = Iterator[RestoreStep | UnchangedNote]
+COMPARED_FIELDS = ("title", "description", "body", "files")
 Status = Skill.Status
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class CurrentSkills:
     """Every skill there is now, and which of them were approved then."""
 
     now: tuple[Skill, ...] = ()
     approved_then: frozenset[int] = frozenset()
 
 
-def of_skill(pair: Pair[Skill], shelf: Shelf) -> Found:
+def plan_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
     """One skill among those its agent has now."""
     now, then = pair.now, pair.then
     if then is None:
-        yield from _made_since(pair, shelf)
+        yield from _plan_newer_skill(pair, shelf)
     elif now is None or then.row.status not in {now.status, Status.DEPRECATED}:
-        yield from _undone(pair, shelf)
+        yield from _plan_fresh_draft(pair, shelf)
     elif then.row.status == Status.APPROVED:
-        yield from _reworded(pair, shelf, Act.SKILL_REVISE, revise_skill)
-        yield from _refiled(pair)
+        yield from _plan_rewording(pair, shelf, Act.SKILL_REVISE, revise_skill)
+        yield from _plan_attachments(pair)
     elif then.row.status == Status.DRAFT:
-        yield from _reworded(pair, shelf, Act.SKILL_AMEND, amend_skill)
-        yield from _refiled(pair)
+        yield from _plan_rewording(pair, shelf, Act.SKILL_AMEND, amend_skill)
+        yield from _plan_attachments(pair)
 
 
-def _made_since(pair: Pair[Skill], shelf: Shelf) -> Found:
+def _plan_newer_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
     """A draft reaches no customer and goes on waiting; what was approved leaves the index."""
     now = pair.standing
-    if now.status == Status.APPROVED and not _stands_in(now, shelf):
-        yield _deprecated(pair, "Deprecate it: it was not there then")
+    if now.status == Status.APPROVED and not _is_replacement(now, shelf):
+        yield _deprecate_step(pair, "Deprecate it: it was not there then")
     elif now.status == Status.DRAFT:
-        yield Note(
+        yield UnchangedNote(
             pair.label, "This draft was written since. It reaches no customer and goes on waiting for its review."
         )
 
 
-def _undone(pair: Pair[Skill], shelf: Shelf) -> Found:
+def _plan_fresh_draft(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
     """The state of then cannot be had again in place, so the words come back as a fresh draft."""
     now, then = pair.now, pair.past
     if now is not None and then.row.status == Status.DRAFT and now.status == Status.DEPRECATED:
-        yield Note(pair.label, "It was a draft then and was rejected since. A rejected draft stays rejected.")
+        yield UnchangedNote(pair.label, "It was a draft then and was rejected since. A rejected draft stays rejected.")
         return
     if now is not None and now.status == Status.APPROVED:
-        yield _deprecated(pair, "Deprecate it: it was a draft then")
-    if holder := _holder(then.row, now, shelf):
-        yield Note(pair.label, f"Its words of then stand in skill “{holder.name}”, which is {holder.status}.")
+        yield _deprecate_step(pair, "Deprecate it: it was a draft then")
+    if holder := _skill_with_same_words(then.row, now, shelf):
+        yield UnchangedNote(pair.label, f"Its words of then stand in skill “{holder.name}”, which is {holder.status}.")
         return
-    yield _drafted(pair, shelf)
+    yield _draft_step(pair, shelf)
     if then.row.status == Status.APPROVED:
-        yield Note(
+        yield UnchangedNote(
             pair.label,
             "It was approved then and is deprecated now, which is for good. Its words come back as a draft;"
             " approve that one, and the next session lists it.",
         )
 
 
-def _drafted(pair: Pair[Skill], shelf: Shelf) -> Step:
+def _draft_step(pair: RowPair[Skill], shelf: CurrentSkills) -> RestoreStep:
     then = pair.past
     row = then.row
     taken = {skill.name for skill in shelf.now if skill.agent_id == row.agent_id}
@@ -95,28 +95,28 @@ def _drafted(pair: Pair[Skill], shelf: Shelf) -> Step:
             attach_file(fresh, actor=actor, file=file)
         return fresh
 
-    gone, shown = Pair(None, then, pair.label), {**values, **({"attachments": row.attachments} if row.files else {})}
-    return step(gone, Act.SKILL_DRAFT, shown, carry, f"Draft its words of then afresh, as “{values['name']}”")
+    gone, shown = RowPair(None, then, pair.label), {**values, **({"attachments": row.attachments} if row.files else {})}
+    return make_step(gone, Act.SKILL_DRAFT, shown, carry, f"Draft its words of then afresh, as “{values['name']}”")
 
 
-def _deprecated(pair: Pair[Skill], says: str) -> Step:
-    return step(
+def _deprecate_step(pair: RowPair[Skill], says: str) -> RestoreStep:
+    return make_step(
         pair, Act.SKILL_DEPRECATE, {"status": Status.DEPRECATED.value}, partial(deprecate_skill, pair.standing), says
     )
 
 
-def _reworded(pair: Pair[Skill], shelf: Shelf, act: Act, amend: Callable[..., Skill]) -> Found:
+def _plan_rewording(pair: RowPair[Skill], shelf: CurrentSkills, act: Act, amend: Callable[..., Skill]) -> PlanItems:
     now, then = pair.standing, pair.past
-    values = differing(now, then, act)
+    values = values_to_restore(now, then, act)
     if any(skill.name == values.get("name") and skill.agent_id == now.agent_id for skill in shelf.now):
-        yield Note(
+        yield UnchangedNote(
             pair.label, f"Its name of then, “{values.pop('name')}”, is another skill's now; it keeps the present one."
         )
     if values:
-        yield step(pair, act, values, partial(amend, now, values=values))
+        yield make_step(pair, act, values, partial(amend, now, values=values))
 
 
-def _refiled(pair: Pair[Skill]) -> Found:
+def _plan_attachments(pair: RowPair[Skill]) -> PlanItems:
     """Files that came since go, those that went come back, all in their order of then; their bytes were kept."""
     now, then = pair.standing, pair.past
     if "attachments" not in then.fields:
@@ -125,38 +125,40 @@ def _refiled(pair: Pair[Skill]) -> Found:
     for file in (file for file in now.files if file not in was):
         files = tuple(each for each in files if each != file)
         detach = partial(detach_file, now, name=file.name)
-        yield step(pair, Act.SKILL_DETACH, _listing(files), detach, f"Take the file {file.name} off")
+        yield make_step(pair, Act.SKILL_DETACH, _attachment_values(files), detach, f"Take the file {file.name} off")
     for file in (file for file in was if file not in now.files):
         files = (*files, file)
         attach = partial(attach_file, now, file=file)
-        yield step(pair, Act.SKILL_ATTACH, _listing(files), attach, f"Put the file {file.name} back")
+        yield make_step(pair, Act.SKILL_ATTACH, _attachment_values(files), attach, f"Put the file {file.name} back")
     if files != was:
         arrange = partial(arrange_files, now, names=[file.name for file in was])
-        yield step(pair, Act.SKILL_ARRANGE, _listing(was), arrange, "Put the files in their order of then")
+        yield make_step(
+            pair, Act.SKILL_ARRANGE, _attachment_values(was), arrange, "Put the files in their order of then"
+        )
 
 
-def _listing(files: tuple[Attached, ...]) -> Values:
+def _attachment_values(files: tuple[Attachment, ...]) -> Values:
     return {"attachments": [asdict(file) for file in files]}
 
 
-def _holder(then: Skill, now: Skill | None, shelf: Shelf) -> Skill | None:
+def _skill_with_same_words(then: Skill, now: Skill | None, shelf: CurrentSkills) -> Skill | None:
     """Another living skill of the agent that says what this one said."""
     others = (skill for skill in shelf.now if skill.status != Status.DEPRECATED and skill.agent_id == then.agent_id)
     return next(
-        (skill for skill in others if (now is None or skill.pk != now.pk) and _says_the_same(skill, then)), None
+        (skill for skill in others if (now is None or skill.pk != now.pk) and _has_same_words(skill, then)), None
     )
 
 
-def _stands_in(skill: Skill, shelf: Shelf) -> bool:
+def _is_replacement(skill: Skill, shelf: CurrentSkills) -> bool:
     """Whether it was approved in the place of a deprecated one with the same words."""
     return any(
         other.pk in shelf.approved_then
         and other.status == Status.DEPRECATED
         and other.agent_id == skill.agent_id
-        and _says_the_same(other, skill)
+        and _has_same_words(other, skill)
         for other in shelf.now
     )
 
 
-def _says_the_same(one: Skill, other: Skill) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in WORDS)
+def _has_same_words(one: Skill, other: Skill) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in COMPARED_FIELDS)

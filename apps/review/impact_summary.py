@@ -5,107 +5,109 @@ from types import MappingProxyType
 
 from apps.governance.models import Proposal
 from apps.personas.models import SECTIONS
-from apps.prompt.memory_lines.line_diff import known
-from apps.review.appliers.base import changed
-from apps.skills.models import TEXTS
+from apps.prompt.memory_lines.line_diff import distinct_lines
+from apps.review.appliers.base import changed_fields
+from apps.skills.models import TEXT_FIELDS
 from apps.tenants.models import TenantSettings
 
 Kind = Proposal.Kind
-_OF_CUSTOMERS = ("preferences", "notes")
+_PROFILE_FIELDS = ("preferences", "notes")
 
 
-def consequence_of(proposal: Proposal) -> str:
+def impact_of(proposal: Proposal) -> str:
     """What would be different, and for whom."""
     return _SENTENCES[Kind(proposal.kind)](proposal)
 
 
-def _who(proposal: Proposal) -> str:
+def _affected_agents(proposal: Proposal) -> str:
     everybodys = proposal.agent is None or proposal.target_type == TenantSettings._meta.label_lower
     return "Every agent" if everybodys else f"Agent {proposal.agent}"
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _fields(proposal: Proposal, order: tuple[str, ...]) -> str:
+def _changed_fields(proposal: Proposal, order: tuple[str, ...]) -> str:
     """Those that would read otherwise; all that are named where none would."""
     words = proposal.words
-    differing = changed(proposal.base_content, words) or words
-    return _listed(name for name in order if name in differing)
+    differing = changed_fields(proposal.base_content, words) or words
+    return _join_names(name for name in order if name in differing)
 
 
-def _more(number: int, noun: str) -> str:
+def _count_of_more(number: int, noun: str) -> str:
     return f"{number} more {noun}{'' if number == 1 else 's'}"
 
 
-def _lines(gained: int, lost: int) -> str:
-    said = [_more(gained, "line")] if gained else []
+def _line_counts(gained: int, lost: int) -> str:
+    said = [_count_of_more(gained, "line")] if gained else []
     said += [f"{lost} line{'' if lost == 1 else 's'} less"] if lost else []
     return " and ".join(said) or "the same lines"
 
 
-def _joining(proposal: Proposal) -> str:
-    return _lines(len(proposal.words.get("lines", ())), len(proposal.words.get("removed_lines", ())))
+def _joined_line_counts(proposal: Proposal) -> str:
+    return _line_counts(len(proposal.words.get("lines", ())), len(proposal.words.get("removed_lines", ())))
 
 
-def _rewriting(proposal: Proposal) -> str:
-    before, after = known(proposal.base_content.get("body", "")), known(proposal.words["body"])
-    return _lines(len(after - before), len(before - after))
+def _rewritten_line_counts(proposal: Proposal) -> str:
+    before, after = distinct_lines(proposal.base_content.get("body", "")), distinct_lines(proposal.words["body"])
+    return _line_counts(len(after - before), len(before - after))
 
 
 def _patch(proposal: Proposal) -> str:
     if proposal.is_edited:
         return _persona(proposal)
-    return f"{_who(proposal)} answers every customer with its persona changed, in the words you write."
+    return f"{_affected_agents(proposal)} answers every customer with its persona changed, in the words you write."
 
 
 def _persona(proposal: Proposal) -> str:
-    return f"{_who(proposal)} answers every customer with its persona changed: {_fields(proposal, SECTIONS)}."
+    return f"{_affected_agents(proposal)} answers every customer with its persona changed: {_changed_fields(proposal, SECTIONS)}."
 
 
 def _new_skill(proposal: Proposal) -> str:
-    return f"{_who(proposal)} can look up “{proposal.target_label}” for every customer."
+    return f"{_affected_agents(proposal)} can look up “{proposal.target_label}” for every customer."
 
 
 def _revision(proposal: Proposal) -> str:
-    fields = _fields(proposal, TEXTS)
-    return f"{_who(proposal)} finds the {fields} of “{proposal.target_label}” changed whenever it looks it up."
+    fields = _changed_fields(proposal, TEXT_FIELDS)
+    return (
+        f"{_affected_agents(proposal)} finds the {fields} of “{proposal.target_label}” changed whenever it looks it up."
+    )
 
 
 def _deprecation(proposal: Proposal) -> str:
-    return f"{_who(proposal)} no longer finds “{proposal.target_label}” for any customer, for good."
+    return f"{_affected_agents(proposal)} no longer finds “{proposal.target_label}” for any customer, for good."
 
 
 def _memory_lines(proposal: Proposal) -> str:
-    return f"{_who(proposal)} remembers {_joining(proposal)} with every customer."
+    return f"{_affected_agents(proposal)} remembers {_joined_line_counts(proposal)} with every customer."
 
 
 def _memory_body(proposal: Proposal) -> str:
-    return f"{_who(proposal)} remembers {_rewriting(proposal)} with every customer."
+    return f"{_affected_agents(proposal)} remembers {_rewritten_line_counts(proposal)} with every customer."
 
 
 def _block_lines(proposal: Proposal) -> str:
-    return _of_block(proposal, _joining(proposal))
+    return _block_sentence(proposal, _joined_line_counts(proposal))
 
 
 def _block_body(proposal: Proposal) -> str:
-    return _of_block(proposal, _rewriting(proposal))
+    return _block_sentence(proposal, _rewritten_line_counts(proposal))
 
 
-def _of_block(proposal: Proposal, lines: str) -> str:
+def _block_sentence(proposal: Proposal, lines: str) -> str:
     label = proposal.target_label
-    return f"{_who(proposal)} has {lines} in its block “{label}”, with every customer while it is pinned."
+    return f"{_affected_agents(proposal)} has {lines} in its block “{label}”, with every customer while it is pinned."
 
 
 def _profile(proposal: Proposal) -> str:
-    fields = _fields(proposal, _OF_CUSTOMERS)
-    return f"{_who(proposal)} goes by other {fields} of one customer; for everybody else nothing changes."
+    fields = _changed_fields(proposal, _PROFILE_FIELDS)
+    return f"{_affected_agents(proposal)} goes by other {fields} of one customer; for everybody else nothing changes."
 
 
 def _rules(proposal: Proposal) -> str:
-    return f"{_who(proposal)} keeps {_more(len(proposal.words['lines']), 'rule')} with every customer."
+    return f"{_affected_agents(proposal)} keeps {_count_of_more(len(proposal.words['lines']), 'rule')} with every customer."
 
 
 def _rule(proposal: Proposal) -> str:

@@ -15,19 +15,21 @@ from django.utils import timezone
 
 from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import AuditLink, ChangeRecord, Governed, Proposal
 from apps.governance.policy.table import Act
 from apps.tenants.authentication.actor_resolution import system_actor
 
 # Whoever is further behind reads anew: that is less work than to be told of each.
-MOST_BEHIND: Final = 2_000
-HASH_BEGINNING: Final = 8
-_PLACE: Final = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{8})?", re.ASCII)
-NOUNS: Final[Mapping[str, type[Governed]]] = {model._meta.label_lower: model for model in (Proposal, Draft, Escalation)}
+MOST_FEED_LINKS: Final = 2_000
+HASH_CHARACTERS: Final = 8
+_CURSOR_PATTERN: Final = re.compile(r"(0|[1-9][0-9]{0,17})-([0-9a-f]{8})?", re.ASCII)
+MODELS_BY_LABEL: Final[Mapping[str, type[Governed]]] = {
+    model._meta.label_lower: model for model in (Proposal, Draft, Escalation)
+}
 
 
-class Happened(StrEnum):
+class FeedEventKind(StrEnum):
     """What became of something that waits."""
 
     APPEARED = "appeared"
@@ -35,8 +37,8 @@ class Happened(StrEnum):
     CLOSED = "closed"
 
 
-_APPEARED: Final = frozenset({Act.PROPOSAL_REOPEN, Act.PROPOSAL_UNDO, Act.PROPOSAL_RELEASE})
-_CLOSED: Final = frozenset(
+_APPEARING_ACTS: Final = frozenset({Act.PROPOSAL_REOPEN, Act.PROPOSAL_UNDO, Act.PROPOSAL_RELEASE})
+_CLOSING_ACTS: Final = frozenset(
     {
         *(Act.DRAFT_SUPERSEDE, Act.DRAFT_SEND, Act.DRAFT_SEND_EDITED, Act.DRAFT_DISCARD),
         *(Act.ESCALATION_ANSWER, Act.ESCALATION_DISMISS),
@@ -46,7 +48,7 @@ _CLOSED: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class InboxFeedCursor:
     """How far somebody has heard: a link of the tenant's audit chain. Before the first one the hash is empty."""
 
     position: int = 0
@@ -58,7 +60,7 @@ class Mark:
     @classmethod
     def read(cls, said: str) -> Self | None:
         """As it was given; None where it is none."""
-        found = _PLACE.fullmatch(said)
+        found = _CURSOR_PATTERN.fullmatch(said)
         if found is None or (found[1] == "0") != (found[2] is None):
             return None
         return cls(int(found[1]), found[2] or "")
@@ -66,90 +68,90 @@ class Mark:
     @classmethod
     def of(cls, link: AuditLink) -> Self:
         """Right behind this link."""
-        return cls(link.position, link.sha256[:HASH_BEGINNING])
+        return cls(link.position, link.sha256[:HASH_CHARACTERS])
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FeedEntry:
     """One change of something that waits. Where its row was taken back, `proposers` are the agents that wrote in it."""
 
-    mark: Mark
+    mark: InboxFeedCursor
     subject: str
     row_id: int
-    happened: Happened
+    happened: FeedEventKind
     version: int
     is_gone: bool = False
     proposers: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
+class FeedPage:
     """What happened behind a place, and the place behind all of that."""
 
-    entries: Sequence[Entry]
-    mark: Mark
+    entries: Sequence[FeedEntry]
+    mark: InboxFeedCursor
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FeedItem:
     """An entry as one who may see it is told of it."""
 
-    mark: Mark
+    mark: InboxFeedCursor
     noun: str
     about: Mapping[str, object]
 
 
-def newest_mark(tenant_id: int) -> Mark:
+def newest_cursor(tenant_id: int) -> InboxFeedCursor:
     """Where the tenant's chain ends."""
-    with acting(system_actor(tenant_id)):
+    with acting_as(system_actor(tenant_id)):
         last = AuditLink.objects.filter(tenant_id=tenant_id).order_by("-position").first()
-        return Mark.of(last) if last else Mark()
+        return InboxFeedCursor.of(last) if last else InboxFeedCursor()
 
 
-def behind(tenant_id: int, mark: Mark) -> Behind | None:
+def read_feed_page(tenant_id: int, mark: InboxFeedCursor) -> FeedPage | None:
     """All of the tenant, whoever may see it; None where it is too much, or the place is none of this chain."""
-    with acting(system_actor(tenant_id)):
+    with acting_as(system_actor(tenant_id)):
         chain = AuditLink.objects.filter(tenant_id=tenant_id).order_by("position")
-        links = list(chain.filter(position__gte=mark.position)[: MOST_BEHIND + 2])
+        links = list(chain.filter(position__gte=mark.position)[: MOST_FEED_LINKS + 2])
         if mark.position:
-            stands = bool(links) and Mark.of(links[0]) == mark
+            stands = bool(links) and InboxFeedCursor.of(links[0]) == mark
             links = links[1:]
             if not stands:
                 return None
-        if len(links) > MOST_BEHIND:
+        if len(links) > MOST_FEED_LINKS:
             return None
-        return Behind(list(_entries(tenant_id, links)), Mark.of(links[-1]) if links else mark)
+        return FeedPage(list(_entries(tenant_id, links)), InboxFeedCursor.of(links[-1]) if links else mark)
 
 
-def seen_by(entries: Collection[Entry], actor: Actor) -> list[Told]:
+def items_visible_to(entries: Collection[FeedEntry], actor: Actor) -> list[FeedItem]:
     """Those of them that the actor sees: people their tenant's, an agent its own."""
-    with acting(actor):
-        there = {name: _rows(model, entries, actor) for name, model in NOUNS.items()}
-        return [told for entry in entries if (told := _told(entry, there[entry.subject], actor)) is not None]
+    with acting_as(actor):
+        there = {name: _visible_rows(model, entries, actor) for name, model in MODELS_BY_LABEL.items()}
+        return [told for entry in entries if (told := _feed_item(entry, there[entry.subject], actor)) is not None]
 
 
-def counts(actor: Actor) -> Mapping[str, int]:
+def waiting_counts(actor: Actor) -> Mapping[str, int]:
     """How many wait for a person just now, of those that the actor sees."""
-    with acting(actor):
+    with acting_as(actor):
         return {
-            "proposals": _own(Proposal.objects.visible_to(actor).waiting(timezone.now()), actor).count(),
-            "drafts": _own(Draft.objects.visible_to(actor).open(), actor).count(),
-            "escalations": _own(Escalation.objects.visible_to(actor).open(), actor).count(),
+            "proposals": _only_own_rows(Proposal.objects.visible_to(actor).waiting(timezone.now()), actor).count(),
+            "drafts": _only_own_rows(Draft.objects.visible_to(actor).open(), actor).count(),
+            "escalations": _only_own_rows(Escalation.objects.visible_to(actor).open(), actor).count(),
         }
 
 
-def _entries(tenant_id: int, links: Sequence[AuditLink]) -> Iterator[Entry]:
-    marks = {link.entry_id: Mark.of(link) for link in links if link.entry_type == AuditLink.EntryType.CHANGE}
-    of_tenant = ChangeRecord.objects.filter(tenant_id=tenant_id, subject_type__in=NOUNS)
+def _entries(tenant_id: int, links: Sequence[AuditLink]) -> Iterator[FeedEntry]:
+    marks = {link.entry_id: InboxFeedCursor.of(link) for link in links if link.entry_type == AuditLink.EntryType.CHANGE}
+    of_tenant = ChangeRecord.objects.filter(tenant_id=tenant_id, subject_type__in=MODELS_BY_LABEL)
     records = sorted(of_tenant.filter(pk__in=marks), key=lambda record: marks[record.pk].position)
-    there = {name: _there(model, records) for name, model in NOUNS.items() if records}
+    there = {name: _existing_ids(model, records) for name, model in MODELS_BY_LABEL.items() if records}
     for record in records:
         is_gone = record.subject_id not in there[record.subject_type]
-        yield Entry(
+        yield FeedEntry(
             mark=marks[record.pk],
             subject=record.subject_type,
             row_id=record.subject_id,
-            happened=happened(record),
+            happened=event_kind(record),
             version=record.version_after,
             is_gone=is_gone,
             proposers=_proposers(record) if is_gone else frozenset(),
@@ -163,42 +165,42 @@ def _proposers(record: ChangeRecord) -> frozenset[int]:
     return frozenset(agent_id for agent_id in agents.values_list("agent_id", flat=True).distinct() if agent_id)
 
 
-def happened(record: ChangeRecord) -> Happened:
+def event_kind(record: ChangeRecord) -> FeedEventKind:
     """What a change of something that waits comes to for whoever decides."""
     act = Act(record.act)
-    if act in _CLOSED:
-        return Happened.CLOSED
-    return Happened.APPEARED if act in _APPEARED or not record.version_before else Happened.REVISED
+    if act in _CLOSING_ACTS:
+        return FeedEventKind.CLOSED
+    return FeedEventKind.APPEARED if act in _APPEARING_ACTS or not record.version_before else FeedEventKind.REVISED
 
 
-def _there(model: type[Governed], records: Sequence[ChangeRecord]) -> set[int]:
+def _existing_ids(model: type[Governed], records: Sequence[ChangeRecord]) -> set[int]:
     ids = {record.subject_id for record in records if record.subject_type == model._meta.label_lower}
     rows: QuerySet[Any] = model._default_manager.filter(pk__in=ids)
     return set(rows.values_list("pk", flat=True))
 
 
-def _own(rows: QuerySet[Any], actor: Actor) -> QuerySet[Any]:
+def _only_own_rows(rows: QuerySet[Any], actor: Actor) -> QuerySet[Any]:
     """An agent may read some that others proposed, of rules that are everybody's; it is told of its own alone."""
     return rows if actor.is_person else rows.filter(agent=actor.agent_id)
 
 
-def _rows(model: type[Governed], entries: Collection[Entry], actor: Actor) -> Mapping[int, Any]:
+def _visible_rows(model: type[Governed], entries: Collection[FeedEntry], actor: Actor) -> Mapping[int, Any]:
     ids = {entry.row_id for entry in entries if entry.subject == model._meta.label_lower and not entry.is_gone}
     visible: QuerySet[Any] = model.objects.visible_to(actor)
-    return {row.pk: row for row in _own(visible.filter(pk__in=ids), actor)} if ids else {}
+    return {row.pk: row for row in _only_own_rows(visible.filter(pk__in=ids), actor)} if ids else {}
 
 
-def _told(entry: Entry, rows: Mapping[int, Any], actor: Actor) -> Told | None:
-    noun = NOUNS[entry.subject].noun
+def _feed_item(entry: FeedEntry, rows: Mapping[int, Any], actor: Actor) -> FeedItem | None:
+    noun = MODELS_BY_LABEL[entry.subject].noun
     about = {"id": entry.row_id, "change": entry.happened.value, "version": entry.version}
     if entry.is_gone:
         is_theirs = actor.is_person or actor.agent_id in entry.proposers
-        return Told(entry.mark, noun, {**about, "state": "withdrawn"}) if is_theirs else None
+        return FeedItem(entry.mark, noun, {**about, "state": "withdrawn"}) if is_theirs else None
     row = rows.get(entry.row_id)
     if row is None:
         return None
     if isinstance(row, Proposal):
         of_kind = {"kind": row.kind, "state": row.state, "agent_id": row.agent_id}
-        return Told(entry.mark, noun, {**about, **of_kind})
+        return FeedItem(entry.mark, noun, {**about, **of_kind})
     of_thread = {"state": row.status, "agent_id": row.agent_id, "conversation_id": row.conversation_id}
-    return Told(entry.mark, noun, {**about, **of_thread})
+    return FeedItem(entry.mark, noun, {**about, **of_thread})

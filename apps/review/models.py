@@ -15,8 +15,8 @@ from django_fsm import transition
 from apps.governance.actors import PEOPLE, Actor, Role
 from apps.governance.models import Governed, Proposal
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import plain_text
-from apps.review.rules import FILTERS_KEPT, NAME_CHARACTERS, QUERY_CHARACTERS, flaw
+from apps.governance.stored_text import validate_storable_text
+from apps.review.rules import FILTERS_KEPT, NAME_CHARACTERS, QUERY_CHARACTERS, comment_flaw
 
 
 class CommentQuerySet(GovernedQuerySet["Comment"]):
@@ -46,7 +46,7 @@ class Comment(Governed):
     )
     # Whose proposal it is; none where it is for the whole organisation.
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+", null=True, editable=False)
-    text = models.TextField("comment", validators=[plain_text], blank=True)
+    text = models.TextField("comment", validators=[validate_storable_text], blank=True)
     status = StateField(max_length=10, choices=Status.choices, default=Status.ACTIVE)
     author = models.CharField(max_length=200, editable=False)
 
@@ -72,7 +72,7 @@ class Comment(Governed):
 
     def clean(self) -> None:
         """It says something, in so many characters."""
-        if self.status == Comment.Status.ACTIVE and (found := flaw(self.text)):
+        if self.status == Comment.Status.ACTIVE and (found := comment_flaw(self.text)):
             raise ValidationError({"text": found})
 
     @transition(field=status, source=Status.ACTIVE, target=Status.WITHDRAWN)

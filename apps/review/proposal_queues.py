@@ -8,7 +8,7 @@ from typing import Final
 from django.db.models import Q
 
 from apps.governance.models import Proposal
-from apps.governance.models.proposals import CLAIM_STANDS
+from apps.governance.models.proposals import CLAIM_DURATION
 
 State = Proposal.State
 # A weekend and a day: who waits longer than this was forgotten.
@@ -25,7 +25,7 @@ LABELS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def queues(now: datetime) -> Mapping[str, Q]:
+def queue_conditions(now: datetime) -> Mapping[str, Q]:
     """Every queue with what is in it. What needs a second reviewer waits, too."""
     waits = Q(state=State.OPEN) & (Q(snoozed_until=None) | Q(snoozed_until__lte=now))
     return MappingProxyType(
@@ -40,11 +40,11 @@ def queues(now: datetime) -> Mapping[str, Q]:
     )
 
 
-def claimed(now: datetime) -> Q:
+def claimed_condition(now: datetime) -> Q:
     """Those somebody is looking at."""
-    return Q(claimed_at__gt=now - CLAIM_STANDS)
+    return Q(claimed_at__gt=now - CLAIM_DURATION)
 
 
-def overdue(now: datetime) -> Q:
+def overdue_condition(now: datetime) -> Q:
     """Those that were asked for too long ago."""
     return Q(created_at__lt=now - OVERDUE_AFTER)

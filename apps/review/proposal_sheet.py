@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid
 from apps.governance.models import Approval, Governed, Proposal
-from apps.governance.policy.risk_tiers import Panel, Touch
-from apps.governance.proposals.approval_rules import Would, authors_of, panel_of, reviewers_of
-from apps.prompt.injection_scanner.review_findings import to_confirm
-from apps.review.appliers.base import Applier, Beside, Values, changed, over
+from apps.governance.policy.risk_tiers import RequiredApprovals, RiskFactor
+from apps.governance.proposals.approval_rules import ProposedOutcome, approvals_required, authors_of, reviewers_of
+from apps.prompt.injection_scanner.review_findings import rules_to_confirm
+from apps.review.appliers.base import Applier, ReviewedFile, Values, changed_fields, merge_words
 from apps.review.appliers.registry import applier_of, target_of
-from apps.review.decisions import Decided, Yes, approve, needs_rebase
+from apps.review.decisions import ApprovalRequest, DecisionResult, approve, needs_rebase
 from apps.tenants.review_terms import review_terms
 
 
@@ -36,18 +36,18 @@ class FieldChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ProposalSheet:
     """A proposal as one decides on it. Without a target there is nothing left to apply."""
 
     proposal: Proposal
     applier: Applier
     target: Governed | None
     fields: tuple[FieldChange, ...]
-    touches: frozenset[Touch]
+    touches: frozenset[RiskFactor]
     findings: tuple[str, ...]
-    files: tuple[Beside, ...]
+    files: tuple[ReviewedFile, ...]
     needs_rebase: bool
-    panel: Panel
+    panel: RequiredApprovals
     approvals: tuple[Approval, ...]
     is_author: bool
 
@@ -57,12 +57,12 @@ class Sheet:
         return self.applier.free_text and not self.proposal.is_edited
 
     @property
-    def would(self) -> Would | None:
+    def would(self) -> ProposedOutcome | None:
         """What a yes would do; None of what is decided, has nothing to change, or needs words that a reviewer has to find."""
         if self.target is None or self.needs_edited_content or self.proposal.state != Proposal.State.OPEN:
             return None
         after = self.applier.after(self.applier.live(self.target), self.proposal.words)
-        return Would(self.target, after, not self.applier.appends, self.applier.retires)
+        return ProposedOutcome(self.target, after, not self.applier.appends, self.applier.retires)
 
     @property
     def offered(self) -> Values:
@@ -70,7 +70,7 @@ class Sheet:
         if self.target is None or self.needs_edited_content or not self.applier.by_section:
             return {}
         live = self.applier.live(self.target)
-        asked = over(self.proposal.content, self.proposal.words)
+        asked = merge_words(self.proposal.content, self.proposal.words)
         return {name: asked[name] for name in live if asked.get(name, live[name]) != live[name]}
 
     @property
@@ -86,15 +86,15 @@ class Sheet:
         return self.applier.undo is not None
 
 
-def sheet_of(proposal: Proposal, *, actor: Actor) -> Sheet:
+def read_review_sheet(proposal: Proposal, *, actor: Actor) -> ProposalSheet:
     """Read a proposal beside its target as both stand now."""
     applier = applier_of(proposal)
     terms = review_terms(actor)
-    with acting(actor):
+    with acting_as(actor):
         target = target_of(proposal, actor)
         fields, touches = _changes(proposal, applier, target)
         approvals = tuple(reviewers_of(proposal))
-    return Sheet(
+    return ProposalSheet(
         proposal,
         applier,
         target,
@@ -103,7 +103,7 @@ def sheet_of(proposal: Proposal, *, actor: Actor) -> Sheet:
         _findings(applier, target, fields),
         () if target is None else applier.files(target),
         target is not None and needs_rebase(proposal, target, applier),
-        panel_of(proposal, terms),
+        approvals_required(proposal, terms),
         approvals,
         actor.user_id in authors_of(proposal),
     )
@@ -111,30 +111,32 @@ def sheet_of(proposal: Proposal, *, actor: Actor) -> Sheet:
 
 def _findings(applier: Applier, target: Governed | None, fields: tuple[FieldChange, ...]) -> tuple[str, ...]:
     beside = () if target is None else applier.beside(target)
-    return (*to_confirm(text for field in fields for text in _texts(field.after)), *beside)
+    return (*rules_to_confirm(text for field in fields for text in _as_texts(field.after)), *beside)
 
 
 def _changes(
     proposal: Proposal, applier: Applier, target: Governed | None
-) -> tuple[tuple[FieldChange, ...], frozenset[Touch]]:
+) -> tuple[tuple[FieldChange, ...], frozenset[RiskFactor]]:
     if target is None or (applier.free_text and not proposal.is_edited):
         return (), frozenset()
     live = applier.live(target)
     after = applier.after(live, proposal.words)
     base = proposal.base_content
     fields = (FieldChange(name, base.get(name, live.get(name)), live.get(name), after[name]) for name in after)
-    shown = changed(live, after)
+    shown = changed_fields(live, after)
     reached = applier.touches(live, after) | applier.reaches(target)
     return tuple(field for field in fields if field.name in shown or field.moved), reached
 
 
-def _texts(value: object) -> list[str]:
+def _as_texts(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list | dict) else [str(value)]
 
 
-def approve_sections(proposal: Proposal, sections: Collection[str], yes: Yes, *, actor: Actor) -> Decided:
+def approve_sections(
+    proposal: Proposal, sections: Collection[str], yes: ApprovalRequest, *, actor: Actor
+) -> DecisionResult:
     """Edit, then approve: the words of these sections, as they were proposed; the others stay as they are."""
-    offered = sheet_of(proposal, actor=actor).offered
+    offered = read_review_sheet(proposal, actor=actor).offered
     foreign = [name for name in sections if name not in offered]
     if foreign or not sections:
         among = f"It would change {', '.join(offered)}." if offered else "It has no sections to choose from."
@@ -146,11 +148,11 @@ def approve_sections(proposal: Proposal, sections: Collection[str], yes: Yes, *,
     return approve(proposal, replace(yes, content=content), actor=actor)
 
 
-_WORDLESS: Final = (
+_NO_WORDING_YET: Final = (
     "Proposal {number} does not say yet in which words the change would be made. Edit it, or choose another."
 )
 
 
-def untried_because(proposal: Proposal, actor: Actor) -> str:
+def trial_blocker(proposal: Proposal, actor: Actor) -> str:
     """Why nobody can try it yet; empty where it says what would stand there."""
-    return _WORDLESS.format(number=proposal.pk) if sheet_of(proposal, actor=actor).would is None else ""
+    return _NO_WORDING_YET.format(number=proposal.pk) if read_review_sheet(proposal, actor=actor).would is None else ""

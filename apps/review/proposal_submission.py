@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotVisible
 from apps.governance.models import Governed, Proposal, Taint
 from apps.governance.models.base import GovernedQuerySet
@@ -20,7 +20,7 @@ from apps.tenants.models import Agent, TenantSettings
 Kind = Proposal.Kind
 
 
-def ask(
+def submit_proposal(
     kind: Proposal.Kind,
     target_id: int | None,
     *,
@@ -31,17 +31,19 @@ def ask(
     evidence: Mapping[str, Any] | None = None,
 ) -> Proposal:
     """Put a change before a person, in whose words the caller says. The rules' target is an agent's id, or none for all."""
-    if kind not in _ASKED:
+    if kind not in _SUBMIT_BY_KIND:
         raise Invalid(
-            f"{kind.label} is not asked for by itself. Ask for one of: {', '.join(_ASKED)}.",
+            f"{kind.label} is not asked for by itself. Ask for one of: {', '.join(_SUBMIT_BY_KIND)}.",
             {"kind": ["This comes about in another way."]},
         )
-    with acting(actor):
+    with acting_as(actor):
         target = _target(kind, target_id, actor)
-        return _ASKED[kind](target, content, {"actor": actor, "evidence": evidence or {}, "taint": taint}, rationale)
+        return _SUBMIT_BY_KIND[kind](
+            target, content, {"actor": actor, "evidence": evidence or {}, "taint": taint}, rationale
+        )
 
 
-def said_in(content: Values, rationale: str) -> str:
+def proposal_texts(content: Values, rationale: str) -> str:
     """All that somebody says in a proposal, line by line, also where it is not what the kind asks for."""
     said, left = [], deque[object]([content, rationale])
     while left:
@@ -77,20 +79,20 @@ def _target(kind: Kind, target_id: int | None, actor: Actor) -> Target:
     return target
 
 
-def _text(content: Values, name: str) -> str:
+def _single_text(content: Values, name: str) -> str:
     text = content.get(name)
     if set(content) != {name} or not isinstance(text, str):
         raise Invalid(f"Send `{name}`, a text, and nothing else.", {"content": [f"It has to hold `{name}` alone."]})
     return text
 
 
-def _texts(content: Values) -> Mapping[str, str]:
+def _field_texts(content: Values) -> Mapping[str, str]:
     if not content or not all(isinstance(text, str) for text in content.values()):
         raise Invalid("Send at least one field with its text.", {"content": ["Each field is a text."]})
     return content
 
 
-def _lines(content: Values) -> list[str]:
+def _line_list(content: Values) -> list[str]:
     lines = content.get("lines")
     if set(content) != {"lines"} or not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise Invalid(
@@ -100,22 +102,24 @@ def _lines(content: Values) -> list[str]:
 
 
 # Who asks, with which evidence and in whose words, as the acts take it.
-Asking = Mapping[str, Any]
-Asked = Callable[[Target, Values, Asking, str], Proposal]
+SubmissionTerms = Mapping[str, Any]
+SubmissionFunction = Callable[[Target, Values, SubmissionTerms, str], Proposal]
 
-_ASKED: Mapping[Kind, Asked] = MappingProxyType(
+_SUBMIT_BY_KIND: Mapping[Kind, SubmissionFunction] = MappingProxyType(
     {
-        Kind.PERSONA_PATCH: lambda row, content, by, _: propose_patch(row, text=_text(content, "text"), **by),
+        Kind.PERSONA_PATCH: lambda row, content, by, _: propose_patch(row, text=_single_text(content, "text"), **by),
         Kind.PERSONA_FIELDS: lambda row, content, by, why: propose_sections(
-            row, values=_texts(content), rationale=why, **by
+            row, values=_field_texts(content), rationale=why, **by
         ),
         Kind.SKILL_REVISION: lambda row, content, by, why: propose_revision(
-            row, values=_texts(content), rationale=why, **by
+            row, values=_field_texts(content), rationale=why, **by
         ),
         Kind.SKILL_DEPRECATION: lambda row, _, by, why: propose_deprecation(row, rationale=why, **by),
-        Kind.RULE_LINES: lambda row, content, by, why: propose_rules(row, lines=_lines(content), rationale=why, **by),
+        Kind.RULE_LINES: lambda row, content, by, why: propose_rules(
+            row, lines=_line_list(content), rationale=why, **by
+        ),
         Kind.RULE_CHANGE: lambda row, content, by, why: propose_rule_change(
-            row, text=_text(content, "text"), rationale=why, **by
+            row, text=_single_text(content, "text"), rationale=why, **by
         ),
     }
 )

@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from apps.review.bulk.execution import decide_all
+from apps.review.bulk.execution import decide_all_items
 from apps.review.decisions import expire
 from apps.tenants.due_work import due_work
 
@@ -23,7 +23,7 @@ def sweep() -> None:
 @shared_task
 def decide_bulk(tenant_id: int, bulk_id: int) -> None:
     """Decide on what waits of one bulk decision."""
-    decide_all(tenant_id, bulk_id)
+    decide_all_items(tenant_id, bulk_id)
 
 
 @shared_task

@@ -14,97 +14,113 @@ from zoneinfo import ZoneInfo
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.learning.contradictions.actions import clear_contradiction, find_contradiction, return_contradiction
+from apps.governance.database.actor_transaction import acting_as
+from apps.learning.contradictions.actions import clear_contradiction, mark_contradiction_recurred, record_contradiction
 from apps.learning.contradictions.agent_texts import (
-    Text,
-    distilled,
-    remembered,
-    runbooks,
-    tools_of_others,
-    written_by_people,
+    AgentText,
+    approved_skill_texts,
+    memory_texts,
+    persona_and_rule_texts,
+    server_tools_of_agent,
+    tier_texts,
 )
 from apps.learning.contradictions.models import Contradiction
-from apps.learning.contradictions.rules import Known, Pair, Settled, Side, night_of, settled, within
-from apps.learning.contradictions.scan_runs import Extent, Held, claim_look, end_look
-from apps.prompt.builtin_tools import HOUSE, ROUTING
-from apps.runtime.tools.builtin_catalog import house_tools
-from apps.runtime.tools.builtin_tool import Offer
+from apps.learning.contradictions.rules import (
+    ContradictionPair,
+    ContradictionSide,
+    KnownContradiction,
+    ScanChanges,
+    compare_scan,
+    count_texts_within,
+    latest_scan_date,
+)
+from apps.learning.contradictions.scan_runs import ScanExtent, ScanLease, claim_scan, end_scan
+from apps.prompt.builtin_tools import BUILTIN_TOOL_NAMES, ROUTING_TOOLS
+from apps.runtime.tools.builtin_catalog import builtin_tools
+from apps.runtime.tools.builtin_tool import ToolOffer
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent, TenantSettings
-from apps.text_analysis.contradictions.detection import Checked, Finding, Limits, Place, Tools, Written, contradictions
+from apps.text_analysis.contradictions.detection import (
+    ComparisonLimits,
+    ConflictingLine,
+    ContradictionCheck,
+    ContradictionFinding,
+    NamedText,
+    ToolNames,
+    detect_contradictions,
+)
 
 logger = logging.getLogger(__name__)
 
 # What one look reads and compares at most: some seconds of one worker.
-LINES: Final = 10_000
-LIMITS: Final = Limits(pairs=200_000, findings=200)
+MAX_LINES: Final = 10_000
+SCAN_LIMITS: Final = ComparisonLimits(pairs=200_000, findings=200)
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class ScanResult:
     """What a look came to: how many texts it read, whether it reached the end, and what changed in what is known."""
 
-    extent: Extent
+    extent: ScanExtent
     new: int
     back: int
     gone: int
 
 
 @dataclass(frozen=True, slots=True)
-class Material:
+class ScanInput:
     """The texts a look reads, which of them fit, and what the agent may call."""
 
-    texts: Sequence[Text]
-    tools: Tools
+    texts: Sequence[AgentText]
+    tools: ToolNames
     is_all: bool
 
     @property
-    def by_record(self) -> Mapping[str, Text]:
+    def by_record(self) -> Mapping[str, AgentText]:
         return {str(number): text for number, text in enumerate(self.texts)}
 
 
-def look(agent_id: int, *, actor: Actor, now: datetime, at_once: bool = False) -> Looked | None:
+def scan_agent(agent_id: int, *, actor: Actor, now: datetime, at_once: bool = False) -> ScanResult | None:
     """Look at an agent's lines once. None: this night's look has ended and nobody asked for another, or a worker looks.
 
     `at_once` is for a person at a terminal.
     """
-    with acting(actor):
+    with acting_as(actor):
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
         if agent is None:
             return None
         zone = ZoneInfo(TenantSettings.objects.visible_to(actor).get().timezone)
-    held = claim_look(agent.pk, night_of(now, zone), actor=actor, at_once=at_once)
+    held = claim_scan(agent.pk, latest_scan_date(now, zone), actor=actor, at_once=at_once)
     if held is None:
         return None
-    with acting(actor):
-        material = _material(agent, actor, now)
-    return _kept(held, material, _compared(material), actor, now)
+    with acting_as(actor):
+        material = _read_scan_input(agent, actor, now)
+    return _store_findings(held, material, _find_contradictions(material), actor, now)
 
 
-def attempt_look(tenant_id: int, agent_id: int) -> None:
+def run_scheduled_scan(tenant_id: int, agent_id: int) -> None:
     """Look under the tenant that came with the id."""
-    found = look(agent_id, actor=system_actor(tenant_id, "contradictions"), now=timezone.now())
+    found = scan_agent(agent_id, actor=system_actor(tenant_id, "contradictions"), now=timezone.now())
     if found:
         extra = {"agent_id": agent_id, "texts": found.extent.text_count, "new": found.new, "gone": found.gone}
-        logger.info("contradictions looked for", extra=extra)
+        logger.info("contradiction scan finished", extra=extra)
 
 
-def _material(agent: Agent, actor: Actor, now: datetime) -> Material:
+def _read_scan_input(agent: Agent, actor: Actor, now: datetime) -> ScanInput:
     """What people wrote first, then memory, then runbooks: what does not fit is the latest runbooks."""
     texts = [
-        *written_by_people(agent.pk, actor),
-        *remembered(agent.pk, actor, now),
-        *distilled(agent.pk, actor),
-        *runbooks(agent.pk, actor),
+        *persona_and_rule_texts(agent.pk, actor),
+        *memory_texts(agent.pk, actor, now),
+        *tier_texts(agent.pk, actor),
+        *approved_skill_texts(agent.pk, actor),
     ]
-    fits = within([text.text.count("\n") + 1 for text in texts], LINES)
-    return Material(texts[:fits], _callable(agent, actor), fits == len(texts))
+    fits = count_texts_within([text.text.count("\n") + 1 for text in texts], MAX_LINES)
+    return ScanInput(texts[:fits], _callable_tools(agent, actor), fits == len(texts))
 
 
-def _callable(agent: Agent, actor: Actor) -> Tools:
+def _callable_tools(agent: Agent, actor: Actor) -> ToolNames:
     """What the agent may call in some conversation or other, and which other names are tools."""
-    offer = Offer(
+    offer = ToolOffer(
         may_propose_schedules=agent.may_propose_schedules,
         may_ask_agents=True,
         is_asked=True,
@@ -113,45 +129,49 @@ def _callable(agent: Agent, actor: Actor) -> Tools:
         may_edit_skills=agent.may_edit_skills,
         has_notebook=agent.has_notebook,
     )
-    ours = {tool.name for tool in house_tools(offer)} | ROUTING
-    others = tools_of_others(agent.pk, actor)
-    return Tools(others.allowed | ours, others.known | frozenset(HOUSE))
+    ours = {tool.name for tool in builtin_tools(offer)} | ROUTING_TOOLS
+    others = server_tools_of_agent(agent.pk, actor)
+    return ToolNames(others.allowed | ours, others.known | frozenset(BUILTIN_TOOL_NAMES))
 
 
-def _compared(material: Material) -> Checked:
-    written = [Written(name, text.part, text.text) for name, text in material.by_record.items()]
-    return contradictions(written, tools=material.tools, limits=LIMITS)
+def _find_contradictions(material: ScanInput) -> ContradictionCheck:
+    written = [NamedText(name, text.part, text.text) for name, text in material.by_record.items()]
+    return detect_contradictions(written, tools=material.tools, limits=SCAN_LIMITS)
 
 
-def _kept(held: Held, material: Material, checked: Checked, actor: Actor, now: datetime) -> Looked:
+def _store_findings(
+    held: ScanLease, material: ScanInput, checked: ContradictionCheck, actor: Actor, now: datetime
+) -> ScanResult:
     by_record = material.by_record
     pairs = [_pair(finding, by_record) for finding in checked.findings]
-    extent = Extent(len(material.texts), checked.pairs, checked.is_whole and material.is_all)
-    with acting(actor):
+    extent = ScanExtent(len(material.texts), checked.pairs, checked.is_whole and material.is_all)
+    with acting_as(actor):
         rows = {row.pair_sha256: row for row in Contradiction.objects.visible_to(actor).of_agent(held.agent_id)}
-    known = {name: Known(row.pk, row.status == Contradiction.Status.GONE) for name, row in rows.items()}
-    change = settled(pairs, known, is_whole=extent.is_complete)
+    known = {name: KnownContradiction(row.pk, row.status == Contradiction.Status.GONE) for name, row in rows.items()}
+    change = compare_scan(pairs, known, is_whole=extent.is_complete)
     _write(held, change, {row.pk: row for row in rows.values()}, actor, now)
-    end_look(held, extent, actor=actor)
-    return Looked(extent, len(change.new), len(change.back), len(change.gone))
+    end_scan(held, extent, actor=actor)
+    return ScanResult(extent, len(change.new), len(change.back), len(change.gone))
 
 
-def _write(held: Held, change: Settled, rows: Mapping[int, Contradiction], actor: Actor, now: datetime) -> None:
+def _write(
+    held: ScanLease, change: ScanChanges, rows: Mapping[int, Contradiction], actor: Actor, now: datetime
+) -> None:
     """Each in a commit of its own, so that a worker that dies leaves what it has done."""
     for pair in change.new:
-        find_contradiction(held.agent_id, actor=actor, pair=pair)
+        record_contradiction(held.agent_id, actor=actor, pair=pair)
     for row_id in change.back:
-        return_contradiction(rows[row_id], actor=actor)
+        mark_contradiction_recurred(rows[row_id], actor=actor)
     for row_id in change.gone:
         clear_contradiction(rows[row_id], actor=actor, last_seen_at=held.scanned_at or now)
 
 
-def _pair(finding: Finding, by_record: Mapping[str, Text]) -> Pair:
+def _pair(finding: ContradictionFinding, by_record: Mapping[str, AgentText]) -> ContradictionPair:
     one = _side(finding.place, by_record)
     other = _side(finding.other, by_record) if finding.other else None
-    return Pair(finding.kind.value, finding.place.words, one, other)
+    return ContradictionPair(finding.kind.value, finding.place.words, one, other)
 
 
-def _side(place: Place, by_record: Mapping[str, Text]) -> Side:
+def _side(place: ConflictingLine, by_record: Mapping[str, AgentText]) -> ContradictionSide:
     text = by_record[place.record]
-    return Side(text.noun, text.row_id, text.where, place.text)
+    return ContradictionSide(text.noun, text.row_id, text.where, place.text)

@@ -4,8 +4,8 @@ Sessions, turns, calls and steps are journal tables: one writer, no change recor
 does, so the leading columns of a composite key have no index of their own.
 
 `PeriodicTask` records when Celery beat last woke a worker. `CircuitBreaker` is what workers know about failing endpoints.
-`TakenElsewhere` adds the fields of a turn that an external agent takes. `Spend` is the cost of a day: a counter beside the journal,
-written by the same statements.
+`ExternalTurnFields` adds the fields of a turn that an external agent takes. `Spend` is the cost of a day: a counter beside
+the journal, written by the same statements.
 """
 
 import json
@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 from django.db import models
 from django.db.models.functions import Now
 
-from apps.prompt.cache.cost_attribution import SlotCharge, charges_of
-from apps.runtime.limits.circuit_breaker import State
+from apps.prompt.cache.cost_attribution import SlotCharge, parse_charges
+from apps.runtime.limits.circuit_breaker import BreakerState
 
 
 class PeriodicTask(models.Model):
@@ -39,7 +39,7 @@ class CircuitBreaker(models.Model):
 
     endpoint_id = models.BigIntegerField()
     model = models.CharField(max_length=80)
-    state = models.CharField(max_length=10, default=State.CLOSED.value)
+    state = models.CharField(max_length=10, default=BreakerState.CLOSED.value)
     failures = models.PositiveIntegerField(default=0)
     calls = models.PositiveIntegerField(default=0)
     window_started_at = models.DateTimeField(null=True)
@@ -50,7 +50,8 @@ class CircuitBreaker(models.Model):
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["endpoint_id", "model"], name="model_has_one_breaker_at_an_endpoint"),
             models.CheckConstraint(
-                condition=models.Q(state__in=[state.value for state in State]), name="breaker_is_in_a_known_state"
+                condition=models.Q(state__in=[state.value for state in BreakerState]),
+                name="breaker_is_in_a_known_state",
             ),
         ]
 
@@ -58,7 +59,7 @@ class CircuitBreaker(models.Model):
         return f"{self.model} ({self.state})"
 
 
-class TakenElsewhere(models.Model):
+class ExternalTurnFields(models.Model):
     """`external_user_turn` is the user turn as it was handed out, with its owners, until the turn ends.
 
     `report_sha256` tells its report.
@@ -130,12 +131,12 @@ __all__ = [
     "ToolStep",
     "Turn",
 ]
-_PINNED, _RUNNING = models.Q(learning_version_id__isnull=False), models.Q(status="running")
+_HAS_LEARNING_VERSION, _IS_RUNNING = models.Q(learning_version_id__isnull=False), models.Q(status="running")
 # A turn is born without either; an entry of an index is written when there is something to find.
-_REPLIED, _IN_SESSION = models.Q(reply__isnull=False), models.Q(session__isnull=False)
-_READ = models.Q(name__in=["get_skill", "skill_view"])
+_HAS_REPLY, _HAS_SESSION = models.Q(reply__isnull=False), models.Q(session__isnull=False)
+_IS_SKILL_READ = models.Q(name__in=["get_skill", "skill_view"])
 # In round 0 each worker counted its own steps.
-_OF_ROUND_0 = models.Case(models.When(round=0, then="fence"), default=0)
+_FENCE_IN_ROUND_0 = models.Case(models.When(round=0, then="fence"), default=0)
 
 
 class SnapshotPart(models.Model):
@@ -197,7 +198,7 @@ class SessionPart(models.Model):
         return f"Part {self.position} of session {self.session_id}"
 
 
-class Turn(TakenElsewhere):
+class Turn(ExternalTurnFields):
     """One answer in the making: claimed under a lease and a fencing number, at most one running per conversation.
 
     Times are the database's. `run_at` is when it may be taken next, `deadline_at` when nobody waits for it any more;
@@ -258,9 +259,9 @@ class Turn(TakenElsewhere):
         ordering: ClassVar = ["-id"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["tenant", "conversation"], condition=_RUNNING, name="one_running_turn_per_conversation"
+                fields=["tenant", "conversation"], condition=_IS_RUNNING, name="one_running_turn_per_conversation"
             ),
-            models.UniqueConstraint(fields=["tenant", "reply"], condition=_REPLIED, name="reply_is_of_one_turn"),
+            models.UniqueConstraint(fields=["tenant", "reply"], condition=_HAS_REPLY, name="reply_is_of_one_turn"),
             models.CheckConstraint(
                 condition=~models.Q(status="done")
                 | models.Q(reply__isnull=False)
@@ -273,13 +274,15 @@ class Turn(TakenElsewhere):
             ),
         ]
         indexes: ClassVar = [
-            models.Index(fields=["session"], condition=_IN_SESSION, name="turn_of_session"),
+            models.Index(fields=["session"], condition=_HAS_SESSION, name="turn_of_session"),
             models.Index(fields=["tenant", "id"], condition=models.Q(status="failed"), name="failed_turn"),
             models.Index(
                 fields=["finished_at"], condition=models.Q(status="failed"), name="failed_turn_by_finish_time"
             ),
             models.Index(
-                fields=["tenant", "learning_version_id", "id"], condition=_PINNED, name="turn_of_learning_version"
+                fields=["tenant", "learning_version_id", "id"],
+                condition=_HAS_LEARNING_VERSION,
+                name="turn_of_learning_version",
             ),
         ]
 
@@ -343,7 +346,7 @@ class ModelCall(models.Model):
             ),
         ]
         constraints: ClassVar = [
-            models.UniqueConstraint("tenant", "turn", "round", "step", _OF_ROUND_0, name="step_is_written_once"),
+            models.UniqueConstraint("tenant", "turn", "round", "step", _FENCE_IN_ROUND_0, name="step_is_written_once"),
         ]
 
     def __str__(self) -> str:
@@ -352,7 +355,7 @@ class ModelCall(models.Model):
     @property
     def charges(self) -> tuple[SlotCharge, ...]:
         """The bill slot by slot."""
-        return charges_of(self.cache_ledger.get("slots", ""))
+        return parse_charges(self.cache_ledger.get("slots", ""))
 
 
 class ToolStep(models.Model):
@@ -394,7 +397,9 @@ class ToolStep(models.Model):
 
     class Meta:
         ordering: ClassVar = ["turn_id", "round", "step", "position"]
-        indexes: ClassVar = [models.Index(fields=["tenant", "started_at"], condition=_READ, name="skill_was_read")]
+        indexes: ClassVar = [
+            models.Index(fields=["tenant", "started_at"], condition=_IS_SKILL_READ, name="skill_was_read")
+        ]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["tenant", "turn", "round", "step", "position"], name="tool_step_is_written_once"

@@ -5,13 +5,13 @@ from typing import Final
 
 from apps.governance.act_schemas import schema_of
 from apps.governance.actors import Role
-from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
 from apps.governance.policy.table import POLICY, Act
-from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
-from apps.runtime.tools.builtin_tool import HouseTool
+from apps.runtime.tools.builtin_catalog import BUILTIN_TOOLS
+from apps.runtime.tools.builtin_tool import BuiltinTool
 
 # The acts behind the tools. Where a tool calls a field otherwise, its parameter stands beside the field.
-ACTS: Final[Mapping[str, Act]] = {
+ACT_BY_TOOL: Final[Mapping[str, Act]] = {
     "get_skill": Act.SKILL_FETCH,
     "skill_view": Act.SKILL_FETCH,
     "update_my_memory": Act.BLOCK_AMEND,
@@ -33,51 +33,51 @@ ACTS: Final[Mapping[str, Act]] = {
     "finish_note": Act.NOTE_FINISH,
 }
 # What a tool does besides, by the text that it is told to change.
-ALSO: Final[Mapping[str, Act]] = {"update_my_memory": Act.MEMORY_AMEND, "finish_note": Act.NOTE_DROP}
-CALLED: Final[Mapping[str, Mapping[str, str]]] = {
+SECOND_ACT_BY_TOOL: Final[Mapping[str, Act]] = {"update_my_memory": Act.MEMORY_AMEND, "finish_note": Act.NOTE_DROP}
+FIELD_BY_PARAMETER: Final[Mapping[str, Mapping[str, str]]] = {
     "propose_persona_patch": {"text": "proposed_patch"},
     "update_my_memory": {"operations": "body"},
     "update_contact_memory": {"operations": "notes"},
     "skill_patch": {"replace": "body"},
 }
 # Parameters that say which row and how it was read, and are no fields of it.
-ABOUT: Final[Mapping[str, frozenset[str]]] = {
+ROW_PARAMETERS: Final[Mapping[str, frozenset[str]]] = {
     "withdraw_schedule": frozenset({"key", "reason"}),
     "skill_save": frozenset({"skill_id", "version"}),
     "skill_patch": frozenset({"skill_id", "version", "find"}),
     "finish_note": frozenset({"note_id", "outcome"}),
 }
 # Fields that hold a row, which the tool finds by its name.
-NAMED: Final[Mapping[str, frozenset[str]]] = {"propose_schedule": frozenset({"skill"})}
+ROW_FIELDS: Final[Mapping[str, frozenset[str]]] = {"propose_schedule": frozenset({"skill"})}
 
 
-def offers() -> dict[Act, list[str]]:
+def acts_offered() -> dict[Act, list[str]]:
     """Each act with the tools that perform it."""
     found: dict[Act, list[str]] = {}
-    for name, act in (*ACTS.items(), *ALSO.items()):
+    for name, act in (*ACT_BY_TOOL.items(), *SECOND_ACT_BY_TOOL.items()):
         found.setdefault(act, []).append(name)
     return found
 
 
-def departures() -> Iterator[str]:
+def policy_violations() -> Iterator[str]:
     """Tools that leave something behind by no act, that agents may not do, or that ask for what the act does not take."""
-    for tool in HOUSE_TOOLS:
-        act = ACTS.get(tool.name)
+    for tool in BUILTIN_TOOLS:
+        act = ACT_BY_TOOL.get(tool.name)
         if act is None and tool.keeps:
             yield f"the tool {tool.name} keeps something and names no act in {__name__}.ACTS."
         elif act is not None and POLICY[act].fields:
-            yield from _departures(tool, act)
+            yield from _tool_departures(tool, act)
 
 
-def _departures(tool: HouseTool, act: Act) -> Iterator[str]:
+def _tool_departures(tool: BuiltinTool, act: Act) -> Iterator[str]:
     if Role.AGENT not in POLICY[act].allowed:
         yield f"the tool {tool.name} is {act.value}, which the policy gives no agent."
     properties = schema_of(act)["properties"]
-    called = CALLED.get(tool.name, {})
-    settled = POLICY[act].settled | NAMED.get(tool.name, frozenset()) | ABOUT.get(tool.name, frozenset())
+    called = FIELD_BY_PARAMETER.get(tool.name, {})
+    settled = POLICY[act].settled | ROW_FIELDS.get(tool.name, frozenset()) | ROW_PARAMETERS.get(tool.name, frozenset())
     for name in tool.parameters:
         if name not in settled and properties.get(called.get(name, name), {}).get("type") != "string":
             yield f"the tool {tool.name} asks for {name}, which {act.value} takes no text for."
 
 
-join(Surface("agent's tools", offers, departures))
+register_surface(SurfaceConformance("agent's tools", acts_offered, policy_violations))

@@ -15,19 +15,19 @@ from apps.governance.models import ChangeRecord, ChangeText, Proposal
 from apps.memory.models import CustomerProfile, MemoryBlock, MemoryLine, ProfileLine
 from apps.skills.models import Skill
 
-SHORTEST: Final = 2
-LONGEST: Final = 200
+MIN_CHARACTERS: Final = 2
+MAX_CHARACTERS: Final = 200
 # So many of all kinds together are shown.
-MOST: Final = 500
+MAX_RESULTS: Final = 500
 
 # By which a row is known; they count as words of each of its changes.
-NAMES: Final = frozenset({"name", "title", "label", "key", "line_key"})
+NAME_FIELDS: Final = frozenset({"name", "title", "label", "key", "line_key"})
 
-Place = tuple[str, int]
+RowRef = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchedKind:
     """A kind of row: which of those with the words the actor may read, and how one of them is shown."""
 
     label: str
@@ -42,11 +42,11 @@ def _messages(actor: Actor) -> QuerySet[Message]:
     return Message.objects.filter(tenant_id=actor.tenant_id, conversation__in=threads)
 
 
-def _lines(actor: Actor) -> QuerySet[MemoryLine]:
+def _memory_lines(actor: Actor) -> QuerySet[MemoryLine]:
     return MemoryLine.objects.filter(tenant_id=actor.tenant_id)
 
 
-def _noted(actor: Actor) -> QuerySet[ProfileLine]:
+def _profile_lines(actor: Actor) -> QuerySet[ProfileLine]:
     profiles = CustomerProfile.objects.visible_to(actor)
     stands = ProfileLine.objects.filter(tenant_id=actor.tenant_id, status=ProfileLine.Status.ACTIVE)
     return stands.filter(profile__in=profiles)
@@ -59,11 +59,11 @@ def _strings(value: Any) -> Iterator[str]:  # Any: what the kind of proposal hol
         yield from _strings(each)
 
 
-def _proposed(proposal: Proposal) -> str:
+def _proposal_text(proposal: Proposal) -> str:
     return "\n".join((proposal.target_label, proposal.rationale, *_strings(proposal.words)))
 
 
-def _skill(skill: Skill) -> str:
+def _skill_text(skill: Skill) -> str:
     return "\n".join((skill.name, skill.title, skill.description, skill.body))
 
 
@@ -71,33 +71,39 @@ def _changes(actor: Actor) -> QuerySet[ChangeRecord]:
     return ChangeRecord.objects.filter(tenant_id=actor.tenant_id)
 
 
-def _changed(record: ChangeRecord) -> str:
+def _change_text(record: ChangeRecord) -> str:
     """The words of what a change touched, as the index has them: its reason, what stands there since, and what stood there."""
     text: ChangeText | None = getattr(record, "text", None)
     if text is None:
         return ""
     touched = {name for name in {*text.before, *text.after} if text.before.get(name) != text.after.get(name)}
-    now = {name: value for name, value in text.after.items() if name in touched or name in NAMES}
+    now = {name: value for name, value in text.after.items() if name in touched or name in NAME_FIELDS}
     was = {name: value for name, value in text.before.items() if name in touched}
     return "\n".join(filter(None, (text.reason, *_strings(now), *_strings(was))))
 
 
-KINDS: Final[Mapping[str, Searched]] = {
-    "message": Searched(
+KINDS: Final[Mapping[str, SearchedKind]] = {
+    "message": SearchedKind(
         "Message", _messages, "created_at", lambda row: str(row.text), ("conversation", "conversation__agent")
     ),
-    "skill": Searched("Skill", Skill.objects.visible_to, "updated_at", _skill),
-    "memory_line": Searched("Line of memory", _lines, "created_at", lambda row: str(row.text), ("agent", "block")),
-    "memory_block": Searched("Memory block", MemoryBlock.objects.visible_to, "updated_at", lambda row: str(row.label)),
-    "proposal": Searched("Proposal", Proposal.objects.visible_to, "created_at", _proposed),
-    "profile_line": Searched("Noted of a customer", _noted, "created_at", lambda row: str(row.text), ("profile",)),
-    "change": Searched("Change", _changes, "created_at", _changed, ("text",)),
+    "skill": SearchedKind("Skill", Skill.objects.visible_to, "updated_at", _skill_text),
+    "memory_line": SearchedKind(
+        "Line of memory", _memory_lines, "created_at", lambda row: str(row.text), ("agent", "block")
+    ),
+    "memory_block": SearchedKind(
+        "Memory block", MemoryBlock.objects.visible_to, "updated_at", lambda row: str(row.label)
+    ),
+    "proposal": SearchedKind("Proposal", Proposal.objects.visible_to, "created_at", _proposal_text),
+    "profile_line": SearchedKind(
+        "Noted of a customer", _profile_lines, "created_at", lambda row: str(row.text), ("profile",)
+    ),
+    "change": SearchedKind("Change", _changes, "created_at", _change_text, ("text",)),
 }
 
 
-def rows_read(actor: Actor, places: Sequence[Place]) -> Iterable[tuple[str, Any]]:
+def readable_rows(actor: Actor, places: Sequence[RowRef]) -> Iterable[tuple[str, Any]]:
     """Those of the found rows that the actor may read, in the same order, one read for each kind."""
-    read: dict[Place, Any] = {}
+    read: dict[RowRef, Any] = {}
     for kind in dict.fromkeys(kind for kind, _ in places):
         searched, ids = KINDS[kind], [row_id for each, row_id in places if each == kind]
         rows = searched.rows(actor).filter(pk__in=ids).select_related(*searched.related)

@@ -8,27 +8,33 @@ from typing import Any, Final
 
 from django.db import connection
 
-from apps.conversations.repeat_contacts import TAKES_UP
+from apps.conversations.repeat_contacts import IS_REPEAT_CONTACT
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.runtime.explain.skill_reads import GAVE_APPROVED
+from apps.governance.database.actor_transaction import acting_as
+from apps.runtime.explain.skill_reads import APPROVED_READ_CONDITION
 from apps.skills.models import Skill
-from apps.skills.retirement_rules import Figures, Newer, Share, Suggestion, suggestions
-from apps.text_analysis.procedure_similarity import Draft, Shelf, tools_in
+from apps.skills.retirement_rules import (
+    BadOutcomeRate,
+    NewerSkill,
+    RetirementSuggestion,
+    SkillFigures,
+    suggest_retirement,
+)
+from apps.text_analysis.procedure_similarity import ProcedureIndex, ProcedureText, tools_in
 from apps.tools.models import ServerTool
 
 # Of each agent's conversations so many are compared, however long its history; those that began last.
-LATEST: Final = 1_000
+MAX_CONVERSATIONS: Final = 1_000
 # Calls of agents that run elsewhere count as use, and are in no turn of ours to compare. With an offset PostgreSQL looks up what
 # came after one conversation by its keys; without it, a table of all of the tenant's is made first.
-_FIGURES: Final = f"""
+_FIGURES_QUERY: Final = f"""
 WITH live AS MATERIALIZED (
     SELECT id, tenant_id, agent_id, approved_at, retained_until FROM skills_skill
      WHERE tenant_id = app_tenant() AND status = 'approved' AND quarantined_at IS NULL AND id = ANY (%(skills)s)
 ), fetched AS MATERIALIZED (
     SELECT step.arguments ->> 'skill_id' AS skill, turn.conversation_id, max(step.started_at) AS at
       FROM runtime_toolstep AS step JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
-     WHERE step.tenant_id = app_tenant() AND {GAVE_APPROVED}
+     WHERE step.tenant_id = app_tenant() AND {APPROVED_READ_CONDITION}
        AND step.started_at > %(now)s - interval '90 days'
      GROUP BY skill, turn.conversation_id
 ), latest AS MATERIALIZED (
@@ -43,7 +49,7 @@ WITH live AS MATERIALIZED (
            OR EXISTS (SELECT 1 FROM desk_escalation AS question
                        WHERE question.tenant_id = thread.tenant_id AND question.conversation_id = thread.id OFFSET 0)
            OR EXISTS (SELECT 1 FROM conversations_conversation AS later CROSS JOIN LATERAL (SELECT thread.*) AS earlier
-                       WHERE {TAKES_UP} OFFSET 0) AS badly
+                       WHERE {IS_REPEAT_CONTACT} OFFSET 0) AS badly
       FROM latest AS thread
      WHERE thread.status <> 'open' AND NOT thread.off_the_record
        AND coalesce(thread.resolved_at, thread.updated_at) > %(now)s - interval '90 days'
@@ -70,69 +76,75 @@ SELECT live.id, live.approved_at, used.last_used_at, live.retained_until,
 """  # noqa: S608  # of constants
 
 
-ANY: Final = "any"
-_COMPARED: Final = ("tenant_id", "agent_id", "name", "title", "description", "body", "approved_at")
+ANY_REASON: Final = "any"
+_COMPARED_FIELDS: Final = ("tenant_id", "agent_id", "name", "title", "description", "body", "approved_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Curated:
+class SkillCuration:
     """An approved skill with its figures, and why a person may retire it, if there is a reason."""
 
     skill_id: int
-    figures: Figures
-    suggestions: tuple[Suggestion, ...]
+    figures: SkillFigures
+    suggestions: tuple[RetirementSuggestion, ...]
 
 
-def curated(skill_ids: list[int], *, actor: Actor, now: datetime) -> dict[int, Curated]:
+def read_curations(skill_ids: list[int], *, actor: Actor, now: datetime) -> dict[int, SkillCuration]:
     """The figures of those skills that are approved, by their ids; what is no skill of the tenant is left out."""
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_FIGURES, {"skills": skill_ids, "now": now, "most": LATEST})
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_FIGURES_QUERY, {"skills": skill_ids, "now": now, "most": MAX_CONVERSATIONS})
         rows = cursor.fetchall()
-    newer = _newer([row[0] for row in rows], actor)
-    return {row[0]: _curated(row, newer.get(row[0]), now) for row in rows}
+    newer = _find_newer_skills([row[0] for row in rows], actor)
+    return {row[0]: _build_curation(row, newer.get(row[0]), now) for row in rows}
 
 
-def suggested(*, actor: Actor, now: datetime) -> dict[int, Curated]:
+def retirement_candidates(*, actor: Actor, now: datetime) -> dict[int, SkillCuration]:
     """Every approved skill that the actor sees and a person may retire."""
-    with acting(actor):
+    with acting_as(actor):
         live = Skill.objects.visible_to(actor).filter(status=Skill.Status.APPROVED, quarantined_at=None)
         ids = list(live.values_list("id", flat=True))
-    return {skill_id: found for skill_id, found in curated(ids, actor=actor, now=now).items() if found.suggestions}
+    return {
+        skill_id: found for skill_id, found in read_curations(ids, actor=actor, now=now).items() if found.suggestions
+    }
 
 
-def suggested_for(reason: str, *, actor: Actor, now: datetime) -> list[int]:
+def candidate_ids(reason: str, *, actor: Actor, now: datetime) -> list[int]:
     """The ids of those with this cause, or with `any`."""
-    found = suggested(actor=actor, now=now).values()
-    return [each.skill_id for each in found if reason == ANY or reason in {told.cause for told in each.suggestions}]
+    found = retirement_candidates(actor=actor, now=now).values()
+    return [
+        each.skill_id for each in found if reason == ANY_REASON or reason in {told.cause for told in each.suggestions}
+    ]
 
 
-def _newer(skill_ids: list[int], actor: Actor) -> dict[int, Newer]:
+def _find_newer_skills(skill_ids: list[int], actor: Actor) -> dict[int, NewerSkill]:
     """Of these skills those that a later one of their agent covers, by the measure that tells a third draft from a new one."""
-    with acting(actor):
+    with acting_as(actor):
         live = Skill.objects.visible_to(actor).approved()
         agents = live.filter(pk__in=skill_ids).values("agent_id")
-        rows = list(live.filter(agent_id__in=agents).order_by("approved_at", "id").only(*_COMPARED))
+        rows = list(live.filter(agent_id__in=agents).order_by("approved_at", "id").only(*_COMPARED_FIELDS))
         tools = list(ServerTool.objects.filter(tenant_id=actor.tenant_id).values_list("name", flat=True))
     by_agent: dict[int, list[Skill]] = defaultdict(list)
     for row in rows:
         by_agent[row.agent_id].append(row)
     wanted = frozenset(skill_ids)
-    return {skill_id: found for own in by_agent.values() for skill_id, found in _covered(own, tools, wanted)}
+    return {skill_id: found for own in by_agent.values() for skill_id, found in _covering_skills(own, tools, wanted)}
 
 
-def _covered(rows: list[Skill], tools: list[str], wanted: frozenset[int]) -> Iterator[tuple[int, Newer]]:
-    shelf = Shelf.of(Draft(row.name, row.title, row.description, row.body, tools_in(row.body, tools)) for row in rows)
+def _covering_skills(rows: list[Skill], tools: list[str], wanted: frozenset[int]) -> Iterator[tuple[int, NewerSkill]]:
+    shelf = ProcedureIndex.of(
+        ProcedureText(row.name, row.title, row.description, row.body, tools_in(row.body, tools)) for row in rows
+    )
     for place, row in enumerate(rows):
         found = shelf.behind(place) if row.pk in wanted else None
         later = rows[found.place] if found else None
         if found and later and later.approved_at:
-            yield row.pk, Newer(later.pk, later.title, later.approved_at, found.reason)
+            yield row.pk, NewerSkill(later.pk, later.title, later.approved_at, found.reason)
 
 
-def _curated(row: tuple[Any, ...], newer: Newer | None, now: datetime) -> Curated:
+def _build_curation(row: tuple[Any, ...], newer: NewerSkill | None, now: datetime) -> SkillCuration:
     skill_id, approved_at, last_used_at, retained_until, days_30, days_90, since, *shares = row
-    with_skill, without_skill = Share(*shares[:2]), Share(*shares[2:])
-    figures = Figures(
+    with_skill, without_skill = BadOutcomeRate(*shares[:2]), BadOutcomeRate(*shares[2:])
+    figures = SkillFigures(
         approved_at, last_used_at, retained_until, days_30, days_90, since, with_skill, without_skill, newer
     )
-    return Curated(skill_id, figures, suggestions(figures, now))
+    return SkillCuration(skill_id, figures, suggest_retirement(figures, now))

@@ -16,9 +16,9 @@ from apps.conversations.models import Conversation
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Taint
 from apps.governance.models.base import refuse_unless_acting
-from apps.prompt.builtin_tools import HOUSE
-from apps.prompt.memory_lines.line_diff import lines_of
-from apps.prompt.text_reuse.derived_lines import Heard, derived
+from apps.prompt.builtin_tools import BUILTIN_TOOL_NAMES
+from apps.prompt.memory_lines.line_diff import split_lines
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts, find_derived_lines
 
 # So many rows of a kind, and so many characters of a side. What a session replays of a conversation is less.
 ROWS_HEARD: Final = 400
@@ -28,7 +28,7 @@ CHARACTERS_HEARD: Final = 60_000
 # that there are more. What another agent says is held to be the customer's, for its words came of what that customer wrote. A
 # conversation that names nobody is not among those of anybody, so the one in hand is asked by itself. Last comes what of customers'
 # words the agent has been given back by its own notes.
-_TOLD: Final = """
+_HEARD_QUERY: Final = """
 WITH mine AS NOT MATERIALIZED (
     SELECT id FROM conversations_conversation
     WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND (member_user_id IS NULL OR member_user_id = %(member)s)
@@ -59,32 +59,32 @@ UNION ALL
 (SELECT 'block', ARRAY[body], NULL, NULL FROM memory_memoryblock
     WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND taint = ANY(%(foreign)s) ORDER BY id DESC LIMIT %(rows)s)
 """
-_Row = tuple[str, list[str], str | None, str | None]  # its kind, what was said, by whom, and calls as JSON
-_FOREIGN: Final = [Taint.TOOL.value, Taint.CUSTOMER.value, Taint.IMPORT.value]
+_HeardRow = tuple[str, list[str], str | None, str | None]  # its kind, what was said, by whom, and calls as JSON
+_FOREIGN_TAINTS: Final = [Taint.TOOL.value, Taint.CUSTOMER.value, Taint.IMPORT.value]
 
 
-def heard_in(conversation: Conversation, *, actor: Actor) -> Heard:
+def heard_texts(conversation: Conversation, *, actor: Actor) -> ReceivedTexts:
     """What an agent heard in a conversation, and in all it may see: in a turn, those of its customer."""
-    return _lately(conversation.agent_id, actor, conversation.pk)
+    return _read_heard(conversation.agent_id, actor, conversation.pk)
 
 
-def heard_by(actor: Actor) -> Heard | None:
+def heard_texts_of_agent(actor: Actor) -> ReceivedTexts | None:
     """The same for whoever asks outside a turn; people are not asked what they heard."""
     if actor.role is not Role.AGENT or actor.agent_id is None:
         return None
-    return _lately(actor.agent_id, actor, None)
+    return _read_heard(actor.agent_id, actor, None)
 
 
-def whose_words(text: str, heard: Heard | None) -> Taint:
+def taint_of_text(text: str, heard: ReceivedTexts | None) -> Taint:
     """Whose words a text carries: a person's, or an agent's own unless a line of it repeats somebody."""
     if heard is None:
         return Taint.OPERATOR
     if not heard.is_whole:
         return Taint.CUSTOMER
-    return Taint.joined(Taint.AGENT, *(found.whose.value for found in derived(lines_of(text), heard)))
+    return Taint.joined(Taint.AGENT, *(found.whose.value for found in find_derived_lines(split_lines(text), heard)))
 
 
-def whose_file(name: str, content: bytes, heard: Heard | None) -> Taint:
+def taint_of_file(name: str, content: bytes, heard: ReceivedTexts | None) -> Taint:
     """The same of a file. What cannot be compared, for it is no text or too long, is a customer's if the agent heard any."""
     if heard is None:
         return Taint.OPERATOR
@@ -94,16 +94,16 @@ def whose_file(name: str, content: bytes, heard: Heard | None) -> Taint:
     except UnicodeDecodeError:
         return Taint.CUSTOMER if told else Taint.AGENT
     too_long = len(text) > CHARACTERS_HEARD
-    return Taint.CUSTOMER if told and too_long else whose_words(f"{name}\n{text}", heard)
+    return Taint.CUSTOMER if told and too_long else taint_of_text(f"{name}\n{text}", heard)
 
 
-def _lately(agent_id: int, actor: Actor, conversation_id: int | None) -> Heard:
+def _read_heard(agent_id: int, actor: Actor, conversation_id: int | None) -> ReceivedTexts:
     # Ordered and each once: what is said is bounded from its first on.
     customers: dict[str, None] = {}
     tools: dict[str, None] = {}
     names: dict[str, None] = {}
     counted: Counter[str] = Counter()
-    for kind, texts, name, calls in _told(agent_id, actor, conversation_id):
+    for kind, texts, name, calls in _fetch_heard_rows(agent_id, actor, conversation_id):
         counted[kind] += 1
         if counted[kind] > ROWS_HEARD:
             continue
@@ -111,13 +111,15 @@ def _lately(agent_id: int, actor: Actor, conversation_id: int | None) -> Heard:
         if name:
             names[name] = None
         if calls:
-            tools |= dict.fromkeys(call["result"] for call in json.loads(calls) if call["name"] not in HOUSE)
+            tools |= dict.fromkeys(
+                call["result"] for call in json.loads(calls) if call["name"] not in BUILTIN_TOOL_NAMES
+            )
     fits = all(rows <= ROWS_HEARD for rows in counted.values())
     fits = fits and all(sum(map(len, side)) <= CHARACTERS_HEARD for side in (customers, tools))
-    return Heard(_bounded(customers), _bounded(tools), tuple(names), fits)
+    return ReceivedTexts(_cut_texts(customers), _cut_texts(tools), tuple(names), fits)
 
 
-def _told(agent_id: int, actor: Actor, conversation_id: int | None) -> list[_Row]:
+def _fetch_heard_rows(agent_id: int, actor: Actor, conversation_id: int | None) -> list[_HeardRow]:
     """What stands in rows that `visible_to` the actor; a test holds this against it."""
     refuse_unless_acting(actor)
     keys = None if actor.customer_key is None else ["", *([actor.customer_key] if actor.customer_is_proven else [])]
@@ -127,16 +129,16 @@ def _told(agent_id: int, actor: Actor, conversation_id: int | None) -> list[_Row
         "conversation": conversation_id,
         "member": actor.talks_as,
         "customers": keys,
-        "foreign": _FOREIGN,
+        "foreign": _FOREIGN_TAINTS,
         "rows": ROWS_HEARD + 1,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_TOLD, given)
-        told: list[_Row] = cursor.fetchall()
+        cursor.execute(_HEARD_QUERY, given)
+        told: list[_HeardRow] = cursor.fetchall()
     return told
 
 
-def _bounded(texts: Iterable[str]) -> tuple[str, ...]:
+def _cut_texts(texts: Iterable[str]) -> tuple[str, ...]:
     """The first of the texts, up to a number of characters; the last is cut."""
     kept, left = [], CHARACTERS_HEARD
     for text in filter(None, texts):

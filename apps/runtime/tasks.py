@@ -2,12 +2,12 @@
 
 from celery import shared_task
 
-from apps.runtime.contradiction_scan import attempt_look
-from apps.runtime.tools.delegation_answers import tell_of_pause
-from apps.runtime.tools.tool_server_refresh import refresh_due
+from apps.runtime.contradiction_scan import run_scheduled_scan
+from apps.runtime.tools.delegation_answers import notify_of_pause
+from apps.runtime.tools.tool_server_refresh import refresh_if_due
 from apps.runtime.worker.model_backends import turn_backend, turn_backend_at
 from apps.runtime.worker.process import wake
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.due_work import due_work
 
 
@@ -15,13 +15,13 @@ from apps.tenants.due_work import due_work
 def take_turn(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None:
     """Have a conversation looked at: by this process's engine, or where none runs at once. A lost message costs one poll."""
     if not wake(tenant_id, conversation_id, in_seconds):
-        answer(tenant_id, conversation_id, backend=turn_backend(), places=turn_backend_at)
+        answer_conversation(tenant_id, conversation_id, backend=turn_backend(), places=turn_backend_at)
 
 
 @shared_task
 def refresh_listing(tenant_id: int, server_id: int) -> None:
     """Ask one tool server what it offers."""
-    refresh_due(tenant_id, server_id)
+    refresh_if_due(tenant_id, server_id)
 
 
 @shared_task
@@ -34,7 +34,7 @@ def sweep_listings() -> None:
 @shared_task
 def look_for_contradictions(tenant_id: int, agent_id: int) -> None:
     """Look at what one agent goes by."""
-    attempt_look(tenant_id, agent_id)
+    run_scheduled_scan(tenant_id, agent_id)
 
 
 @shared_task
@@ -47,7 +47,7 @@ def sweep_contradictions() -> None:
 @shared_task
 def tell_who_asked(tenant_id: int, conversation_id: int) -> None:
     """Tell the agent that waits for an answer that nobody gives one for now."""
-    tell_of_pause(tenant_id, conversation_id)
+    notify_of_pause(tenant_id, conversation_id)
 
 
 @shared_task

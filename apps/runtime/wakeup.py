@@ -11,12 +11,12 @@ from config.celery import app
 logger = logging.getLogger(__name__)
 
 
-def kick_turn(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None:
+def wake_worker(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None:
     """Wake a worker for a conversation once what was written stands; it looks when so much time has passed."""
-    transaction.on_commit(partial(_send, tenant_id, conversation_id, in_seconds))
+    transaction.on_commit(partial(_send_task, tenant_id, conversation_id, in_seconds))
 
 
-def _send(tenant_id: int, conversation_id: int, in_seconds: int) -> None:
+def _send_task(tenant_id: int, conversation_id: int, in_seconds: int) -> None:
     try:
         app.send_task("apps.runtime.tasks.take_turn", args=[tenant_id, conversation_id, in_seconds], retry=False)
     except OperationalError:

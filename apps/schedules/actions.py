@@ -6,21 +6,21 @@ from typing import Any
 from django.utils import timezone
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
-from apps.governance.governed_write import governed, take_values
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted
+from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
-from apps.governance.refusal_log import Subject, noting
+from apps.governance.refusal_log import RefusalSubject, recording_refusals
 from apps.prompt.builtin_tools import WITHDRAW_SCHEDULE
 from apps.schedules.models import Schedule, ScheduleClock
-from apps.schedules.rules import OURS, SCHEDULES_PER_AGENT, next_time
+from apps.schedules.rules import PRODUCT_CHANNELS, SCHEDULES_PER_AGENT, next_time
 from apps.tenants.agent_flavours import refuse_assistant
 from apps.tenants.models import TenantSettings
 
-FIRST = "Deprecate one first"
+DEPRECATE_FIRST = "Deprecate one first"
 # Also where its tools are not offered, an agent finds the way by REST.
-FIRST_BY_AN_AGENT = (
+WITHDRAW_FIRST = (
     f"Take back a draft of your own first, by {WITHDRAW_SCHEDULE} or by REST with deprecate; ask an operator to deprecate"
     " what is approved"
 )
@@ -42,10 +42,10 @@ def draft_schedule(
         drafted_by=actor.label,
         taint=taint or (Taint.OPERATOR if actor.is_person else Taint.AGENT),
     )
-    with acting(actor), governed(Act.SCHEDULE_DRAFT, schedule, actor=actor, evidence=evidence) as row:
-        _refuse_one_too_many(agent_id, actor)
-        _refuse_ours(values)
-        take_values(row, Act.SCHEDULE_DRAFT, values)
+    with acting_as(actor), governed(Act.SCHEDULE_DRAFT, schedule, actor=actor, evidence=evidence) as row:
+        _refuse_over_limit(agent_id, actor)
+        _refuse_product_channel(values)
+        assign_values(row, Act.SCHEDULE_DRAFT, values)
         row.timezone = row.timezone or _timezone_of(actor)
     return schedule
 
@@ -54,26 +54,26 @@ def amend_schedule(
     schedule: Schedule, *, actor: Actor, values: Mapping[str, Any], read_at: int | None = None, reason: str = ""
 ) -> Schedule:
     """Plan otherwise, from now on. What runs stays approved, now by whoever changed it."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.SCHEDULE_AMEND, schedule, actor=actor, read_at=read_at, reason=reason) as row:
             if row.status == Schedule.Status.DEPRECATED:
                 raise IllegalTransition("This schedule is deprecated and runs no more. Plan another one.")
-            _refuse_ours(values)
-            take_values(row, Act.SCHEDULE_AMEND, values)
+            _refuse_product_channel(values)
+            assign_values(row, Act.SCHEDULE_AMEND, values)
             row.timezone = row.timezone or _timezone_of(actor)
             if row.status != Schedule.Status.DRAFT:
-                _sign(row, actor)
-        _wind(schedule)
+                _record_approver(row, actor)
+        _set_next_run(schedule)
     return schedule
 
 
 def approve_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
     """Let a plan run, from its next time on."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.SCHEDULE_APPROVE, schedule, actor=actor, read_at=read_at, reason=reason) as row:
             row.approve()
-            _sign(row, actor)
-        _wind(schedule)
+            _record_approver(row, actor)
+        _set_next_run(schedule)
     return schedule
 
 
@@ -86,11 +86,11 @@ def pause_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = No
 
 def resume_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Schedule:
     """Let it run again, from its next time on: no time that passed meanwhile was missed."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.SCHEDULE_RESUME, schedule, actor=actor, read_at=read_at, reason=reason) as row:
             row.resume()
-            _sign(row, actor)
-        _wind(schedule)
+            _record_approver(row, actor)
+        _set_next_run(schedule)
     return schedule
 
 
@@ -102,7 +102,7 @@ def deprecate_schedule(schedule: Schedule, *, actor: Actor, read_at: int | None 
     return schedule
 
 
-def _wind(schedule: Schedule) -> None:
+def _set_next_run(schedule: Schedule) -> None:
     """Set the clock to the next time behind now."""
     if schedule.status == Schedule.Status.DRAFT:
         return
@@ -113,12 +113,12 @@ def _wind(schedule: Schedule) -> None:
     )
 
 
-def _sign(row: Schedule, actor: Actor) -> None:
+def _record_approver(row: Schedule, actor: Actor) -> None:
     row.approved_by, row.approved_at = actor.label, timezone.now()
 
 
-def _refuse_ours(values: Mapping[str, Any]) -> None:
-    if (channel := values.get("channel")) in OURS:
+def _refuse_product_channel(values: Mapping[str, Any]) -> None:
+    if (channel := values.get("channel")) in PRODUCT_CHANNELS:
         flaw = f"Nobody reads what is posted to {channel}, a channel of the product's own. Name another, or none."
         raise Invalid(flaw, {"channel": [flaw]})
 
@@ -128,17 +128,17 @@ def _refuse_unless_own_draft(schedule: Schedule, actor: Actor) -> None:
     own_draft = schedule.status == Schedule.Status.DRAFT and schedule.drafted_by == actor.label
     if actor.role is not Role.AGENT or own_draft:
         return
-    with noting(actor, Act.SCHEDULE_DEPRECATE, Subject.of(schedule)):
+    with recording_refusals(actor, Act.SCHEDULE_DEPRECATE, RefusalSubject.of(schedule)):
         raise NotPermitted(
             "An agent takes back only a draft of its own that nobody approved. Ask an operator to deprecate this schedule."
         )
 
 
-def _refuse_one_too_many(agent_id: int, actor: Actor) -> None:
+def _refuse_over_limit(agent_id: int, actor: Actor) -> None:
     if Schedule.objects.visible_to(actor).standing().for_agent(agent_id).count() >= SCHEDULES_PER_AGENT:
-        raise Conflicting(
+        raise Conflict(
             f"This agent has {SCHEDULES_PER_AGENT} schedules already, which is as many as it may have."
-            f" {FIRST_BY_AN_AGENT if actor.role is Role.AGENT else FIRST}, or do more in one of them."
+            f" {WITHDRAW_FIRST if actor.role is Role.AGENT else DEPRECATE_FIRST}, or do more in one of them."
         )
 
 

@@ -10,17 +10,17 @@ from django_fsm import transition
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import plain_text
-from apps.schedules.rules import CRON_CHARACTERS, INSTRUCTION_CHARACTERS, ONCE, SKIP, flaw_of
-from apps.tenants.models import known_timezone
+from apps.governance.stored_text import validate_storable_text
+from apps.schedules.rules import CRON_CHARACTERS, INSTRUCTION_CHARACTERS, ONCE, SKIP, cron_flaw
+from apps.tenants.models import validate_timezone
 
-KEY = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
-CHANNEL = r"^[a-z][a-z0-9_-]*\Z"
+KEY_PATTERN = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
+CHANNEL_PATTERN = r"^[a-z][a-z0-9_-]*\Z"
 
 
-def plannable(cron: str) -> None:
+def validate_cron(cron: str) -> None:
     """Refuse an expression by which nothing can be planned."""
-    if flaw := flaw_of(cron):
+    if flaw := cron_flaw(cron):
         raise ValidationError(flaw)
 
 
@@ -59,20 +59,20 @@ class Schedule(Governed):
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     key = models.CharField(
-        max_length=60, validators=[RegexValidator(KEY, "Use lower-case letters, digits and single hyphens.")]
+        max_length=60, validators=[RegexValidator(KEY_PATTERN, "Use lower-case letters, digits and single hyphens.")]
     )
-    title = models.CharField(max_length=120, validators=[plain_text])
+    title = models.CharField(max_length=120, validators=[validate_storable_text])
     cron = models.CharField(
         "when",
         max_length=CRON_CHARACTERS,
-        validators=[plain_text, plannable],
+        validators=[validate_storable_text, validate_cron],
         help_text="Minute, hour, day of the month, month, day of the week: 0 23 * * * is every day at eleven at night.",
     )
     timezone = models.CharField(
         "time zone",
         max_length=64,
         blank=True,
-        validators=[plain_text, known_timezone],
+        validators=[validate_storable_text, validate_timezone],
         help_text="Region and city: Europe/Madrid. Empty: the tenant's as it is now.",
     )
     skill = models.ForeignKey(
@@ -84,12 +84,12 @@ class Schedule(Governed):
     )
     instruction = models.TextField(
         blank=True,
-        validators=[plain_text, MaxLengthValidator(INSTRUCTION_CHARACTERS)],
+        validators=[validate_storable_text, MaxLengthValidator(INSTRUCTION_CHARACTERS)],
         help_text="What the skill does not say: for this run alone.",
     )
     preamble = models.TextField(
         blank=True,
-        validators=[plain_text, MaxLengthValidator(INSTRUCTION_CHARACTERS)],
+        validators=[validate_storable_text, MaxLengthValidator(INSTRUCTION_CHARACTERS)],
         help_text="How the agent is told that nobody wrote to it. Empty: in the product's own words.",
     )
     channel = models.CharField(
@@ -97,7 +97,9 @@ class Schedule(Governed):
         max_length=40,
         blank=True,
         validators=[
-            RegexValidator(CHANNEL, "A channel is lower-case letters, digits, hyphens and underscores, such as http.")
+            RegexValidator(
+                CHANNEL_PATTERN, "A channel is lower-case letters, digits, hyphens and underscores, such as http."
+            )
         ],
         help_text="Where the result is posted, by the agent's send mode there. Empty: nowhere; it is read in the console.",
     )
@@ -124,7 +126,7 @@ class Schedule(Governed):
                 | (~models.Q(approved_by="") & models.Q(approved_at__isnull=False)),
                 name="approved_schedule_names_its_approver",
             ),
-            models.CheckConstraint(condition=models.Q(key__regex=KEY), name="schedule_key_is_lower_case"),
+            models.CheckConstraint(condition=models.Q(key__regex=KEY_PATTERN), name="schedule_key_is_lower_case"),
             models.CheckConstraint(condition=~models.Q(timezone=""), name="schedule_has_a_time_zone"),
         ]
 

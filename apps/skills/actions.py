@@ -1,6 +1,6 @@
 """Governed writes on skills: draft, amend, approve, revise, deprecate, discard, keep, and change files.
 
-Agents draft; people decide (R018, R092-R096, R107). `keep_skill` answers a suggestion to retire a skill: a person gives a reason,
+Agents draft; people decide (R018, R092-R096, R107). `retain_skill` answers a suggestion to retire a skill: a person gives a reason,
 and nobody is asked again for a while.
 """
 
@@ -15,10 +15,10 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.authorization import check_actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database.deferred_constraints import check_references_to
-from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted, NotVisible, Stale, refuse_blank
-from apps.governance.governed_write import authorize, governed, refuse_stale, take_values
+from apps.governance.errors import Conflict, IllegalTransition, NotPermitted, NotVisible, Stale, refuse_blank
+from apps.governance.governed_write import assign_values, authorize, governed, refuse_stale
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.risk_tiers import tier_of
 from apps.governance.policy.table import Act
@@ -28,24 +28,31 @@ from apps.governance.proposals.actions import (
     settle_proposal,
     withdraw_proposal,
 )
-from apps.governance.proposals.approval_rules import Verdict, has_enough
-from apps.governance.refusal_log import Subject, noting
-from apps.skills.attachments.attachment_access import refuse_change, refused
+from apps.governance.proposals.approval_rules import ApprovalVerdict, has_enough_approvals
+from apps.governance.refusal_log import RefusalSubject, recording_refusals
+from apps.skills.attachments.attachment_access import invalid_from_refusal, refuse_change
 from apps.skills.models import Skill, SkillUse
 from apps.skills.proposals import (
     confirmed_findings,
-    refuse_other_words,
+    refuse_edited_proposal,
+    refuse_if_referenced,
     refuse_quarantined,
-    refusing_named,
     submission_of,
     submit_draft,
 )
-from apps.skills.publication import publish_skill, sign
-from apps.skills.retirement_rules import KEPT
-from apps.skills.skill_validation import Attached, Refused, crowded, named, rearranged, touches
+from apps.skills.publication import publish_skill, sign_approval
+from apps.skills.retirement_rules import RETENTION_PERIOD
+from apps.skills.skill_validation import (
+    Attachment,
+    FileRefusal,
+    complete_naming,
+    file_limit_refusal,
+    reorder_files,
+    risk_factors_in,
+)
 from apps.tenants.review_terms import review_terms
 
-Files = tuple[Attached, ...]
+AttachmentFiles = tuple[Attachment, ...]
 
 
 def draft_skill(
@@ -55,11 +62,11 @@ def draft_skill(
     values: Mapping[str, str],
     evidence: Mapping[str, Any] | None = None,
     taint: Taint | None = None,
-    files: Files = (),
+    files: AttachmentFiles = (),
     front_matter: str = "",
 ) -> Skill:
     """Write a runbook down. Every skill is born a draft, whoever writes it, and waits for a reviewer at once (R093)."""
-    naming = named(values.get("name", ""), values.get("title", ""))
+    naming = complete_naming(values.get("name", ""), values.get("title", ""))
     skill = Skill(
         tenant_id=actor.tenant_id,
         agent_id=agent_id,
@@ -73,7 +80,7 @@ def draft_skill(
         drafted_by=actor.label,
         taint=taint or (Taint.OPERATOR if actor.is_person else Taint.AGENT),
     )
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.SKILL_DRAFT, skill, actor=actor, evidence=evidence):
             pass
         submit_draft(skill, actor=actor, evidence=evidence)
@@ -92,10 +99,10 @@ def amend_skill(
 ) -> Skill:
     """Edit a draft; whose words went into it, they stay. What is approved is revised or proposed instead (Z-3)."""
     _refuse_another_author(skill, actor, Act.SKILL_AMEND)
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.SKILL_AMEND, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
             _refuse_unless_draft(row)
-            take_values(row, Act.SKILL_AMEND, values)
+            assign_values(row, Act.SKILL_AMEND, values)
             row.taint = Taint.joined(row.taint, taint or row.taint)
         submit_draft(skill, actor=actor, evidence=evidence)
     return skill
@@ -115,19 +122,19 @@ def approve_skill(
     Sessions already open keep the index they started with.
     """
     act = Act.SKILL_APPROVE
-    with noting(actor, act, Subject.of(skill)):
+    with recording_refusals(actor, act, RefusalSubject.of(skill)):
         check_actor(actor, act, skill.tenant_id, agent_id=skill.agent_id)
     terms = review_terms(actor)
-    with noting(actor, act, Subject.of(skill)), acting(actor):
+    with recording_refusals(actor, act, RefusalSubject.of(skill)), acting_as(actor):
         held = Skill.objects.visible_to(actor).select_for_update(no_key=True).filter(pk=skill.pk).first()
-        row = _reviewable(held, reviewed_sha256, read_at)
+        row = _require_reviewable(held, reviewed_sha256, read_at)
         proposal = submission_of(row, actor) or submit_draft(row, actor=actor)
-        refuse_other_words(proposal, row)
+        refuse_edited_proposal(proposal, row)
         findings = confirmed_findings(row, confirm=confirm_findings, reason=reason)
-        tier = tier_of(touches(row.texts.values(), row.files))
-        verdict = Verdict(proposal.content_sha256, tier, None, None, findings, reason)
+        tier = tier_of(risk_factors_in(row.texts.values(), row.files))
+        verdict = ApprovalVerdict(proposal.content_sha256, tier, None, None, findings, reason)
         approve_proposal(proposal, actor=actor, verdict=verdict, terms=terms)
-        if has_enough(proposal, terms):
+        if has_enough_approvals(proposal, terms):
             publish_skill(skill, actor=actor, proposal=proposal, reason=reason)
             settle_proposal(proposal, actor=actor, reason=reason, replaced={"version": skill.version})
     return skill
@@ -146,10 +153,10 @@ def revise_skill(
     evidence = proposal.authorship if proposal else None
     with governed(Act.SKILL_REVISE, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason) as row:
         _refuse_unless_approved(row)
-        take_values(row, Act.SKILL_REVISE, values)
+        assign_values(row, Act.SKILL_REVISE, values)
         if proposal is not None:
             row.taint = Taint.joined(row.taint, proposal.taint)
-        sign(row, actor)
+        sign_approval(row, actor)
     return skill
 
 
@@ -162,7 +169,7 @@ def deprecate_skill(
     evidence: Mapping[str, Any] | None = None,
 ) -> Skill:
     """Retire a skill for good; the next session's index is without it. A draft is thereby rejected."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(
             Act.SKILL_DEPRECATE, skill, actor=actor, read_at=read_at, evidence=evidence, reason=reason
         ) as row:
@@ -176,7 +183,7 @@ def deprecate_skill(
 def discard_skill(skill: Skill, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Remove a draft nobody reviewed; an agent only its own (Z-2). Its words stay in the change record."""
     _refuse_another_author(skill, actor, Act.SKILL_DISCARD)
-    with refusing_named(), acting(actor):
+    with refuse_if_referenced(), acting_as(actor):
         waiting = submission_of(skill, actor)
         with governed(Act.SKILL_DISCARD, skill, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
             _refuse_unless_draft(row)
@@ -189,16 +196,16 @@ def attach_file(
     skill: Skill,
     *,
     actor: Actor,
-    file: Attached,
+    file: Attachment,
     read_at: int | None = None,
     reason: str = "",
     taint: Taint | None = None,
 ) -> Skill:
     """Put a stored file at the end of a skill's files; on an approved skill a person signs the whole anew (R091)."""
 
-    def added(files: Files) -> Files:
-        if full := crowded(files, file.name, settings.ATTACHMENTS_PER_SKILL):
-            raise refused(full)
+    def added(files: AttachmentFiles) -> AttachmentFiles:
+        if full := file_limit_refusal(files, file.name, settings.ATTACHMENTS_PER_SKILL):
+            raise invalid_from_refusal(full)
         return (*files, file)
 
     return _change_files(Act.SKILL_ATTACH, skill, actor, added, read_at, reason=reason, taint=taint)
@@ -207,7 +214,7 @@ def attach_file(
 def detach_file(skill: Skill, *, actor: Actor, name: str, read_at: int | None = None, reason: str = "") -> Skill:
     """Take a file off a skill. Its bytes stay as long as a change record tells of them."""
 
-    def left(files: Files) -> Files:
+    def left(files: AttachmentFiles) -> AttachmentFiles:
         kept = tuple(file for file in files if file.name != name)
         if kept == files:
             raise NotVisible(f"This skill has no file {name}.")
@@ -221,10 +228,10 @@ def arrange_files(
 ) -> Skill:
     """Put a skill's files in another order; the first is what clients that know one attachment see (Z-20)."""
 
-    def ordered(files: Files) -> Files:
-        arranged = rearranged(files, names)
-        if isinstance(arranged, Refused):
-            raise refused(arranged)
+    def ordered(files: AttachmentFiles) -> AttachmentFiles:
+        arranged = reorder_files(files, names)
+        if isinstance(arranged, FileRefusal):
+            raise invalid_from_refusal(arranged)
         return arranged
 
     return _change_files(Act.SKILL_ARRANGE, skill, actor, ordered, read_at, reason=reason)
@@ -236,7 +243,7 @@ def count_use(skill: Skill, *, actor: Actor) -> None:
     if skill.status != Skill.Status.APPROVED:
         return
     try:
-        with acting(actor):
+        with acting_as(actor):
             SkillUse.objects.get_or_create(skill=skill, defaults={"tenant_id": skill.tenant_id})
             SkillUse.objects.filter(skill=skill).update(use_count=F("use_count") + 1, last_used_at=timezone.now())
     except ProgrammingError as refusal:
@@ -248,7 +255,7 @@ def _change_files(
     act: Act,
     skill: Skill,
     actor: Actor,
-    change: Callable[[Files], Files],
+    change: Callable[[AttachmentFiles], AttachmentFiles],
     read_at: int | None,
     *,
     reason: str,
@@ -257,20 +264,20 @@ def _change_files(
     authorize(actor, act, skill.tenant_id, agent_id=skill.agent_id)
     # Said before the door, whose lock the database already refuses.
     refuse_change(skill, actor, act)
-    with acting(actor):
+    with acting_as(actor):
         with governed(act, skill, actor=actor, read_at=read_at, reason=reason) as row:
             refuse_change(row, actor, act)
             refuse_quarantined(row)
             row.attachments = [asdict(file) for file in change(row.files)]
             row.taint = Taint.joined(row.taint, taint or row.taint)
             if row.status == Skill.Status.APPROVED:
-                sign(row, actor)
+                sign_approval(row, actor)
         if skill.status == Skill.Status.DRAFT:
             submit_draft(skill, actor=actor)
     return skill
 
 
-def _reviewable(row: Skill | None, reviewed_sha256: str, read_at: int | None) -> Skill:
+def _require_reviewable(row: Skill | None, reviewed_sha256: str, read_at: int | None) -> Skill:
     if row is None:
         raise NotVisible("There is no such skill.")
     refuse_stale(row, read_at)
@@ -286,7 +293,7 @@ def _refuse_another_author(row: Skill, actor: Actor, act: Act) -> None:
     # Else an agent's words would go before the reviewer under a person's name. Said before the door, whose lock the
     # database already refuses; a draft never changes its author.
     if not actor.is_person and row.drafted_by != actor.label:
-        with noting(actor, act, Subject.of(row)):
+        with recording_refusals(actor, act, RefusalSubject.of(row)):
             raise NotPermitted(
                 "An agent may change or discard only a draft of its own. Ask an operator to deprecate this one."
             )
@@ -304,11 +311,11 @@ def _refuse_unless_approved(row: Skill) -> None:
         raise NotPermitted(f"Only an approved skill is revised; this one is {row.status}.")
 
 
-def keep_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
+def retain_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
     """Let an approved skill stay, for `KEPT` without being asked again. The reason stands in its history."""
     with governed(Act.SKILL_RETAIN, skill, actor=actor, read_at=read_at, reason=reason) as row:
         refuse_blank(reason, "Say why it stays; whoever asks next time reads it.")
         if row.status != Skill.Status.APPROVED:
-            raise Conflicting(f"This skill is {row.status}; only an approved one is kept or retired.")
-        row.retained_until = timezone.now() + KEPT
+            raise Conflict(f"This skill is {row.status}; only an approved one is kept or retired.")
+        row.retained_until = timezone.now() + RETENTION_PERIOD
     return skill

@@ -4,12 +4,12 @@ import json
 from typing import Final
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import one_shot
-from apps.governance.row_ids import LARGEST_NUMBER
+from apps.governance.database.actor_transaction import execute_as
+from apps.governance.row_ids import LARGEST_ROW_ID
 from apps.skills.models import Skill
 
 # Row security narrows this to what the actor may see; the words say whom and what it is for all the same.
-_APPROVED = """
+_APPROVED_SKILL_SQL = """
 SELECT skill.id, skill.tenant_id, skill.version, skill.agent_id, skill.name, skill.title, skill.body, skill.attachments::text
   FROM skills_skill AS skill
  WHERE skill.tenant_id = app_tenant() AND skill.id = %(skill)s::bigint AND skill.status = 'approved'
@@ -19,9 +19,9 @@ SELECT skill.id, skill.tenant_id, skill.version, skill.agent_id, skill.name, ski
 _FIELDS: Final = ("id", "tenant_id", "version", "agent_id", "name", "title", "body", "attachments")
 
 
-def approved_skill(pk: int, *, actor: Actor) -> Skill | None:
+def read_approved_skill(pk: int, *, actor: Actor) -> Skill | None:
     """What customers may be served by (R095), as far as this actor sees it; whoever asks must still `authorize`."""
-    if not 0 < pk <= LARGEST_NUMBER:
+    if not 0 < pk <= LARGEST_ROW_ID:
         return None
-    rows = one_shot(actor, _APPROVED, {"skill": pk})
+    rows = execute_as(actor, _APPROVED_SKILL_SQL, {"skill": pk})
     return next((Skill.from_db("default", _FIELDS, (*row[:-1], json.loads(row[-1]))) for row in rows), None)

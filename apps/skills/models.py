@@ -8,7 +8,7 @@ from django_fsm import transition
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import content_sha256, plain_text
+from apps.governance.stored_text import content_sha256, validate_storable_text
 from apps.skills.skill_validation import (
     BODY_CHARACTERS,
     DESCRIPTION_CHARACTERS,
@@ -16,10 +16,10 @@ from apps.skills.skill_validation import (
     NAME_PATTERN,
     NAME_RULE,
     TITLE_CHARACTERS,
-    Attached,
+    Attachment,
 )
 
-TEXTS = ("name", "title", "description", "category", "body")
+TEXT_FIELDS = ("name", "title", "description", "category", "body")
 
 
 class SkillQuerySet(GovernedQuerySet["Skill"]):
@@ -50,16 +50,18 @@ class Skill(Governed):
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     name = models.CharField(max_length=NAME_CHARACTERS, validators=[RegexValidator(NAME_PATTERN, NAME_RULE)])
-    title = models.CharField(max_length=TITLE_CHARACTERS, validators=[plain_text])
-    description = models.CharField(max_length=DESCRIPTION_CHARACTERS, validators=[plain_text])
-    category = models.CharField(max_length=60, blank=True, validators=[plain_text])
-    body = models.TextField(validators=[plain_text, MaxLengthValidator(BODY_CHARACTERS)])
-    # The files in their order, each as `Attached`; their bytes lie in the store.
+    title = models.CharField(max_length=TITLE_CHARACTERS, validators=[validate_storable_text])
+    description = models.CharField(max_length=DESCRIPTION_CHARACTERS, validators=[validate_storable_text])
+    category = models.CharField(max_length=60, blank=True, validators=[validate_storable_text])
+    body = models.TextField(validators=[validate_storable_text, MaxLengthValidator(BODY_CHARACTERS)])
+    # The files in their order, each as `Attachment`; their bytes lie in the store.
     attachments = models.JSONField(
         default=list, db_default=models.Value([], models.JSONField()), blank=True, editable=False
     )
     # What the open format says of an imported skill and nothing here uses, as canonical JSON; written when it is born.
-    front_matter = models.TextField(blank=True, default="", db_default="", editable=False, validators=[plain_text])
+    front_matter = models.TextField(
+        blank=True, default="", db_default="", editable=False, validators=[validate_storable_text]
+    )
     status = StateField(max_length=12, choices=Status.choices, default=Status.DRAFT)
     drafted_by = models.CharField(max_length=200, editable=False)
     content_sha256 = models.CharField(max_length=64, editable=False, default="")
@@ -70,7 +72,7 @@ class Skill(Governed):
     retained_until = models.DateTimeField(null=True, editable=False)
     quarantined_at = models.DateTimeField(null=True, editable=False)
     quarantined_by = models.CharField(max_length=200, editable=False, blank=True)
-    quarantine_reason = models.TextField(editable=False, blank=True, validators=[plain_text])
+    quarantine_reason = models.TextField(editable=False, blank=True, validators=[validate_storable_text])
 
     unrecorded = Governed.unrecorded | {"content_sha256"}
     stamped = ("content_sha256",)
@@ -127,11 +129,11 @@ class Skill(Governed):
         return content_sha256(self.name, self.title, self.description, self.body, *files, *kept)
 
     @property
-    def files(self) -> tuple[Attached, ...]:
+    def files(self) -> tuple[Attachment, ...]:
         """The attachments in their order; the first is what a client that knows one attachment sees (Z-20)."""
-        return tuple(Attached(**file) for file in self.attachments)
+        return tuple(Attachment(**file) for file in self.attachments)
 
-    def file_named(self, name: str) -> Attached | None:
+    def file_named(self, name: str) -> Attachment | None:
         """The attachment of this name, in whatever case it is asked for."""
         return next((file for file in self.files if file.name.casefold() == name.casefold()), None)
 
@@ -143,7 +145,7 @@ class Skill(Governed):
     @property
     def texts(self) -> dict[str, str]:
         """What a reviewer reads."""
-        return {name: getattr(self, name) for name in TEXTS}
+        return {name: getattr(self, name) for name in TEXT_FIELDS}
 
     @transition(field=status, source=Status.DRAFT, target=Status.APPROVED)
     def approve(self) -> None:

@@ -7,23 +7,29 @@ from typing import Any
 from django.db import IntegrityError
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, FindingsUnconfirmed, IllegalTransition, NotPermitted, Unseen
-from apps.governance.governed_write import refuse_foreign, refuse_stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import (
+    Conflict,
+    FindingsUnconfirmed,
+    IllegalTransition,
+    NotPermitted,
+    ReviewedContentChanged,
+)
+from apps.governance.governed_write import refuse_stale, refuse_ungoverned_fields
 from apps.governance.models import Proposal, ProposalQuerySet, Taint
-from apps.governance.policy.risk_tiers import Tier, Touch, tier_of
+from apps.governance.policy.risk_tiers import RiskFactor, RiskTier, tier_of
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import open_proposal, reject_proposal
 from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
-from apps.prompt.injection_scanner.review_findings import to_confirm
+from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.skills.models import Skill
-from apps.skills.skill_validation import to_confirm_of, touches
+from apps.skills.skill_validation import file_findings, risk_factors_in
 from apps.tenants.review_terms import review_terms
 
 
 def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | None = None) -> Proposal:
     """Put a draft before the reviewers as it stands; what they approve are exactly these bytes."""
-    _refuse_held(skill, actor)
+    _refuse_quarantined_draft(skill, actor)
     texts = skill.texts
     change = ProposedChange(
         Proposal.Kind.SKILL_NEW,
@@ -32,7 +38,7 @@ def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | No
         texts,
         evidence=evidence or {},
         base_version=skill.version,
-        risk=tier_of(touches(texts.values(), skill.files)),
+        risk=tier_of(risk_factors_in(texts.values(), skill.files)),
         taint=Taint(skill.taint),
     )
     return open_proposal(skill, actor=actor, act=Act.PROPOSAL_SUBMIT, change=change, terms=review_terms(actor))
@@ -48,10 +54,10 @@ def propose_revision(
     taint: Taint | None = None,
 ) -> Proposal:
     """Bring a next version of an approved skill before a person; the live one is untouched until then (Z-3)."""
-    refuse_foreign(Act.SKILL_PROPOSE, values)
+    refuse_ungoverned_fields(Act.SKILL_PROPOSE, values)
     refuse_flaws(Skill, values)
-    tier = tier_of(touches({**skill.texts, **values}.values(), skill.files))
-    change = _change(Proposal.Kind.SKILL_REVISION, skill, values, rationale, evidence, tier=tier, taint=taint)
+    tier = tier_of(risk_factors_in({**skill.texts, **values}.values(), skill.files))
+    change = _proposed_change(Proposal.Kind.SKILL_REVISION, skill, values, rationale, evidence, tier=tier, taint=taint)
     return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change, terms=review_terms(actor))
 
 
@@ -64,8 +70,8 @@ def propose_deprecation(
     taint: Taint | None = None,
 ) -> Proposal:
     """Ask a person to retire a skill (R020, Z-2)."""
-    tier = tier_of({Touch.RETIREMENT})
-    change = _change(Proposal.Kind.SKILL_DEPRECATION, skill, {}, rationale, evidence, tier=tier, taint=taint)
+    tier = tier_of({RiskFactor.RETIREMENT})
+    change = _proposed_change(Proposal.Kind.SKILL_DEPRECATION, skill, {}, rationale, evidence, tier=tier, taint=taint)
     return open_proposal(skill, actor=actor, act=Act.SKILL_PROPOSE, change=change, terms=review_terms(actor))
 
 
@@ -82,11 +88,11 @@ def revision_of(skill: Skill, actor: Actor) -> Proposal | None:
 
 def reject_draft(skill: Skill, *, actor: Actor, reason: str, reason_code: str, read_at: int | None = None) -> Proposal:
     """Say no to a draft as the inbox does: by the proposal it waits in, whose author is told why and may write another."""
-    with acting(actor):
+    with acting_as(actor):
         refuse_stale(skill, read_at)
         waiting = submission_of(skill, actor)
         if waiting is None:
-            raise Conflicting("Nobody is asked about this draft any more. Discard it, or approve it as it stands.")
+            raise Conflict("Nobody is asked about this draft any more. Discard it, or approve it as it stands.")
         return reject_proposal(waiting, actor=actor, reason=reason, reason_code=reason_code)
 
 
@@ -94,14 +100,14 @@ def _submissions(skill: Skill, actor: Actor) -> ProposalQuerySet:
     return Proposal.objects.visible_to(actor).about(skill).filter(kind=Proposal.Kind.SKILL_NEW)
 
 
-def _change(
+def _proposed_change(
     kind: Proposal.Kind,
     skill: Skill,
     content: Mapping[str, str],
     rationale: str,
     evidence: Mapping[str, Any] | None,
     *,
-    tier: Tier,
+    tier: RiskTier,
     taint: Taint | None = None,
 ) -> ProposedChange:
     return ProposedChange(
@@ -126,18 +132,18 @@ def refuse_quarantined(skill: Skill) -> None:
         )
 
 
-def _refuse_held(skill: Skill, actor: Actor) -> None:
+def _refuse_quarantined_draft(skill: Skill, actor: Actor) -> None:
     refuse_quarantined(skill)
-    with acting(actor):
+    with acting_as(actor):
         held = _submissions(skill, actor).filter(state=Proposal.State.QUARANTINED).first()
     if held is not None:
         raise NotPermitted(f"Proposal {held.pk} holds this draft apart. A person has to release it first.")
 
 
-def refuse_other_words(proposal: Proposal, skill: Skill) -> None:
+def refuse_edited_proposal(proposal: Proposal, skill: Skill) -> None:
     """Refuse a yes to a draft whose proposal would publish something else: words a reviewer made of it, or of before."""
     if proposal.is_edited or proposal.base_sha256 != skill.content_sha256:
-        raise Unseen(
+        raise ReviewedContentChanged(
             f"A reviewer changed the words of this draft in proposal {proposal.pk}, and those are what would go live."
             " Decide on the proposal.",
             proposal.version,
@@ -148,12 +154,12 @@ def refuse_other_words(proposal: Proposal, skill: Skill) -> None:
 
 def findings_in(skill: Skill) -> tuple[str, ...]:
     """What a reviewer has to confirm of a draft, in its words and in its files."""
-    return (*to_confirm(skill.texts.values()), *findings_in_files(skill))
+    return (*rules_to_confirm(skill.texts.values()), *findings_in_files(skill))
 
 
 def findings_in_files(skill: Skill) -> tuple[str, ...]:
     """The same of its files alone."""
-    return to_confirm_of(skill.files)
+    return file_findings(skill.files)
 
 
 def confirmed_findings(skill: Skill, *, confirm: bool, reason: str) -> tuple[str, ...]:
@@ -169,11 +175,9 @@ def confirmed_findings(skill: Skill, *, confirm: bool, reason: str) -> tuple[str
 
 
 @contextmanager
-def refusing_named() -> Iterator[None]:
+def refuse_if_referenced() -> Iterator[None]:
     """A skill stays while a rule for sending names it, which an agent that discards its draft may not see."""
     try:
         yield
     except IntegrityError as error:
-        raise Conflicting(
-            "A rule for sending names this skill. Lift that rule first, then discard the skill."
-        ) from error
+        raise Conflict("A rule for sending names this skill. Lift that rule first, then discard the skill.") from error

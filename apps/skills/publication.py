@@ -3,8 +3,8 @@
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.governed_write import governed, take_values
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.table import Act
 from apps.skills.models import Skill
@@ -12,31 +12,31 @@ from apps.skills.models import Skill
 
 def publish_skill(skill: Skill, *, actor: Actor, proposal: Proposal, reason: str = "") -> Skill:
     """Let a draft reach customers in the words that enough reviewers approved; whoever calls closes the proposal."""
-    with acting(actor):
+    with acting_as(actor):
         why = reason or f"Applies proposal {proposal.pk}."
         if proposal.is_edited:
             with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship, reason=why) as row:
-                take_values(row, Act.SKILL_AMEND, proposal.words)
+                assign_values(row, Act.SKILL_AMEND, proposal.words)
         with governed(Act.SKILL_APPROVE, skill, actor=actor, reason=why) as row:
             row.approve()
             row.taint = Taint.joined(row.taint, proposal.taint)
-            sign(row, actor)
+            sign_approval(row, actor)
     return skill
 
 
 def unpublish_skill(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
     """Make a skill the draft again that it was a moment ago; the database allows it for a minute."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.SKILL_UNDO, skill, actor=actor, evidence=proposal.authorship, reason="Undone.") as row:
             row.take_back()
             row.approved_sha256, row.approved_by, row.approved_at = "", "", None
         if proposal.is_edited:
             with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship, reason="Undone.") as row:
-                take_values(row, Act.SKILL_AMEND, proposal.content)
+                assign_values(row, Act.SKILL_AMEND, proposal.content)
     return skill
 
 
-def sign(row: Skill, actor: Actor) -> None:
+def sign_approval(row: Skill, actor: Actor) -> None:
     """Put a person's name under the bytes that stand there."""
     row.approved_sha256 = row.sha256
     row.approved_by = actor.label

@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.errors import Conflicting, refuse_blank
+from apps.governance.errors import Conflict, refuse_blank
 from apps.governance.governed_write import governed
 from apps.governance.policy.table import Act
 from apps.skills.models import Skill
@@ -14,7 +14,7 @@ def quarantine_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | 
     with governed(Act.SKILL_QUARANTINE, skill, actor=actor, read_at=read_at, reason=reason) as row:
         refuse_blank(reason, "Say why nobody may use it; whoever releases it has to know.")
         if row.is_quarantined:
-            raise Conflicting(f"This skill is in quarantine already: {row.quarantine_reason}")
+            raise Conflict(f"This skill is in quarantine already: {row.quarantine_reason}")
         row.quarantined_at, row.quarantined_by, row.quarantine_reason = timezone.now(), actor.label, reason
     return skill
 
@@ -24,6 +24,6 @@ def release_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | Non
     with governed(Act.SKILL_RELEASE, skill, actor=actor, read_at=read_at, reason=reason) as row:
         refuse_blank(reason, "Say why it may be used again.")
         if not row.is_quarantined:
-            raise Conflicting("This skill is not in quarantine.")
+            raise Conflict("This skill is not in quarantine.")
         row.quarantined_at, row.quarantined_by, row.quarantine_reason = None, "", ""
     return skill

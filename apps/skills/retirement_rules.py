@@ -9,16 +9,16 @@ from typing import Final
 
 UNUSED_AFTER: Final = timedelta(days=60)
 # Of the agent, since the skill was last used or approved: with fewer nobody could have needed it.
-CONVERSATIONS_ENOUGH: Final = 20
+MIN_CONVERSATIONS: Final = 20
 # Conversations that ended, on either side, before their shares are compared.
-COMPARED_ENOUGH: Final = 10
-WORSE_BY: Final = 0.15
+MIN_ENDED: Final = 10
+MIN_RATE_DIFFERENCE: Final = 0.15
 # Standard errors between two shares; beyond them one time in fifty is chance.
-BEYOND_CHANCE: Final = 2.33
-KEPT: Final = timedelta(days=90)
+MIN_STANDARD_ERRORS: Final = 2.33
+RETENTION_PERIOD: Final = timedelta(days=90)
 
 
-class Cause(StrEnum):
+class RetirementCause(StrEnum):
     """Why a skill may be retired."""
 
     UNUSED = "unused"
@@ -27,7 +27,7 @@ class Cause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class BadOutcomeRate:
     """Of the conversations that ended, how many ended badly: unsolved, abandoned, handed over, or begun again within seven days."""
 
     ended: int
@@ -44,7 +44,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Newer:
+class NewerSkill:
     """A runbook of the same agent that was approved later and surely says the same, and why."""
 
     skill_id: int
@@ -54,7 +54,7 @@ class Newer:
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class SkillFigures:
     """What became of one approved skill. Shares are of the last 90 days, and of conversations of its agent alone."""
 
     approved_at: datetime
@@ -63,9 +63,9 @@ class Figures:
     fetched_30_days: int
     fetched_90_days: int
     conversations_since: int
-    with_skill: Share
-    without_skill: Share
-    newer: Newer | None = None
+    with_skill: BadOutcomeRate
+    without_skill: BadOutcomeRate
+    newer: NewerSkill | None = None
 
     @property
     def idle_since(self) -> datetime:
@@ -74,45 +74,45 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestion:
+class RetirementSuggestion:
     """Why a skill may be retired, as one sentence with its figures."""
 
-    cause: Cause
+    cause: RetirementCause
     detail: str
 
 
-def suggestions(figures: Figures, now: datetime) -> tuple[Suggestion, ...]:
+def suggest_retirement(figures: SkillFigures, now: datetime) -> tuple[RetirementSuggestion, ...]:
     """Why a person may retire it; nothing for as long as one said to keep it."""
     if figures.retained_until is not None and figures.retained_until > now:
         return ()
-    return tuple(_found(figures, now))
+    return tuple(_find_suggestions(figures, now))
 
 
-def _found(figures: Figures, now: datetime) -> Iterator[Suggestion]:
+def _find_suggestions(figures: SkillFigures, now: datetime) -> Iterator[RetirementSuggestion]:
     idle = now - figures.idle_since
-    if idle >= UNUSED_AFTER and figures.conversations_since >= CONVERSATIONS_ENOUGH:
-        yield Suggestion(
-            Cause.UNUSED,
+    if idle >= UNUSED_AFTER and figures.conversations_since >= MIN_CONVERSATIONS:
+        yield RetirementSuggestion(
+            RetirementCause.UNUSED,
             f"Nobody fetched it for {idle.days} days, while its agent had {figures.conversations_since} conversations.",
         )
     if is_worse(figures.with_skill, figures.without_skill):
-        yield Suggestion(
-            Cause.WORSE,
+        yield RetirementSuggestion(
+            RetirementCause.WORSE,
             f"Of {figures.with_skill.ended} conversations with it {figures.with_skill.percent} % ended badly; of"
             f" {figures.without_skill.ended} without it {figures.without_skill.percent} %.",
         )
     if figures.newer is not None:
-        yield Suggestion(
-            Cause.SUPERSEDED,
+        yield RetirementSuggestion(
+            RetirementCause.SUPERSEDED,
             f"“{figures.newer.title}”, approved on {figures.newer.approved_at:%d %B %Y} and so later, says the same."
             f" {figures.newer.reason}",
         )
 
 
-def is_worse(one: Share, other: Share) -> bool:
+def is_worse(one: BadOutcomeRate, other: BadOutcomeRate) -> bool:
     """Whether a share is larger by a margin that matters and that chance does not explain."""
-    if min(one.ended, other.ended) < COMPARED_ENOUGH or one.of_all - other.of_all < WORSE_BY:
+    if min(one.ended, other.ended) < MIN_ENDED or one.of_all - other.of_all < MIN_RATE_DIFFERENCE:
         return False
-    both = Share(one.ended + other.ended, one.ended_badly + other.ended_badly).of_all
+    both = BadOutcomeRate(one.ended + other.ended, one.ended_badly + other.ended_badly).of_all
     error = math.sqrt(both * (1 - both) * (1 / one.ended + 1 / other.ended))
-    return one.of_all - other.of_all > BEYOND_CHANCE * error
+    return one.of_all - other.of_all > MIN_STANDARD_ERRORS * error

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from apps.governance.policy.risk_tiers import Touch
-from apps.prompt.builtin_tools import Effect, effects_in
-from apps.prompt.injection_scanner.review_findings import to_confirm
-from apps.prompt.normalization.folding import fold, unfolded
-from apps.prompt.sanitizer.invisible_characters import visible
+from apps.governance.policy.risk_tiers import RiskFactor
+from apps.prompt.builtin_tools import ToolEffect, tool_effects_in
+from apps.prompt.injection_scanner.review_findings import rules_to_confirm
+from apps.prompt.normalization.folding import fold, identity_fold
+from apps.prompt.sanitizer.invisible_characters import remove_invisible
 
 NAME_CHARACTERS = 64
 TITLE_CHARACTERS = 120
@@ -20,26 +20,26 @@ BODY_CHARACTERS = 40_000
 
 NAME_PATTERN = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
 NAME_RULE = f"A skill's name is 1 to {NAME_CHARACTERS} of a-z, 0-9 and single hyphens, such as issue-a-refund."
-_NOT_NAME = re.compile(r"[^a-z0-9]+")
+_NON_NAME_CHARACTERS = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class SkillNaming:
     """A skill's name and title, either of which may have been derived from the other (Z-4)."""
 
     name: str
     title: str
 
 
-def named(name: str, title: str) -> Naming:
+def complete_naming(name: str, title: str) -> SkillNaming:
     """Complete a name by its title and the other way round. Both empty stay empty, for the field rules to refuse."""
-    return Naming(name or slug(title), title or name.replace("-", " ").capitalize())
+    return SkillNaming(name or slug(title), title or name.replace("-", " ").capitalize())
 
 
 def slug(title: str) -> str:
     """The name a title gives: ASCII letters and digits, joined by hyphens, cut at a whole word where one ends in time."""
     plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode().lower()
-    words = _NOT_NAME.sub("-", plain).strip("-")
+    words = _NON_NAME_CHARACTERS.sub("-", plain).strip("-")
     if len(words) <= NAME_CHARACTERS:
         return words
     cut = words[: NAME_CHARACTERS + 1].rpartition("-")[0]
@@ -63,18 +63,18 @@ BINARY_TYPES: Final = {
     "webp": "image/webp",
 }
 MEDIA_TYPES: Final = TEXT_TYPES | BINARY_TYPES
-_BEGINNINGS: Final = {
+_FILE_SIGNATURES: Final = {
     "application/pdf": re.compile(rb"%PDF-"),
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
     "image/webp": re.compile(rb"RIFF.{4}WEBP", re.DOTALL),
 }
-_NO_TEXT: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _NOT_IN_FILE_NAMES: Final = re.compile(r'[<>:"|?*]')
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class Attachment:
     """One file of a skill, as the skill keeps it: what is reviewed, and under which key its bytes lie.
 
     Of a text also what was found in exactly these bytes when they came: how long it is, what the scanner points at and what
@@ -109,7 +109,7 @@ class Attached:
 
 
 @dataclass(frozen=True, slots=True)
-class LookedThrough:
+class FileScan:
     """What was found in the text of a file; lists, as they come back from where a skill keeps them."""
 
     characters: int | None = None
@@ -118,7 +118,7 @@ class LookedThrough:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedFile:
     """A file that may be stored, under the name and type it is stored by."""
 
     name: str
@@ -126,96 +126,98 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class FileRefusal:
     """A file that may not be stored: the field that is wrong, and why."""
 
     field: str
     reason: str
 
 
-def vet_file(name: str, content: bytes, file_bytes: int) -> Accepted | Refused:
+def vet_file(name: str, content: bytes, file_bytes: int) -> AcceptedFile | FileRefusal:
     """Extension and content have to say the same; what neither can be checked for is not taken."""
-    clean = file_name(name)
+    clean = clean_file_name(name)
     flaw = _flaw_of_name(clean) or _flaw_of_size(len(content), file_bytes)
     if flaw is not None:
         return flaw
     media_type = MEDIA_TYPES[_extension(clean)]
     reason = _flaw_of_content(media_type, content)
-    return Refused("file", f"{clean} cannot be taken: {reason}") if reason else Accepted(clean, media_type)
+    return FileRefusal("file", f"{clean} cannot be taken: {reason}") if reason else AcceptedFile(clean, media_type)
 
 
-def looked_through(media_type: str, content: bytes) -> LookedThrough:
+def scan_file(media_type: str, content: bytes) -> FileScan:
     """Scan a text file as a body is scanned. Of anything else only a person can tell what it says."""
     if media_type not in TEXT_TYPES.values():
-        return LookedThrough()
+        return FileScan()
     text = content.decode()
-    return LookedThrough(len(text), list(to_confirm([text])), sorted(touches([text])))
+    return FileScan(len(text), list(rules_to_confirm([text])), sorted(risk_factors_in([text])))
 
 
-def file_name(name: str) -> str:
+def clean_file_name(name: str) -> str:
     """The name without path, hidden characters, leading dots and what some file systems cannot hold, composed (NFC)."""
-    last = re.split(r"[/\\]", visible(unicodedata.normalize("NFC", name)))[-1]
+    last = re.split(r"[/\\]", remove_invisible(unicodedata.normalize("NFC", name)))[-1]
     words = " ".join(_NOT_IN_FILE_NAMES.sub("", last).split())
     return words.lstrip(". ").rstrip(". ")
 
 
-def crowded(files: Sequence[Attached], name: str, files_per_skill: int) -> Refused | None:
+def file_limit_refusal(files: Sequence[Attachment], name: str, files_per_skill: int) -> FileRefusal | None:
     """Why a skill takes no further file, or none of this name."""
-    return crowded_names([file.name for file in files], name, files_per_skill)
+    return name_limit_refusal([file.name for file in files], name, files_per_skill)
 
 
-def crowded_names(names: Sequence[str], name: str, files_per_skill: int) -> Refused | None:
+def name_limit_refusal(names: Sequence[str], name: str, files_per_skill: int) -> FileRefusal | None:
     """The same of files that are known by their names alone."""
     if len(names) >= files_per_skill:
-        return Refused(
+        return FileRefusal(
             "file", f"A skill has at most {files_per_skill} files, and this one has {len(names)}. Remove one."
         )
     # Looked at as a reader does: another case or a letter that poses as another makes no other name.
-    if any(_as_read(each) == _as_read(name) for each in names):
-        return Refused("name", f"This skill has a file {name} already. Remove that one, or choose another name.")
+    if any(_fold_name(each) == _fold_name(name) for each in names):
+        return FileRefusal("name", f"This skill has a file {name} already. Remove that one, or choose another name.")
     return None
 
 
-def rearranged(files: Sequence[Attached], names: Sequence[str]) -> tuple[Attached, ...] | Refused:
+def reorder_files(files: Sequence[Attachment], names: Sequence[str]) -> tuple[Attachment, ...] | FileRefusal:
     """The same files in the order of these names."""
     by_name = {file.name: file for file in files}
     if sorted(names) != sorted(by_name):
-        return Refused("names", f"Name each file of the skill once: {', '.join(by_name) or 'it has none'}.")
+        return FileRefusal("names", f"Name each file of the skill once: {', '.join(by_name) or 'it has none'}.")
     return tuple(by_name[name] for name in names)
 
 
-def mentions(body: str, name: str) -> bool:
+def has_file_mention(body: str, name: str) -> bool:
     """Whether a runbook refers to a file; one that it does not refer to is no agent's business (R091)."""
     return name.casefold() in body.casefold()
 
 
-def _as_read(name: str) -> str:
-    return " ".join(fold(unfolded(name)).text.split())
+def _fold_name(name: str) -> str:
+    return " ".join(fold(identity_fold(name)).text.split())
 
 
 def _extension(name: str) -> str:
     return name.rpartition(".")[2].lower()
 
 
-def _flaw_of_name(name: str) -> Refused | None:
+def _flaw_of_name(name: str) -> FileRefusal | None:
     if len(name) > FILE_NAME_CHARACTERS:
-        return Refused("name", f"The name has {len(name)} characters; {FILE_NAME_CHARACTERS} are allowed. Shorten it.")
+        return FileRefusal(
+            "name", f"The name has {len(name)} characters; {FILE_NAME_CHARACTERS} are allowed. Shorten it."
+        )
     if "." not in name:
-        return Refused("name", f"“{name}” has no extension that says what it is. {_KINDS}")
+        return FileRefusal("name", f"“{name}” has no extension that says what it is. {_ALLOWED_KINDS}")
     if _extension(name) not in MEDIA_TYPES:
-        return Refused("name", f"Files that end in .{_extension(name)} are not taken. {_KINDS}")
+        return FileRefusal("name", f"Files that end in .{_extension(name)} are not taken. {_ALLOWED_KINDS}")
     return None
 
 
-def _flaw_of_size(size_bytes: int, file_bytes: int) -> Refused | None:
+def _flaw_of_size(size_bytes: int, file_bytes: int) -> FileRefusal | None:
     if size_bytes > file_bytes:
-        return Refused("file", f"The file has {size_bytes} bytes; {file_bytes} are allowed. Send a smaller one.")
-    return None if size_bytes else Refused("file", "The file is empty. Send one with content.")
+        return FileRefusal("file", f"The file has {size_bytes} bytes; {file_bytes} are allowed. Send a smaller one.")
+    return None if size_bytes else FileRefusal("file", "The file is empty. Send one with content.")
 
 
 def _flaw_of_content(media_type: str, content: bytes) -> str:
-    found = next((kind for kind, beginning in _BEGINNINGS.items() if beginning.match(content)), "")
-    if found != (media_type if media_type in _BEGINNINGS else ""):
+    found = next((kind for kind, beginning in _FILE_SIGNATURES.items() if beginning.match(content)), "")
+    if found != (media_type if media_type in _FILE_SIGNATURES else ""):
         return f"its name says {media_type}, its content {found or 'does not'}. Give it the extension of what it is."
     return "" if found else _flaw_of_text(media_type, content)
 
@@ -225,7 +227,7 @@ def _flaw_of_text(media_type: str, content: bytes) -> str:
         text = content.decode()
     except UnicodeDecodeError as refusal:
         return f"byte {refusal.start} is not UTF-8. Save it as UTF-8."
-    if control := _NO_TEXT.search(text):
+    if control := _CONTROL_CHARACTERS.search(text):
         return f"character {control.start()} is the control character U+{ord(control[0]):04X}. Remove it."
     return _flaw_of_json(text) if media_type == "application/json" else ""
 
@@ -240,20 +242,22 @@ def _flaw_of_json(text: str) -> str:
     return ""
 
 
-_KINDS: Final = f"Send one of: {', '.join(MEDIA_TYPES)}."
+_ALLOWED_KINDS: Final = f"Send one of: {', '.join(MEDIA_TYPES)}."
 
 
-_TOUCHES = {Effect.WRITES: Touch.WRITING_TOOL, Effect.PAYS: Touch.PAYING_TOOL}
+_EFFECT_RISKS = {ToolEffect.WRITES: RiskFactor.WRITING_TOOL, ToolEffect.PAYS: RiskFactor.PAYING_TOOL}
 
 
-def touches(texts: Iterable[str], files: Iterable[Attached] = ()) -> frozenset[Touch]:
+def risk_factors_in(texts: Iterable[str], files: Iterable[Attachment] = ()) -> frozenset[RiskFactor]:
     """What following a runbook of these texts and files can reach: the tools named decide, not how it speaks of money."""
-    effects = frozenset[Effect]().union(*(effects_in(text) for text in texts))
-    reached = (_TOUCHES[effect] for effect in effects if effect in _TOUCHES)
-    return frozenset({Touch.SKILL_TEXT, *reached, *(Touch(name) for file in files for name in file.risk_factors)})
+    effects = frozenset[ToolEffect]().union(*(tool_effects_in(text) for text in texts))
+    reached = (_EFFECT_RISKS[effect] for effect in effects if effect in _EFFECT_RISKS)
+    return frozenset(
+        {RiskFactor.SKILL_TEXT, *reached, *(RiskFactor(name) for file in files for name in file.risk_factors)}
+    )
 
 
-def to_confirm_of(files: Iterable[Attached]) -> tuple[str, ...]:
+def file_findings(files: Iterable[Attachment]) -> tuple[str, ...]:
     """What a reviewer has to confirm of files: what the scanner points at, and each strange one that nobody read whole."""
     return tuple(
         said

@@ -8,7 +8,7 @@ import logging
 import sys
 from pathlib import Path
 
-from apps.standin.http_api.endpoint import Endpoint
+from apps.standin.http_api.endpoint import MessagesEndpoint
 from apps.standin.http_api.script import BadScript, parse_script
 from apps.standin.http_api.server import LOOPBACK, listening_socket, server_for
 
@@ -23,13 +23,13 @@ def main(arguments: list[str]) -> int:
         return 2
     port = listener.getsockname()[1]
     if options.port_file:
-        _write_whole(options.port_file, f"{port}\n")
+        _write_atomically(options.port_file, f"{port}\n")
     sys.stdout.write(f"stand-in model listening on http://{LOOPBACK}:{port}\n")
     sys.stdout.flush()
     # A scripted cut of the connection is no fault of the server's to report.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
     with contextlib.suppress(KeyboardInterrupt):
-        server_for(Endpoint(steps)).run([listener])
+        server_for(MessagesEndpoint(steps)).run([listener])
     return 0
 
 
@@ -41,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _write_whole(path: Path, text: str) -> None:
+def _write_atomically(path: Path, text: str) -> None:
     draft = path.with_name(f".{path.name}.part")
     draft.write_text(text)
     draft.replace(path)

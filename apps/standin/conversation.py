@@ -14,20 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from apps.llm.model_backend import Json, JsonObject
-    from apps.standin.requests import Message, ParsedRequest
+    from apps.standin.requests import ParsedRequest, RequestMessage
 
 CUSTOMER_HEADER = re.compile(r"^\[[^·\[\]]{1,60} · .{0,600}\]$")
 OWNER_HEADER = re.compile(r"^\[\w+ instruction from your owner\b.{0,100}\]$")
 AGENT_HEADER = re.compile(r"^\[Answer of another agent · .{0,600}\]$")
 # What an owner's words begin with where a colleague answers a question that was handed over.
-ANSWERED = re.compile(
+COLLEAGUE_ANSWER = re.compile(
     r"^A colleague answers a question that you handed over \([^()\n]{1,40}\)\. [^\n]{1,200}:$\n+", re.MULTILINE
 )
 SKILL_LINE = re.compile(r"^- (?P<name>\S.{0,200}?) \(id: (?P<skill_id>\d{1,18})\)(?: — (?P<description>.{0,600}))?$")
 
 
 @dataclass(frozen=True, slots=True)
-class SkillLine:
+class IndexedSkill:
     """A skill as the index names it."""
 
     name: str
@@ -46,7 +46,7 @@ class PastCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TurnTexts:
     """The texts of one user turn, by who wrote them; `answers` are for the customer, of colleagues and other agents."""
 
     customer: str
@@ -54,24 +54,24 @@ class Turn:
     answers: tuple[str, ...] = ()
 
 
-class Conversation:
+class RequestConversation:
     """A request read as a conversation."""
 
     def __init__(self, asked: ParsedRequest) -> None:
         self.system = asked.system_text
         self.tools: dict[str, JsonObject] = {}
         if asked.settings.get("tool_choice") != {"type": "none"}:
-            self.tools = {str(tool.get("name")): _object(tool.get("input_schema")) for tool in asked.tools}
+            self.tools = {str(tool.get("name")): _as_object(tool.get("input_schema")) for tool in asked.tools}
         self._messages = asked.messages
 
     @cached_property
-    def turn(self) -> Turn:
-        return _turn(self._messages[self._turn_start])
+    def turn(self) -> TurnTexts:
+        return _parse_turn(self._messages[self._turn_start])
 
     @cached_property
     def customer_texts(self) -> tuple[str, ...]:
         """Everything the customer wrote, latest first."""
-        turns = (_turn(message) for message in reversed(self._messages) if _opens_turn(message))
+        turns = (_parse_turn(message) for message in reversed(self._messages) if _opens_turn(message))
         return tuple(turn.customer for turn in turns if turn.customer)
 
     @cached_property
@@ -85,18 +85,18 @@ class Conversation:
 
     @cached_property
     def calls(self) -> tuple[PastCall, ...]:
-        return tuple(_calls(self._messages))
+        return tuple(_past_calls(self._messages))
 
     @cached_property
     def turn_calls(self) -> tuple[PastCall, ...]:
         """The calls since the customer last wrote."""
-        return tuple(_calls(self._messages[self._turn_start :]))
+        return tuple(_past_calls(self._messages[self._turn_start :]))
 
     @cached_property
-    def skills(self) -> tuple[SkillLine, ...]:
+    def skills(self) -> tuple[IndexedSkill, ...]:
         found = (SKILL_LINE.match(line) for line in self.section("Skills").splitlines())
         return tuple(
-            SkillLine(line["name"], int(line["skill_id"]), line["description"] or "") for line in found if line
+            IndexedSkill(line["name"], int(line["skill_id"]), line["description"] or "") for line in found if line
         )
 
     @cached_property
@@ -144,12 +144,12 @@ def json_strings(text: str) -> tuple[str, ...]:
     return tuple(value for value in json_lines(text) if isinstance(value, str))
 
 
-def _opens_turn(message: Message) -> bool:
+def _opens_turn(message: RequestMessage) -> bool:
     kinds = {block.get("type") for block in message.blocks}
     return message.role == "user" and "text" in kinds and "tool_result" not in kinds
 
 
-def _turn(message: Message) -> Turn:
+def _parse_turn(message: RequestMessage) -> TurnTexts:
     text = "\n".join(text_of(block) for block in message.blocks)
     customer: list[str] = []
     owner: list[str] = []
@@ -166,11 +166,11 @@ def _turn(message: Message) -> Turn:
         else:
             bucket.append(line)
     if framed:
-        instruction, *answered = ANSWERED.split("\n".join(owner))
+        instruction, *answered = COLLEAGUE_ANSWER.split("\n".join(owner))
         answers = (answer.strip() for answer in (*answered, *json_strings("\n".join(agents))))
-        return Turn(_unfenced("\n".join(customer)), _unfenced(instruction), tuple(filter(None, answers)))
+        return TurnTexts(_unfenced("\n".join(customer)), _unfenced(instruction), tuple(filter(None, answers)))
     quoted = json_strings(text)
-    return Turn(quoted[-1] if quoted else text.strip(), "")
+    return TurnTexts(quoted[-1] if quoted else text.strip(), "")
 
 
 def _unfenced(text: str) -> str:
@@ -178,7 +178,7 @@ def _unfenced(text: str) -> str:
     return "\n".join(quoted).strip() if quoted else text.strip()
 
 
-def _calls(messages: tuple[Message, ...]) -> Iterator[PastCall]:
+def _past_calls(messages: tuple[RequestMessage, ...]) -> Iterator[PastCall]:
     blocks = [block for message in messages for block in message.blocks]
     results = {block.get("tool_use_id"): block for block in blocks if block.get("type") == "tool_result"}
     for block in blocks:
@@ -186,7 +186,7 @@ def _calls(messages: tuple[Message, ...]) -> Iterator[PastCall]:
             result = results.get(block.get("id"), {})
             yield PastCall(
                 tool_name=str(block.get("name")),
-                arguments=_object(block.get("input")),
+                arguments=_as_object(block.get("input")),
                 result=_result_text(result.get("content")),
                 is_error=result.get("is_error") is True,
             )
@@ -200,5 +200,5 @@ def _result_text(content: Json) -> str:
     return ""
 
 
-def _object(value: Json) -> JsonObject:
+def _as_object(value: Json) -> JsonObject:
     return value if isinstance(value, dict) else {}

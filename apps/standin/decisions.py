@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Say:
+class TextDecision:
     """Answer with text. A stop reason is given only by scripts."""
 
     text: str
@@ -16,7 +16,7 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolDecision:
     """Ask for one tool to be called."""
 
     tool_name: str
@@ -24,10 +24,10 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
+class ToolsDecision:
     """Ask for several tools at once. Only scripts do."""
 
-    calls: tuple[Call, ...]
+    calls: tuple[ToolDecision, ...]
 
 
-Decision: TypeAlias = Say | Call | Calls
+Decision: TypeAlias = TextDecision | ToolDecision | ToolsDecision

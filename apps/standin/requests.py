@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.llm.cache_blocks import block_of, encoded, message_place
-from apps.llm.cache_rules import Block
-from apps.llm.prices import cache_rules
+from apps.llm.cache_blocks import block_of, encode_compact, message_place
+from apps.llm.cache_rules import CacheBlock
+from apps.llm.prices import cache_rules_for
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,12 +21,12 @@ ROLES = frozenset({"user", "assistant", "system"})
 MESSAGE_SETTINGS = ("tool_choice", "thinking", "output_config")
 
 
-class InvalidRequest(Exception):
+class InvalidModelRequest(Exception):
     """The request is one the API refuses with status 400."""
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
+class ArrivedRequest:
     """An HTTP request, read whole."""
 
     path: str
@@ -40,7 +40,7 @@ class Arrived:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class RequestMessage:
     """One message with its content as blocks, breakpoints included."""
 
     role: str
@@ -56,7 +56,7 @@ class ParsedRequest:
     stream: bool
     system: tuple[JsonObject, ...]
     tools: tuple[JsonObject, ...]
-    messages: tuple[Message, ...]
+    messages: tuple[RequestMessage, ...]
     settings: JsonObject
     automatic_mark: CacheLifetime | None
 
@@ -71,24 +71,24 @@ class ParsedRequest:
 
 
 def parse_request(body: bytes, *, counting: bool = False, paused: Collection[str] = ()) -> ParsedRequest:
-    """Raise `InvalidRequest` with the API's kind of sentence; `counting` asks for no `max_tokens`.
+    """Raise `InvalidModelRequest` with the API's kind of sentence; `counting` asks for no `max_tokens`.
 
     `paused` are answers in the middle of which a pause was made: a request may end with one of them and with no other.
     """
     content = parse_object(body)
     max_tokens = content.get("max_tokens", 0 if counting else None)
     asked = ParsedRequest(
-        model=_required_text(content, "model"),
-        max_tokens=_whole_number(max_tokens, "max_tokens"),
+        model=_require_text(content, "model"),
+        max_tokens=_require_whole_number(max_tokens, "max_tokens"),
         stream=content.get("stream") is True,
-        system=_blocks(content.get("system", []), "system"),
-        tools=_objects(content.get("tools", []), "tools"),
-        messages=_messages(content.get("messages")),
+        system=_parse_blocks(content.get("system", []), "system"),
+        tools=_require_objects(content.get("tools", []), "tools"),
+        messages=_parse_messages(content.get("messages")),
         settings={key: content[key] for key in MESSAGE_SETTINGS if key in content},
-        automatic_mark=_mark(content),
+        automatic_mark=_cache_mark(content),
     )
     _refuse_bad_order(asked.messages, paused)
-    _refuse_bad_marks(asked)
+    _refuse_bad_cache_marks(asked)
     return asked
 
 
@@ -96,29 +96,29 @@ def parse_object(body: bytes) -> JsonObject:
     try:
         decoded: Json = json.loads(body)
         # Half a surrogate pair is no text, however well its escape parses.
-        encoded(decoded).encode()
+        encode_compact(decoded).encode()
     except (ValueError, RecursionError) as error:
         sentence = "The request body is not valid JSON."
-        raise InvalidRequest(sentence) from error
-    return _object(decoded, "the request body")
+        raise InvalidModelRequest(sentence) from error
+    return _require_object(decoded, "the request body")
 
 
-def prompt_blocks(asked: ParsedRequest) -> tuple[Block, ...]:
+def prompt_blocks(asked: ParsedRequest) -> tuple[CacheBlock, ...]:
     """The prompt in hashing order. Breakpoints are not content: moving one changes no hash."""
-    blocks = [block_of("tools", tool, _mark(tool)) for tool in asked.tools]
-    blocks += [block_of("system", block, _mark(block)) for block in asked.system]
+    blocks = [block_of("tools", tool, _cache_mark(tool)) for tool in asked.tools]
+    blocks += [block_of("system", block, _cache_mark(block)) for block in asked.system]
     blocks += [
-        block_of(message_place(message.role, asked.settings), block, _mark(block))
+        block_of(message_place(message.role, asked.settings), block, _cache_mark(block))
         for message in asked.messages
         for block in message.blocks
     ]
     if asked.automatic_mark and blocks and blocks[-1].mark is None:
         last = blocks[-1]
-        blocks[-1] = Block(last.content, last.kind, last.tokens, asked.automatic_mark)
+        blocks[-1] = CacheBlock(last.content, last.kind, last.tokens, asked.automatic_mark)
     return tuple(blocks)
 
 
-def sha256_of(blocks: Sequence[JsonObject]) -> str:
+def blocks_sha256(blocks: Sequence[JsonObject]) -> str:
     """What tells an answer from every other; marks are no content."""
     bare = [{key: value for key, value in block.items() if key != "cache_control"} for block in blocks]
     return hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()
@@ -129,70 +129,72 @@ def text_of(block: JsonObject) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _object(value: Json, place: str) -> JsonObject:
+def _require_object(value: Json, place: str) -> JsonObject:
     if not isinstance(value, dict):
         sentence = f"{place}: Input should be an object"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     return value
 
 
-def _objects(value: Json, place: str) -> tuple[JsonObject, ...]:
+def _require_objects(value: Json, place: str) -> tuple[JsonObject, ...]:
     if not isinstance(value, list):
         sentence = f"{place}: Input should be a list"
-        raise InvalidRequest(sentence)
-    return tuple(_object(item, f"{place}.{index}") for index, item in enumerate(value))
+        raise InvalidModelRequest(sentence)
+    return tuple(_require_object(item, f"{place}.{index}") for index, item in enumerate(value))
 
 
-def _blocks(value: Json, place: str) -> tuple[JsonObject, ...]:
+def _parse_blocks(value: Json, place: str) -> tuple[JsonObject, ...]:
     if isinstance(value, str):
         return ({"type": "text", "text": value},)
-    return _objects(value, place)
+    return _require_objects(value, place)
 
 
-def _required_text(content: JsonObject, field: str) -> str:
+def _require_text(content: JsonObject, field: str) -> str:
     value = content.get(field)
     if not isinstance(value, str) or not value:
         sentence = f"{field}: Field required"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     return value
 
 
-def _whole_number(value: Json, field: str) -> int:
+def _require_whole_number(value: Json, field: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         sentence = f"{field}: Field required"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     if value < 0:
         sentence = f"{field}: Input should be greater than or equal to 0"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     return value
 
 
-def _messages(value: Json) -> tuple[Message, ...]:
+def _parse_messages(value: Json) -> tuple[RequestMessage, ...]:
     if value is None or value == []:
         sentence = "messages: at least one message is required"
-        raise InvalidRequest(sentence)
-    return tuple(_message(item, f"messages.{index}") for index, item in enumerate(_objects(value, "messages")))
+        raise InvalidModelRequest(sentence)
+    return tuple(
+        _parse_message(item, f"messages.{index}") for index, item in enumerate(_require_objects(value, "messages"))
+    )
 
 
-def _message(item: JsonObject, place: str) -> Message:
+def _parse_message(item: JsonObject, place: str) -> RequestMessage:
     role = item.get("role")
     if not isinstance(role, str) or role not in ROLES:
         sentence = f"{place}.role: Input should be 'user' or 'assistant'"
-        raise InvalidRequest(sentence)
-    blocks = _blocks(item.get("content"), f"{place}.content")
+        raise InvalidModelRequest(sentence)
+    blocks = _parse_blocks(item.get("content"), f"{place}.content")
     if not blocks:
         sentence = f"{place}: messages must have non-empty content"
-        raise InvalidRequest(sentence)
-    return Message(role, blocks)
+        raise InvalidModelRequest(sentence)
+    return RequestMessage(role, blocks)
 
 
-def _refuse_bad_order(messages: Sequence[Message], paused: Collection[str]) -> None:
+def _refuse_bad_order(messages: Sequence[RequestMessage], paused: Collection[str]) -> None:
     if messages[0].role != "user":
         sentence = "messages: first message must use the user role"
-        raise InvalidRequest(sentence)
-    if messages[-1].role == "assistant" and sha256_of(messages[-1].blocks) not in paused:
+        raise InvalidModelRequest(sentence)
+    if messages[-1].role == "assistant" and blocks_sha256(messages[-1].blocks) not in paused:
         sentence = "The conversation must end with a user message; this model does not support assistant prefill."
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     waiting: set[Json] = set()
     for index, message in enumerate(messages):
         if message.role == "system":
@@ -200,30 +202,30 @@ def _refuse_bad_order(messages: Sequence[Message], paused: Collection[str]) -> N
         answered = {block.get("tool_use_id") for block in message.blocks if block.get("type") == "tool_result"}
         if strangers := answered - waiting:
             sentence = (
-                f"messages.{index}: unexpected `tool_use_id` found in `tool_result` blocks: {_listed(strangers)}. Each "
+                f"messages.{index}: unexpected `tool_use_id` found in `tool_result` blocks: {_join_ids(strangers)}. Each "
                 "`tool_result` block must have a corresponding `tool_use` block in the previous message."
             )
-            raise InvalidRequest(sentence)
+            raise InvalidModelRequest(sentence)
         if unanswered := waiting - answered:
             sentence = (
                 f"messages.{index}: `tool_use` ids were found without `tool_result` blocks immediately after: "
-                f"{_listed(unanswered)}."
+                f"{_join_ids(unanswered)}."
             )
-            raise InvalidRequest(sentence)
+            raise InvalidModelRequest(sentence)
         waiting = {block.get("id") for block in message.blocks if block.get("type") == "tool_use"}
 
 
-def _listed(ids: set[Json]) -> str:
+def _join_ids(ids: set[Json]) -> str:
     return ", ".join(sorted(str(item) for item in ids))
 
 
-def _mark(block: JsonObject) -> CacheLifetime | None:
+def _cache_mark(block: JsonObject) -> CacheLifetime | None:
     control = block.get("cache_control")
     if control is None:
         return None
     if not isinstance(control, dict) or control.get("type") != "ephemeral":
         sentence = "cache_control.type: Input should be 'ephemeral'"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     match control.get("ttl", "5m"):
         case "5m":
             return "5m"
@@ -231,28 +233,28 @@ def _mark(block: JsonObject) -> CacheLifetime | None:
             return "1h"
         case other:
             sentence = f"cache_control.ttl: Input should be '5m' or '1h', not {other!r}"
-            raise InvalidRequest(sentence)
+            raise InvalidModelRequest(sentence)
 
 
-def _marks(asked: ParsedRequest) -> Iterator[CacheLifetime]:
+def _cache_marks(asked: ParsedRequest) -> Iterator[CacheLifetime]:
     contents = (asked.tools, asked.system, *(message.blocks for message in asked.messages))
     for block in (block for blocks in contents for block in blocks):
-        if mark := _mark(block):
+        if mark := _cache_mark(block):
             yield mark
 
 
-def _refuse_bad_marks(asked: ParsedRequest) -> None:
-    marks = list(_marks(asked))
-    last = _mark(asked.messages[-1].blocks[-1])
+def _refuse_bad_cache_marks(asked: ParsedRequest) -> None:
+    marks = list(_cache_marks(asked))
+    last = _cache_mark(asked.messages[-1].blocks[-1])
     if asked.automatic_mark and last is None:
         marks.append(asked.automatic_mark)
     elif asked.automatic_mark and last != asked.automatic_mark:
         sentence = "cache_control: the last block has a breakpoint with another ttl"
-        raise InvalidRequest(sentence)
-    allowed = cache_rules(asked.model).marks
+        raise InvalidModelRequest(sentence)
+    allowed = cache_rules_for(asked.model).marks
     if len(marks) > allowed:
         sentence = f"A maximum of {allowed} blocks with cache_control may be provided. Found {len(marks)}."
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     if "5m" in marks and "1h" in marks[marks.index("5m") :]:
         sentence = "cache_control: a ttl='1h' block must not come after a ttl='5m' block"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)

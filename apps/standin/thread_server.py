@@ -4,7 +4,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from apps.standin.http_api.endpoint import Endpoint
+from apps.standin.http_api.endpoint import MessagesEndpoint
 from apps.standin.http_api.server import LOOPBACK, listening_socket, server_for
 
 if TYPE_CHECKING:
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def running_standin() -> Iterator[str]:
+def run_standin_thread() -> Iterator[str]:
     """A stand-in of one's own, in a thread on a free port; yields its base URL."""
     listener = listening_socket(0)
-    server = server_for(Endpoint())
+    server = server_for(MessagesEndpoint())
     thread = threading.Thread(target=server.run, args=([listener],), name="stand-in model", daemon=True)
     thread.start()
     try:

@@ -35,7 +35,7 @@ SYNONYMS = (
     "baggage luggage bag",
 )
 # What customers want done, as opposed to what they want it done to.
-ACTS = frozenset(
+ACTION_WORDS = frozenset(
     {"buy", "cancel", "change", "contact", "downgrade", "exchange", "extend", "prefer", "refund", "renew", "repair"}
     | {"reset", "return", "swap", "transfer", "upgrade"}
 )
@@ -60,14 +60,14 @@ def stem(word: str) -> str:
     return word
 
 
-_CANONICAL = {stem(word): group.split()[0] for group in SYNONYMS for word in group.split()}
-_READABLE = {stem(word): word for word in SERVICE_WORDS.split()}
+_CANONICAL_BY_STEM = {stem(word): group.split()[0] for group in SYNONYMS for word in group.split()}
+_READABLE_BY_STEM = {stem(word): word for word in SERVICE_WORDS.split()}
 
 
 def content_words(text: str) -> tuple[str, ...]:
     """Each word that carries meaning once, in order of appearance, in its comparable form."""
     seen = (stem(word) for word in WORD.findall(text.lower()) if word not in STOP_WORDS)
-    return tuple(dict.fromkeys(_CANONICAL.get(word, word) for word in seen))
+    return tuple(dict.fromkeys(_CANONICAL_BY_STEM.get(word, word) for word in seen))
 
 
 def shared_words(one: str, other: str) -> int:
@@ -76,15 +76,15 @@ def shared_words(one: str, other: str) -> int:
 
 def service_words(text: str) -> tuple[str, ...]:
     """What kind of request it is, acts first; whatever could identify a customer is left behind."""
-    general = set(_CANONICAL.values())
+    general = set(_CANONICAL_BY_STEM.values())
     known = [
-        word if word in general else _READABLE[word]
+        word if word in general else _READABLE_BY_STEM[word]
         for word in content_words(text)
-        if word in general or word in _READABLE
+        if word in general or word in _READABLE_BY_STEM
     ]
-    return tuple(sorted(dict.fromkeys(known), key=lambda word: word not in ACTS))
+    return tuple(sorted(dict.fromkeys(known), key=lambda word: word not in ACTION_WORDS))
 
 
-def spoken(tool_name: str) -> str:
+def tool_name_in_words(tool_name: str) -> str:
     """A tool's name as words: `update_customer_profile` is "update customer profile"."""
     return tool_name.replace("_", " ").replace("-", " ").strip()

@@ -7,13 +7,18 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final
 
-from apps.telemetry.log_context import facts_now
+from apps.telemetry.log_context import current_facts
 
 # What every record has; the rest is what its line says in particular.
-USUAL: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
-FRAMES: Final = 12
+RECORD_ATTRIBUTES: Final = frozenset(vars(logging.makeLogRecord({}))) | {
+    "message",
+    "asctime",
+    "color_message",
+    "taskName",
+}
+MAX_FRAMES: Final = 12
 # Of what others put into a line: their whole objects, such as a request, stay out.
-PLAIN: Final = (str, int, float, bool, type(None))
+PLAIN_TYPES: Final = (str, int, float, bool, type(None))
 
 
 class JsonLines(logging.Formatter):
@@ -25,12 +30,16 @@ class JsonLines(logging.Formatter):
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
-            "message": words_of(record),
-            **facts_now(),
-            **{name: value for name, value in vars(record).items() if name not in USUAL and isinstance(value, PLAIN)},
+            "message": safe_message(record),
+            **current_facts(),
+            **{
+                name: value
+                for name, value in vars(record).items()
+                if name not in RECORD_ATTRIBUTES and isinstance(value, PLAIN_TYPES)
+            },
         }
         if record.exc_info and record.exc_info[1] is not None:
-            said |= told_of(record.exc_info[1])
+            said |= describe_error(record.exc_info[1])
         return json.dumps(said, ensure_ascii=False)
 
 
@@ -42,30 +51,30 @@ class PlainLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """A line, and where an exception came from."""
-        return super().format(logging.makeLogRecord({**vars(record), "msg": words_of(record), "args": ()}))
+        return super().format(logging.makeLogRecord({**vars(record), "msg": safe_message(record), "args": ()}))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  # logging's own name; Any: what it hands about
         """Its kind, and the frames it went through."""
-        told = told_of(ei[1])
+        told = describe_error(ei[1])
         return "\n".join(
             [f"  {frame}" for frame in told["frames"]] + [f"  {told['error']} {told.get('refused_by', '')}"]
         )
 
 
-def words_of(record: logging.LogRecord) -> str:
+def safe_message(record: logging.LogRecord) -> str:
     """What the line says. Beside an exception only what was written beforehand: what is filled in quotes the exception."""
     return str(record.msg) if record.exc_info else record.getMessage()
 
 
-def told_of(error: BaseException) -> dict[str, Any]:
+def describe_error(error: BaseException) -> dict[str, Any]:
     """The kind of an exception, the last frames it went through, and by which rule the database refused something."""
-    told: dict[str, Any] = {"error": type(error).__name__, "frames": frames(error.__traceback__)}
+    told: dict[str, Any] = {"error": type(error).__name__, "frames": last_frames(error.__traceback__)}
     diagnosis = getattr(error.__cause__ or error, "diag", None)
     if diagnosis is not None:
         told["refused_by"] = diagnosis.constraint_name or diagnosis.sqlstate or ""
     return told
 
 
-def frames(trace: TracebackType | None) -> list[str]:
+def last_frames(trace: TracebackType | None) -> list[str]:
     """Where it happened, the innermost last."""
-    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)][-FRAMES:]
+    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)][-MAX_FRAMES:]

@@ -16,12 +16,12 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 
 NAMESPACE: Final = "preceptor"
-SECONDS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+DURATION_BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
 # A label's values may come from outside. Sets of labels beyond so many are counted together.
-MOST_LABELLED: Final = 500
-OTHERS: Final = "others"
+MAX_LABEL_SETS: Final = 500
+OTHER_LABEL_VALUE: Final = "others"
 # The library's own variable: several processes behind one address keep their counts in files of this folder.
-SHARED_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
+SHARED_FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 REGISTRY: Final = CollectorRegistry(auto_describe=True)
 # When each series began: as many series again, and nothing that we alert on.
@@ -44,8 +44,8 @@ class CappedLabels(Generic[M]):
         given = tuple(str(values.get(name)) for name in self.names)
         with self._lock:
             if given not in self._known:
-                if len(self._known) >= MOST_LABELLED:
-                    return self.metric.labels(**dict.fromkeys(values, OTHERS))
+                if len(self._known) >= MAX_LABEL_SETS:
+                    return self.metric.labels(**dict.fromkeys(values, OTHER_LABEL_VALUE))
                 self._known.add(given)
         return self.metric.labels(**values)
 
@@ -64,12 +64,12 @@ def labelled_counter(
 
 def histogram(name: str, words: str) -> Histogram:
     """Durations without labels."""
-    return Histogram(name, words, namespace=NAMESPACE, registry=REGISTRY, buckets=SECONDS)
+    return Histogram(name, words, namespace=NAMESPACE, registry=REGISTRY, buckets=DURATION_BUCKETS)
 
 
 def labelled_histogram(name: str, words: str, *labels: str) -> CappedLabels[Histogram]:
     """Durations for each set of labels."""
-    metric = Histogram(name, words, labels, namespace=NAMESPACE, registry=REGISTRY, buckets=SECONDS)
+    metric = Histogram(name, words, labels, namespace=NAMESPACE, registry=REGISTRY, buckets=DURATION_BUCKETS)
     return CappedLabels(metric, labels)
 
 
@@ -78,26 +78,26 @@ def gauge(name: str, words: str) -> Gauge:
     return Gauge(name, words, namespace=NAMESPACE, registry=REGISTRY, multiprocess_mode="livesum")
 
 
-def exposition(accept: str, *more: Collector) -> tuple[bytes, str]:
+def render_exposition(accept: str, *more: Collector) -> tuple[bytes, str]:
     """What was counted and what the other collectors say, in the form that the scraper accepts; and the type of that form."""
     registry = CollectorRegistry()
-    for collector in (_counted(), *more):
+    for collector in (_metrics_collector(), *more):
         registry.register(collector)
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 
 
-def _counted() -> Collector:
+def _metrics_collector() -> Collector:
     """This process's counts; with a shared folder, those of all processes that use it."""
-    folder = os.environ.get(SHARED_FOLDER)
+    folder = os.environ.get(SHARED_FOLDER_VARIABLE)
     if not folder:
         return REGISTRY
-    _forget_gauges_of_the_dead(Path(folder))
+    _forget_dead_gauges(Path(folder))
     collector: Collector = MultiProcessCollector(None, folder)  # type: ignore[no-untyped-call]  # the same
     return collector
 
 
-def _forget_gauges_of_the_dead(folder: Path) -> None:
+def _forget_dead_gauges(folder: Path) -> None:
     """The library wants to be told when a process has ended; one that was killed tells nobody."""
     for path in folder.glob("gauge_live*_*.db"):
         process_id = int(path.stem.rpartition("_")[2])

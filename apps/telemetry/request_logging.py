@@ -10,19 +10,19 @@ import uuid
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from apps.telemetry.log_context import scene
+from apps.telemetry.log_context import log_context
 from apps.telemetry.product_metrics import REQUEST_SECONDS, REQUESTS
 
 logger = logging.getLogger(__name__)
 
-HEADER: Final = b"x-request-id"
+REQUEST_ID_HEADER: Final = b"x-request-id"
 # What somebody else's id may be; anything else is replaced by one of ours.
-ID: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+REQUEST_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 # Where the route is noted once it is known.
-ROUTE: Final = "preceptor.route"
+ROUTE_KEY: Final = "preceptor.route"
 UNMATCHED: Final = "unmatched"
 # Asked every few seconds by machines; they are counted and not said.
-PROBES: Final = frozenset({"healthz", "readyz", "metrics"})
+PROBE_ROUTES: Final = frozenset({"healthz", "readyz", "metrics"})
 SURFACES: Final = {"api": "api", "admin": "console", "mcp": "mcp", "files": "files"}
 
 # Any: what the servers' own protocol hands about.
@@ -31,7 +31,7 @@ Send = Callable[[Any], Awaitable[None]]
 App = Callable[[Any, Receive, Send], Awaitable[None]]
 
 
-class Watched:
+class RequestLogMiddleware:
     """An ASGI application whose requests have ids, lines and counts."""
 
     def __init__(self, app: App) -> None:
@@ -42,16 +42,16 @@ class Watched:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id, told, began = id_of(scope), Told(send), time.monotonic()
+        request_id, told, began = request_id_of(scope), ResponseRecorder(send), time.monotonic()
         told.request_id = request_id.encode()
-        with scene(request_id=request_id):
+        with log_context(request_id=request_id):
             try:
                 await self._app(scope, receive, told)
             finally:
-                said(scope, told, time.monotonic() - began)
+                log_request(scope, told, time.monotonic() - began)
 
 
-class Told:
+class ResponseRecorder:
     """What is sent back: the status is remembered, and the id goes along."""
 
     def __init__(self, send: Send) -> None:
@@ -63,10 +63,10 @@ class Told:
     async def __call__(self, message: Any) -> None:
         """One message."""
         if message["type"] == "http.response.start":
-            headers = [header for header in message.get("headers", ()) if header[0].lower() != HEADER]
+            headers = [header for header in message.get("headers", ()) if header[0].lower() != REQUEST_ID_HEADER]
             self.status = message["status"]
             self.is_stream = (b"content-type", b"text/event-stream") in [(name.lower(), each) for name, each in headers]
-            message = {**message, "headers": [*headers, (HEADER, self.request_id)]}
+            message = {**message, "headers": [*headers, (REQUEST_ID_HEADER, self.request_id)]}
         await self._send(message)
 
     @property
@@ -75,22 +75,22 @@ class Told:
         return getattr(getattr(self._send, "__self__", None), "transport", None)
 
 
-def id_of(scope: Any) -> str:
+def request_id_of(scope: Any) -> str:
     """The id somebody gave, where it is one, or a new one."""
-    given = next((value for name, value in scope["headers"] if name == HEADER), b"").decode("latin-1")
-    return given if ID.fullmatch(given) else uuid.uuid4().hex
+    given = next((value for name, value in scope["headers"] if name == REQUEST_ID_HEADER), b"").decode("latin-1")
+    return given if REQUEST_ID_PATTERN.fullmatch(given) else uuid.uuid4().hex
 
 
-def said(scope: Any, told: Told, seconds: float) -> None:
+def log_request(scope: Any, told: ResponseRecorder, seconds: float) -> None:
     """Count a request and say it."""
-    route = str(scope.get(ROUTE, UNMATCHED))
+    route = str(scope.get(ROUTE_KEY, UNMATCHED))
     # A client that went away before there was an answer, as proxies count it.
     status, method = told.status or 499, scope["method"]
     REQUESTS.labels(method=method, route=route, status=status).inc()
     if not told.is_stream:
         surface = SURFACES.get(route.strip("^/").partition("/")[0], "other")
         REQUEST_SECONDS.labels(surface=surface).observe(seconds)
-    if route not in PROBES:
+    if route not in PROBE_ROUTES:
         logger.info(
             "request", extra={"method": method, "route": route, "status": status, "milliseconds": round(seconds * 1000)}
         )

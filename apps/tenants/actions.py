@@ -10,18 +10,18 @@ from django.db import IntegrityError
 from django.utils import timezone
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotPermitted, refuse_blank
-from apps.governance.governed_write import governed, invalid, take_values
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotPermitted, refuse_blank
+from apps.governance.governed_write import assign_values, governed, invalid_from_validation
 from apps.governance.policy.table import Act
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.agent_flavours import refuse_assistant
 from apps.tenants.authentication.actor_resolution import token_digest
-from apps.tenants.grants.guardian_sync import keep_agent_grants, keep_limit, keep_role_grants
+from apps.tenants.grants.guardian_sync import sync_agent_grants, sync_member_limit, sync_role_grants
 from apps.tenants.models import Agent, AgentToken, InvokableAgent, Membership, Tenant, TenantSettings, User, slug_rule
 from apps.tenants.models.grants import NO_GRANT_LEFT, AgentGrants, MemberLimit, RoleGrants
 from apps.tenants.models.tenant import VISIT_MINUTES, StaffAccess
-from apps.tenants.request_rate_limits import refuse_faster
+from apps.tenants.request_rate_limits import refuse_higher_rate_limit
 from apps.tenants.sealed_secrets import refuse_without_keys
 
 
@@ -52,12 +52,12 @@ def create_tenant(
     )
     try:
         tenant.clean_fields()
-        with acting(actor), governed(Act.TENANT_CREATE, settings, actor=actor):
+        with acting_as(actor), governed(Act.TENANT_CREATE, settings, actor=actor):
             tenant.save(force_insert=True)
     except ValidationError as refusal:
-        raise invalid(refusal) from refusal
+        raise invalid_from_validation(refusal) from refusal
     except IntegrityError as refusal:
-        raise Conflicting(f"There is a tenant {key} already. Choose another key.") from refusal
+        raise Conflict(f"There is a tenant {key} already. Choose another key.") from refusal
     return tenant
 
 
@@ -66,8 +66,8 @@ def amend_settings(
 ) -> TenantSettings:
     """Change what all agents of the tenant go by. Sessions already open keep what they started with."""
     with governed(Act.SETTINGS_AMEND, settings, actor=actor, read_at=read_at) as row:
-        refuse_faster(row, values)
-        take_values(row, Act.SETTINGS_AMEND, values)
+        refuse_higher_rate_limit(row, values)
+        assign_values(row, Act.SETTINGS_AMEND, values)
         if row.is_second_factor_required and "is_second_factor_required" in values:
             refuse_without_keys()
     return settings
@@ -85,7 +85,7 @@ def invite_member(user: User, *, actor: Actor, role: Role) -> Membership:
     """Let a person in whom an admin named by mail address."""
     membership = Membership(tenant_id=actor.tenant_id, user=user, role=role.value)
     with governed(Act.MEMBER_INVITE, membership, actor=actor) as row:
-        _refuse_oneself(row, actor)
+        _refuse_own_membership(row, actor)
     return membership
 
 
@@ -95,7 +95,7 @@ def accept_membership(membership: Membership, *, actor: Actor) -> Membership:
         if row.user_id != actor.user_id:
             raise NotPermitted("This invitation names somebody else. They accept it by their link.")
         if not (row.is_active and row.awaits_its_person):
-            raise Conflicting("There is nothing left to accept. Ask an admin of the tenant for another link.")
+            raise Conflict("There is nothing left to accept. Ask an admin of the tenant for another link.")
         row.accepted_at = timezone.now()
     return membership
 
@@ -105,7 +105,7 @@ def deactivate_member(
 ) -> Membership:
     """From the next request on the person is nobody here. The last active admin stays, and nobody shuts themselves out."""
     with governed(Act.MEMBER_DEACTIVATE, membership, actor=actor, read_at=read_at, reason=reason) as row:
-        _refuse_oneself(row, actor)
+        _refuse_own_membership(row, actor)
         row.is_active = False
     return membership
 
@@ -122,7 +122,7 @@ def change_role(
 ) -> Membership:
     """Make a member operator or admin, from the next request on."""
     with governed(Act.MEMBER_CHANGE_ROLE, membership, actor=actor, read_at=read_at, reason=reason) as row:
-        _refuse_oneself(row, actor)
+        _refuse_own_membership(row, actor)
         row.role = role.value
     return membership
 
@@ -138,7 +138,7 @@ def limit_member(
     limit: MemberLimit, *, actor: Actor, agents: Collection[int], read_at: int | None = None
 ) -> MemberLimit:
     """Confine an act of a member to these agents, from the next request on. It narrows and never widens."""
-    with acting(actor):
+    with acting_as(actor):
         wanted = sorted(set(agents))
         if Agent.objects.visible_to(actor).filter(pk__in=wanted).count() < len(wanted):
             raise Invalid(
@@ -146,7 +146,7 @@ def limit_member(
             )
         with governed(Act.LIMIT_WRITE, limit, actor=actor, read_at=read_at) as row:
             row.agent_ids = wanted
-        keep_limit(limit)
+        sync_member_limit(limit)
     return limit
 
 
@@ -160,32 +160,32 @@ def write_role_grants(
     grants: RoleGrants, *, actor: Actor, granted: Collection[str], reason: str, read_at: int | None = None
 ) -> RoleGrants:
     """Say what a role may do in the tenant, in place of what its template grants, from the next request on."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.ROLE_GRANT_WRITE, grants, actor=actor, read_at=read_at, reason=reason) as row:
             refuse_blank(reason, "Say why the role's grants change; it stays in the history.")
             if not granted:
                 raise Invalid(NO_GRANT_LEFT, {"permissions": [NO_GRANT_LEFT]})
             row.permissions = sorted(set(granted))
-        keep_role_grants(grants, grants.permissions)
+        sync_role_grants(grants, grants.permissions)
     return grants
 
 
 def withdraw_role_grants(grants: RoleGrants, *, actor: Actor, reason: str, read_at: int | None = None) -> None:
     """Let the role do what its template grants."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.ROLE_GRANT_WITHDRAW, grants, actor=actor, read_at=read_at, reason=reason, removes=True):
             refuse_blank(reason, "Say why the template holds again; it stays in the history.")
-        keep_role_grants(grants, ())
+        sync_role_grants(grants, ())
 
 
 def write_grants(
     grants: AgentGrants, *, actor: Actor, granted: Collection[str], read_at: int | None = None
 ) -> AgentGrants:
     """Say what a role may do with the rows of one agent, in place of what it may do elsewhere."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.GRANT_WRITE, grants, actor=actor, read_at=read_at) as row:
             row.permissions = sorted(set(granted))
-        keep_agent_grants(grants)
+        sync_agent_grants(grants)
     return grants
 
 
@@ -197,7 +197,7 @@ def withdraw_grants(grants: AgentGrants, *, actor: Actor, read_at: int | None = 
 
 def create_agent(key: str, title: str, *, actor: Actor, has_learning: bool = True) -> Agent:
     """Make an agent and its service user, which can never sign in and holds the role agent only."""
-    _refuse_no_slug(key)
+    _validate_key(key)
     user = User(username=f"agent:{actor.tenant_id}:{key}", is_service=True)
     user.set_unusable_password()
     agent = Agent(tenant_id=actor.tenant_id, key=key, title=title, service_user=user, has_learning=has_learning)
@@ -206,14 +206,14 @@ def create_agent(key: str, title: str, *, actor: Actor, has_learning: bool = Tru
             user.save(force_insert=True)
             agent.service_user = user
     except IntegrityError as refusal:
-        raise Conflicting(f"There is an agent {key} in the tenant already. Choose another key.") from refusal
+        raise Conflict(f"There is an agent {key} in the tenant already. Choose another key.") from refusal
     return agent
 
 
 def amend_agent(agent: Agent, *, actor: Actor, read_at: int | None = None, **values: object) -> Agent:
     """Change how an agent runs. Sessions already open keep what they started with."""
     with governed(Act.AGENT_AMEND, agent, actor=actor, read_at=read_at) as row:
-        take_values(row, Act.AGENT_AMEND, values)
+        assign_values(row, Act.AGENT_AMEND, values)
     return agent
 
 
@@ -240,7 +240,7 @@ def amend_invokable(
 ) -> InvokableAgent:
     """Say anew what the other agent is asked for, and what an answer may cost; the cost holds from the next question on."""
     with governed(Act.INVOKABLE_AMEND, invokable, actor=actor, read_at=read_at) as row:
-        take_values(row, Act.INVOKABLE_AMEND, values)
+        assign_values(row, Act.INVOKABLE_AMEND, values)
     return invokable
 
 
@@ -290,10 +290,10 @@ def issue_token(agent: Agent, *, actor: Actor, name: str, valid_days: int | None
 
 def rotate_token(token: AgentToken, *, actor: Actor, grace_hours: int = 24) -> IssuedToken:
     """Give the agent a new token; the old one goes on for `grace_hours`, so that nothing stops in between."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.TOKEN_ROTATE, token, actor=actor) as row:
             if row.revoked_at is not None:
-                raise Conflicting("This token is revoked. Issue a new one instead.")
+                raise Conflict("This token is revoked. Issue a new one instead.")
             ends = timezone.now() + timedelta(hours=grace_hours)
             row.expires_at = min(row.expires_at or ends, ends)
         return issue_token(token.agent, actor=actor, name=token.name)
@@ -306,12 +306,12 @@ def revoke_token(token: AgentToken, *, actor: Actor) -> AgentToken:
     return token
 
 
-def _refuse_oneself(membership: Membership, actor: Actor) -> None:
+def _refuse_own_membership(membership: Membership, actor: Actor) -> None:
     if membership.user_id == actor.user_id:
-        raise Conflicting("You cannot change your own membership. Ask another admin of the tenant.")
+        raise Conflict("You cannot change your own membership. Ask another admin of the tenant.")
 
 
-def _refuse_no_slug(key: str) -> None:
+def _validate_key(key: str) -> None:
     # The service user is named by the key and written before the agent's own rules are asked.
     try:
         slug_rule(key)

@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.core.checks import Tags, register
 
-from apps.tenants.checks import roles_apart
+from apps.tenants.checks import check_role_separation
 
 
 class TenantsConfig(AppConfig):
@@ -13,4 +13,4 @@ class TenantsConfig(AppConfig):
 
     def ready(self) -> None:
         """Let `check --database` and `migrate` look whether roles mix."""
-        register(roles_apart, Tags.database)
+        register(check_role_separation, Tags.database)

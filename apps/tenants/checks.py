@@ -11,7 +11,7 @@ from django.db import close_old_connections, connections
 
 logger = logging.getLogger(__name__)
 
-_BREACHES: Final[Mapping[str, tuple[str, str, str]]] = {
+_VIOLATION_MESSAGES: Final[Mapping[str, tuple[str, str, str]]] = {
     "powerful-service-user": (
         "preceptor.E001",
         "Agent user {} is staff or superuser.",
@@ -35,7 +35,7 @@ _BREACHES: Final[Mapping[str, tuple[str, str, str]]] = {
 }
 
 
-def roles_apart(
+def check_role_separation(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
     """Name every user who holds what must not be held together. Runs with `check --database default`."""
@@ -47,21 +47,21 @@ def roles_apart(
         if not cursor.fetchone()[0]:
             return []
         cursor.execute("SELECT username, violation FROM list_role_violations() ORDER BY username, violation")
-        return [_told(str(username), str(breach)) for username, breach in cursor.fetchall()]
+        return [_check_message(str(username), str(breach)) for username, breach in cursor.fetchall()]
 
 
-def warn_of_breaches() -> None:
+def log_role_violations() -> None:
     """Say in the log of a process that starts what mixes, one line each; nothing found here keeps it from starting."""
     try:
-        for found in roles_apart(None, databases=["default"]):
+        for found in check_role_separation(None, databases=["default"]):
             logger.warning("%s: %s %s", found.id, found.msg, found.hint)
     except DatabaseRefusal as refusal:
         said = " ".join(str(refusal).split())
-        logger.warning("Whether roles mix was not looked at: the database did not answer. %s", said)
+        logger.warning("Role separation was not checked: the database did not answer. %s", said)
     finally:
         close_old_connections()
 
 
-def _told(username: str, breach: str) -> CheckMessage:
-    number, said, advice = _BREACHES[breach]
+def _check_message(username: str, breach: str) -> CheckMessage:
+    number, said, advice = _VIOLATION_MESSAGES[breach]
     return Error(said.format(username), hint=advice, id=number)

@@ -7,7 +7,7 @@ from apps.governance.database.migration_operations import ROLES, role_name
 
 _IS_SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
 # What the catalog offers to everybody and no tenant's row security stands before.
-_NO_LEAVINGS = """
+_REVOKE_SESSION_FUNCTIONS = """
 DO $$ DECLARE function regprocedure; BEGIN
     FOR function IN
         SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
@@ -28,34 +28,36 @@ def ensure_roles(owner_url: str, *, login_user: str, login_password: str) -> lis
         made = [role for role in ROLES if role_name(role) not in known]
         for role in made:
             can_login = sql.SQL("LOGIN" if role == "login" else "NOLOGIN")
-            connection.execute(sql.SQL("CREATE ROLE {} NOINHERIT {}").format(_name(role), can_login))
+            connection.execute(sql.SQL("CREATE ROLE {} NOINHERIT {}").format(_role_identifier(role), can_login))
         if login_password and login_user == role_name("login"):
-            connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(_name("login"), sql.Literal(login_password)))
-        _join(connection)
-        forbid_leavings(connection)
+            connection.execute(
+                sql.SQL("ALTER ROLE {} PASSWORD {}").format(_role_identifier("login"), sql.Literal(login_password))
+            )
+        _grant_memberships(connection)
+        forbid_session_objects(connection)
     return [role_name(role) for role in made]
 
 
-def _join(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
+def _grant_memberships(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
     for role in ("operator", "agent", "worker", "staff"):
-        connection.execute(sql.SQL("GRANT {} TO {}").format(_name(role), _name("login")))
-        connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_name(role)))
-    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_name("login")))
+        connection.execute(sql.SQL("GRANT {} TO {}").format(_role_identifier(role), _role_identifier("login")))
+        connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_role_identifier(role)))
+    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(_role_identifier("login")))
     for role in ("owner", "cross_tenant"):
-        connection.execute(sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(_name(role)))
-        connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(_name(role)))
+        connection.execute(sql.SQL("GRANT USAGE, CREATE ON SCHEMA public TO {}").format(_role_identifier(role)))
+        connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(_role_identifier(role)))
     # The owner hands the definer functions to the cross-tenant role; NOINHERIT keeps its policies from applying to the owner.
-    connection.execute(sql.SQL("GRANT {} TO {}").format(_name("cross_tenant"), _name("owner")))
+    connection.execute(sql.SQL("GRANT {} TO {}").format(_role_identifier("cross_tenant"), _role_identifier("owner")))
 
 
-def forbid_leavings(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
+def forbid_session_objects(connection: "psycopg.Connection[tuple[object, ...]]") -> None:
     """Nothing stays on a connection that a pooler hands to the next tenant: no temporary table that hides a real one, and,
     where a superuser says it, no lock of a session and no large object."""
     database = sql.Identifier(connection.info.dbname)
     connection.execute(sql.SQL("REVOKE TEMPORARY ON DATABASE {} FROM PUBLIC").format(database))
     if connection.execute(_IS_SUPERUSER).fetchone() == (True,):
-        connection.execute(_NO_LEAVINGS)
+        connection.execute(_REVOKE_SESSION_FUNCTIONS)
 
 
-def _name(role: str) -> sql.Identifier:
+def _role_identifier(role: str) -> sql.Identifier:
     return sql.Identifier(role_name(role))

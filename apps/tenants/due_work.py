@@ -5,7 +5,7 @@ from datetime import datetime
 
 from django.db import connection
 
-BATCH = 200
+ROWS_PER_KIND = 200
 
 
 def due_work(kind: str) -> list[tuple[int, int]]:
@@ -19,21 +19,21 @@ def due_work(kind: str) -> list[tuple[int, int]]:
       not know of a review yet), `bulk_decisions` with proposals that are left
     - tenants: `idempotency_records` with results that have expired
     """
-    return due_works(kind)[kind]
+    return due_work_of_kinds(kind)[kind]
 
 
-def due_works(*kinds: str) -> dict[str, list[tuple[int, int]]]:
+def due_work_of_kinds(*kinds: str) -> dict[str, list[tuple[int, int]]]:
     """The same of several kinds in one look, which walks no others."""
     due: dict[str, list[tuple[int, int]]] = {kind: [] for kind in kinds}
     with connection.cursor() as cursor:
-        cursor.execute("SELECT kind, tenant_id, row_id FROM find_due_work(%s, %s)", [BATCH, list(kinds)])
+        cursor.execute("SELECT kind, tenant_id, row_id FROM find_due_work(%s, %s)", [ROWS_PER_KIND, list(kinds)])
         for kind, tenant_id, row_id in cursor.fetchall():
             due[kind].append((int(tenant_id), int(row_id)))
     return due
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingWork:
     """How many rows of a kind wait in one tenant, and since when the first; `held` while its money is kept for replies."""
 
     count: int
@@ -41,10 +41,10 @@ class Waiting:
     held: bool
 
 
-def waiting_work(*kinds: str) -> dict[str, Waiting]:
+def waiting_work(*kinds: str) -> dict[str, WaitingWork]:
     """What waits for a worker in the tenant of the transaction, one walk for each kind."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT kind, row_count, oldest_due_at, is_budget_reserved FROM count_due_work(%s)", [list(kinds)]
         )
-        return {str(kind): Waiting(int(count), since, bool(held)) for kind, count, since, held in cursor.fetchall()}
+        return {str(kind): WaitingWork(int(count), since, bool(held)) for kind, count, since, held in cursor.fetchall()}

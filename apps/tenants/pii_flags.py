@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.tenants.models import TenantSettings
-from apps.text_analysis.pii.known_values import Known
-from apps.text_analysis.pii.masking import Firewall
-from apps.text_analysis.pii.tenant_patterns import Unusable, read_templates
+from apps.text_analysis.pii.known_values import KnownValues
+from apps.text_analysis.pii.masking import PiiMasker
+from apps.text_analysis.pii.tenant_patterns import UnusableTemplate, read_templates
 
-SHOWN: Final = 5
+FLAGS_SHOWN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Private:
+class PiiFlag:
     """Words that look like somebody's, the text they stand in, and what they seem to be."""
 
     place: str
@@ -26,26 +26,26 @@ class Private:
     words: str
 
 
-def private_in(texts: Mapping[str, str], *, actor: Actor) -> tuple[Private, ...]:
+def find_pii(texts: Mapping[str, str], *, actor: Actor) -> tuple[PiiFlag, ...]:
     """What is of a form that everybody knows or of a template of the tenant. Names are not told from other words."""
     written = {place: text for place, text in texts.items() if text.strip()}
     if not written:
         return ()
-    with acting(actor):
+    with acting_as(actor):
         read = read_templates(TenantSettings.objects.visible_to(actor).get().pii_patterns)
-    firewall = Firewall.against(Known(), templates=() if isinstance(read, Unusable) else read)
-    return tuple(dict.fromkeys(found for place, text in written.items() for found in _found(place, text, firewall)))
+    firewall = PiiMasker.against(KnownValues(), templates=() if isinstance(read, UnusableTemplate) else read)
+    return tuple(dict.fromkeys(found for place, text in written.items() for found in _flags_in(place, text, firewall)))
 
 
-def told_private(text: str, *, actor: Actor) -> str:
+def pii_warning(text: str, *, actor: Actor) -> str:
     """What an agent is told of what it wrote for all customers; empty where nothing is found."""
-    found = private_in({"": text}, actor=actor)[:SHOWN]
+    found = find_pii({"": text}, actor=actor)[:FLAGS_SHOWN]
     if not found:
         return ""
     named = "; ".join(f"“{each.words}” ({each.kind})" for each in found)
     return f"This looks like somebody's: {named}. It would serve every customer, so take it out unless it is the house's own."
 
 
-def _found(place: str, text: str, firewall: Firewall) -> Iterator[Private]:
+def _flags_in(place: str, text: str, firewall: PiiMasker) -> Iterator[PiiFlag]:
     for finding in firewall.mask(text).findings:
-        yield Private(place, finding.kind, text[finding.start : finding.end])
+        yield PiiFlag(place, finding.kind, text[finding.start : finding.end])

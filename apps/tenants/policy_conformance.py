@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from django.core.management import get_commands, load_command_class
 
 from apps.governance.actors import PEOPLE, Role
-from apps.governance.policy.surface_conformance import Surface, join
+from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
 from apps.governance.policy.table import POLICY, Act
 
-Offered = Mapping[Act, list[str]]
+CommandsByAct = Mapping[Act, list[str]]
 
 
-def offers() -> dict[Act, list[str]]:
+def acts_offered() -> dict[Act, list[str]]:
     """Each act with the commands that perform it."""
     found: dict[Act, list[str]] = defaultdict(list)
     for declared in (offers_of("acts"), offers_of("acts_of_members")):
@@ -21,7 +21,7 @@ def offers() -> dict[Act, list[str]]:
     return found
 
 
-def offers_of(declaring: str) -> Offered:
+def offers_of(declaring: str) -> CommandsByAct:
     """What commands declare under one name: `acts`, or `acts_of_members` for what only a member named by `--as` does."""
     found: dict[Act, list[str]] = defaultdict(list)
     for name, app in sorted(get_commands().items()):
@@ -31,7 +31,7 @@ def offers_of(declaring: str) -> Offered:
     return found
 
 
-def departures() -> Iterator[str]:
+def policy_violations() -> Iterator[str]:
     """Commands that do what the policy gives no right to: the system, or any person."""
     for act, names in offers_of("acts").items():
         if Role.SYSTEM not in POLICY[act].allowed:
@@ -41,4 +41,4 @@ def departures() -> Iterator[str]:
             yield f"{', '.join(names)} acts as a member, and no member may {act.value}."
 
 
-join(Surface("commands", offers, departures))
+register_surface(SurfaceConformance("commands", acts_offered, policy_violations))

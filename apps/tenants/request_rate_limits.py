@@ -8,7 +8,7 @@ from apps.governance.errors import Invalid
 from apps.tenants.models import TenantSettings
 
 
-def refuse_faster(row: TenantSettings, values: Mapping[str, object]) -> None:
+def refuse_higher_rate_limit(row: TenantSettings, values: Mapping[str, object]) -> None:
     """Refuse a new limit above the installation's, which itself has none where it says 0.
 
     One that stands already may stand: the installation's holds all the same, and other settings can still be changed.

@@ -1,20 +1,20 @@
 """What a tenant decided about its reviews, and whom it has for them."""
 
 from apps.governance.actors import PEOPLE, Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.policy.risk_tiers import Terms
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.policy.risk_tiers import ReviewTerms
 from apps.tenants.models import TenantSettings
-from apps.tenants.models.people import OPEN, Membership
+from apps.tenants.models.people import ACCEPTED_MEMBERSHIP, Membership
 
 
-def review_terms(actor: Actor) -> Terms:
+def review_terms(actor: Actor) -> ReviewTerms:
     """The tenant's own terms; agents and workers do not learn who its people are."""
-    with acting(actor):
+    with acting_as(actor):
         settings = TenantSettings.objects.visible_to(actor).get()
-        people = _people(actor) if actor.is_person else None
-    return Terms(settings.high_risk_reviewers, settings.proposal_days, settings.max_open_proposals, people)
+        people = _reviewer_ids(actor) if actor.is_person else None
+    return ReviewTerms(settings.high_risk_reviewers, settings.proposal_days, settings.max_open_proposals, people)
 
 
-def _people(actor: Actor) -> frozenset[int]:
-    members = Membership.objects.visible_to(actor).filter(OPEN, role__in=[role.value for role in PEOPLE])
+def _reviewer_ids(actor: Actor) -> frozenset[int]:
+    members = Membership.objects.visible_to(actor).filter(ACCEPTED_MEMBERSHIP, role__in=[role.value for role in PEOPLE])
     return frozenset(members.values_list("user_id", flat=True))

@@ -40,6 +40,6 @@ def signature_of(key: str, end_user_key: str) -> str:
     return hmac.new(key.encode(), end_user_key.encode(), sha256).hexdigest()
 
 
-def signs(key: str, end_user_key: str, user_hash: str) -> bool:
+def is_signature_of(key: str, end_user_key: str, user_hash: str) -> bool:
     """Whether the signature is of this customer by this key; the comparison takes as long whatever differs."""
     return hmac.compare_digest(signature_of(key, end_user_key).encode(), user_hash.encode())

@@ -6,7 +6,7 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 
 from apps.governance.actors import Actor
-from apps.governance.errors import Conflicting
+from apps.governance.errors import Conflict
 from apps.tenants.models.endpoints import SealedSecret
 from apps.tenants.models.sign_in import SecondFactor
 
@@ -27,7 +27,7 @@ def unseal(sealed: str, whose: int | str) -> str:
     """The secret, for the moment it is used."""
     try:
         said = _keys().decrypt(sealed).decode()
-    except (InvalidToken, Conflicting) as refusal:
+    except (InvalidToken, Conflict) as refusal:
         raise CannotOpen("None of SEALING_KEYS opens this key. Enter it anew.") from refusal
     owner, _, secret = said.partition("\n")
     if owner != str(whose):
@@ -35,7 +35,7 @@ def unseal(sealed: str, whose: int | str) -> str:
     return secret
 
 
-def resealed(sealed: str) -> str:
+def reseal_text(sealed: str) -> str:
     """The same under the first of SEALING_KEYS, so that the others can go."""
     try:
         return _keys().rotate(sealed).decode()
@@ -43,12 +43,12 @@ def resealed(sealed: str) -> str:
         raise CannotOpen("None of SEALING_KEYS opens this key. Enter it anew.") from refusal
 
 
-def lay_down(secret: str, *, actor: Actor) -> SealedSecret:
+def store_secret(secret: str, *, actor: Actor) -> SealedSecret:
     """Store it sealed. Whoever does can never read it back: their database role may not."""
     return SealedSecret.objects.create(tenant_id=actor.tenant_id, ciphertext=seal(secret, actor.tenant_id))
 
 
-def forget(*secret_ids: int | None, actor: Actor) -> None:
+def delete_secrets(*secret_ids: int | None, actor: Actor) -> None:
     """Remove what no row names any more; None where a row named none."""
     if named := [each for each in secret_ids if each is not None]:
         SealedSecret.objects.filter(tenant_id=actor.tenant_id, pk__in=named).delete()
@@ -64,7 +64,7 @@ def reseal(rows: Iterable[Sealed]) -> tuple[int, int]:
     lost, done = 0, 0
     for row in rows:
         try:
-            row.ciphertext = resealed(row.ciphertext)
+            row.ciphertext = reseal_text(row.ciphertext)
         except CannotOpen:
             lost += 1
             continue
@@ -82,7 +82,7 @@ def _keys() -> MultiFernet:
     try:
         keys = [Fernet(key) for key in settings.SEALING_KEYS]
     except ValueError as flaw:
-        raise Conflicting("One of SEALING_KEYS is none: each is 32 random bytes in URL-safe Base64.") from flaw
+        raise Conflict("One of SEALING_KEYS is none: each is 32 random bytes in URL-safe Base64.") from flaw
     if not keys:
-        raise Conflicting(NO_KEYS)
+        raise Conflict(NO_KEYS)
     return MultiFernet(keys)

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 # A session is written anew at most so often to say that it is in use.
-SEEN_EVERY: Final = timedelta(minutes=5)
+SEEN_INTERVAL: Final = timedelta(minutes=5)
 DEVICE_CHARACTERS: Final = 200
 _BEGUN, _SEEN, _DEVICE, _ADDRESS = "created_at", "last_seen_at", "device", "ip_address"
 
@@ -49,14 +49,14 @@ class SessionStore(DatabaseSessions):
         """The row as it is written, whole, at each save."""
         row: Any = super().create_model_instance(data)  # Any: typed as Django's own session, and ours
         row.user_id = int(data[SESSION_KEY]) if SESSION_KEY in data else None
-        row.created_at, row.last_seen_at = _moment(data.get(_BEGUN)), _moment(data.get(_SEEN))
+        row.created_at, row.last_seen_at = _parse_moment(data.get(_BEGUN)), _parse_moment(data.get(_SEEN))
         row.device, row.ip_address = data.get(_DEVICE, ""), data.get(_ADDRESS, "")
         written: BrowserSession = row
         return written
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class SignedInBrowser:
     """One browser of a person's."""
 
     name: str
@@ -70,8 +70,8 @@ class SignedIn:
 def note_seen(session: SessionBase, *, device: str, ip_address: str) -> None:
     """Say in the session that it is in use, and from where; rows of sessions that ran out go with it."""
     now = timezone.now()
-    last = _moment(session.get(_SEEN))
-    if last is not None and now - last < SEEN_EVERY:
+    last = _parse_moment(session.get(_SEEN))
+    if last is not None and now - last < SEEN_INTERVAL:
         return
     session.setdefault(_BEGUN, now.isoformat())
     session[_SEEN] = now.isoformat()
@@ -79,12 +79,12 @@ def note_seen(session: SessionBase, *, device: str, ip_address: str) -> None:
     SessionStore.clear_expired()
 
 
-def signed_in(user_id: int, session: SessionBase) -> list[SignedIn]:
+def signed_in_browsers(user_id: int, session: SessionBase) -> list[SignedInBrowser]:
     """The browsers in which a person is signed in, the last used first."""
-    rows = _of(user_id).order_by(F("last_seen_at").desc(nulls_last=True))
+    rows = _live_sessions(user_id).order_by(F("last_seen_at").desc(nulls_last=True))
     return [
-        SignedIn(
-            name=_name(row.session_key),
+        SignedInBrowser(
+            name=_public_session_name(row.session_key),
             created_at=row.created_at,
             last_seen_at=row.last_seen_at,
             device=row.device,
@@ -97,25 +97,25 @@ def signed_in(user_id: int, session: SessionBase) -> list[SignedIn]:
 
 def end_session(user_id: int, name: str) -> bool:
     """End one of a person's own; says whether there was one of this name."""
-    keys = [row.session_key for row in _of(user_id) if _name(row.session_key) == name]
+    keys = [row.session_key for row in _live_sessions(user_id) if _public_session_name(row.session_key) == name]
     ended, _ = BrowserSession.objects.filter(pk__in=keys).delete()
     return bool(ended)
 
 
-def end_others(user_id: int, session: SessionBase) -> int:
+def end_other_sessions(user_id: int, session: SessionBase) -> int:
     """End all of a person's but this one; says how many there were."""
-    ended, _ = _of(user_id).exclude(pk=session.session_key).delete()
+    ended, _ = _live_sessions(user_id).exclude(pk=session.session_key).delete()
     return ended
 
 
-def _of(user_id: int) -> models.QuerySet[BrowserSession]:
+def _live_sessions(user_id: int) -> models.QuerySet[BrowserSession]:
     return BrowserSession.objects.filter(user_id=user_id, expire_date__gt=timezone.now())
 
 
-def _name(session_key: str) -> str:
+def _public_session_name(session_key: str) -> str:
     """What a page calls a session: the key itself would sign in whoever reads it."""
     return salted_hmac("apps.tenants.session_store", session_key, algorithm="sha256").hexdigest()[:32]
 
 
-def _moment(said: object) -> datetime | None:
+def _parse_moment(said: object) -> datetime | None:
     return datetime.fromisoformat(said) if isinstance(said, str) else None

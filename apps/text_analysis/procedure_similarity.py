@@ -7,33 +7,35 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from apps.text_analysis.word_stems import keys
+from apps.text_analysis.word_stems import word_keys
 
 # Tuned on one half of `tests/text_analysis/similar_procedures.py`, measured on the other; see docs/decisions/likeness.md.
-SAME_ACTS: Final = 0.5
-LIKE_BY_LOOKUPS: Final = 0.55
-LIKE_BY_WORDS: Final = 0.3
+ACTING_TOOLS_THRESHOLD: Final = 0.5
+LOOKUP_TOOLS_THRESHOLD: Final = 0.55
+WORDS_THRESHOLD: Final = 0.3
 # Short procedures of one desk agree in half of their words whatever they are for.
-SURE_BY_WORDS: Final = 0.8
+SURE_WORDS_THRESHOLD: Final = 0.8
 # What words count for where tools have decided, so that of several the one in like words is chosen.
-WORDS_BESIDE_ACTS: Final = 0.1
-WORDS_BESIDE_LOOKUPS: Final = 0.5
+WORD_WEIGHT_WITH_ACTIONS: Final = 0.1
+WORD_WEIGHT_WITH_LOOKUPS: Final = 0.5
 # A tool that more than half of so many procedures call does not tell one from another.
-COMMON: Final = 0.5
-ENOUGH: Final = 5
-TOLD_WORDS: Final = 4
+COMMON_TOOL_SHARE: Final = 0.5
+MIN_PROCEDURES: Final = 5
+WORDS_SHOWN: Final = 4
 
-_READS: Final = re.compile(
+_LOOKUP_TOOL: Final = re.compile(
     r"(?:get|list|search|find|look|lookup|read|fetch|check|calculate|think|view|show|verify|compare|count|describe|query)(?:[_-]|$)",
     re.IGNORECASE,
 )
-_PROCEDURE: Final = re.compile(r"^## Procedure[ \t]*\n(.*?)(?=^## |\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL)
-_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}(?<![.-])")
+_PROCEDURE_HEADING: Final = re.compile(
+    r"^## Procedure[ \t]*\n(.*?)(?=^## |\Z)", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_TOOL_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}(?<![.-])")
 _CODE: Final = re.compile(r"`[^`\n]{0,200}`")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ProcedureText:
     """A procedure as a skill holds it, and the names of the tools it calls."""
 
     name: str
@@ -44,7 +46,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class ProcedureLikeness:
     """The place of the known one in the order they were given, how alike from 0 to 1, and why, for a reviewer.
 
     Who is not sure asks a person: a wrong likeness hides a procedure.
@@ -57,7 +59,7 @@ class Likeness:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _ProcedureFeatures:
     """A draft as it is compared."""
 
     name: frozenset[str]
@@ -67,7 +69,7 @@ class _Read:
 
 
 @dataclass(frozen=True, slots=True)
-class _Weighed:
+class _WordVector:
     """The words of a draft by what each counts for, and how long that is as a vector."""
 
     words: Mapping[str, float]
@@ -75,119 +77,125 @@ class _Weighed:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class ProcedureIndex:
     """Known procedures, read and weighed once, with how many of them hold a word or call a tool."""
 
-    known: tuple[_Read, ...]
+    known: tuple[_ProcedureFeatures, ...]
     words: Counter[str]
     tools: Counter[str]
-    weighed: tuple[_Weighed, ...]
+    weighed: tuple[_WordVector, ...]
 
     @classmethod
-    def of(cls, known: Iterable[Draft]) -> "Shelf":
+    def of(cls, known: Iterable[ProcedureText]) -> "ProcedureIndex":
         """Reading is most of the work: keep the shelf where several drafts are looked for."""
-        read = tuple(map(_read, known))
+        read = tuple(map(_extract_features, known))
         words = Counter(word for each in read for word in each.words)
         tools = Counter(tool for each in read for tool in each.tools)
-        return cls(read, words, tools, tuple(_weighed(each, words, len(read)) for each in read))
+        return cls(read, words, tools, tuple(_word_vector(each, words, len(read)) for each in read))
 
-    def closest(self, draft: Draft) -> Likeness | None:
+    def closest(self, draft: ProcedureText) -> ProcedureLikeness | None:
         """The known one that says the same; of equals the first. None: this one is new."""
-        return _best(self._likenesses(_read(draft)))
+        return _best_likeness(self._likenesses(_extract_features(draft)))
 
-    def behind(self, place: int) -> Likeness | None:
+    def behind(self, place: int) -> ProcedureLikeness | None:
         """Of the known ones behind a place the one that surely says the same as the one there; of equals the first."""
-        return _best(found for found in self._likenesses(self.known[place], place + 1) if found.is_sure)
+        return _best_likeness(found for found in self._likenesses(self.known[place], place + 1) if found.is_sure)
 
-    def _likenesses(self, new: _Read, start: int = 0) -> Iterator[Likeness]:
-        weighed = _weighed(new, self.words, len(self.known))
+    def _likenesses(self, new: _ProcedureFeatures, start: int = 0) -> Iterator[ProcedureLikeness]:
+        weighed = _word_vector(new, self.words, len(self.known))
         for place, known in enumerate(self.known[start:], start):
             if new.name and new.name == known.name:
-                yield Likeness(place, 1.0, "Its name says the same.")
+                yield ProcedureLikeness(place, 1.0, "Its name says the same.")
                 continue
             words = _cosine(weighed, self.weighed[place])
-            score, reason, by_tools = self._compared(new, known, words)
+            score, reason, by_tools = self._compare(new, known, words)
             if reason:
-                yield Likeness(place, round(score, 3), reason, is_sure=by_tools or words >= SURE_BY_WORDS)
+                yield ProcedureLikeness(
+                    place, round(score, 3), reason, is_sure=by_tools or words >= SURE_WORDS_THRESHOLD
+                )
 
-    def _compared(self, new: _Read, known: _Read, words: float) -> tuple[float, str, bool]:
+    def _compare(self, new: _ProcedureFeatures, known: _ProcedureFeatures, words: float) -> tuple[float, str, bool]:
         """The score, the reason where it is enough, and whether tools decided: those that are not called everywhere."""
         acts = bool(new.acting or known.acting)
         mine, yours = (new.acting, known.acting) if acts else (new.tools, known.tools)
         both = mine & yours
         if not (new.tools and known.tools) or (both and all(map(self._is_common, both))):
-            return words, _told_words(new, known, words) if words >= LIKE_BY_WORDS else "", False
+            return words, _describe_shared_words(new, known, words) if words >= WORDS_THRESHOLD else "", False
         told = f"Both call {', '.join(f'`{tool}`' for tool in sorted(both))}; their words agree by {words:.0%}."
         if acts:
-            share = _share(mine, yours)
-            return _mixed(share, words, WORDS_BESIDE_ACTS), told if share > SAME_ACTS else "", True
-        score = _mixed(_share(mine, yours), words, WORDS_BESIDE_LOOKUPS)
-        return score, told if score >= LIKE_BY_LOOKUPS else "", True
+            share = _tool_overlap(mine, yours)
+            return (
+                _weighted_mean(share, words, WORD_WEIGHT_WITH_ACTIONS),
+                told if share > ACTING_TOOLS_THRESHOLD else "",
+                True,
+            )
+        score = _weighted_mean(_tool_overlap(mine, yours), words, WORD_WEIGHT_WITH_LOOKUPS)
+        return score, told if score >= LOOKUP_TOOLS_THRESHOLD else "", True
 
     def _is_common(self, tool: str) -> bool:
-        return len(self.known) >= ENOUGH and self.tools[tool] > COMMON * len(self.known)
+        return len(self.known) >= MIN_PROCEDURES and self.tools[tool] > COMMON_TOOL_SHARE * len(self.known)
 
 
-def _best(likenesses: Iterable[Likeness]) -> Likeness | None:
+def _best_likeness(likenesses: Iterable[ProcedureLikeness]) -> ProcedureLikeness | None:
     return max(likenesses, key=lambda found: (found.is_sure, found.score, -found.place), default=None)
 
 
 def tools_in(body: str, tools: Iterable[str]) -> frozenset[str]:
     """Which of an agent's tools the procedure of a body names."""
-    named = frozenset(_NAME.findall(_procedure(body)))
+    named = frozenset(_TOOL_NAME.findall(_procedure_section(body)))
     return named.intersection(tools)
 
 
-def _procedure(body: str) -> str:
-    section = _PROCEDURE.search(body)
+def _procedure_section(body: str) -> str:
+    section = _PROCEDURE_HEADING.search(body)
     return section[1] if section else body
 
 
-def _read(draft: Draft) -> _Read:
-    steps = _CODE.sub(" ", _procedure(draft.body))
-    return _Read(
-        frozenset(keys(draft.name.replace("-", " ").replace("_", " "))),
+def _extract_features(draft: ProcedureText) -> _ProcedureFeatures:
+    steps = _CODE.sub(" ", _procedure_section(draft.body))
+    return _ProcedureFeatures(
+        frozenset(word_keys(draft.name.replace("-", " ").replace("_", " "))),
         draft.tools,
-        frozenset(tool for tool in draft.tools if not _READS.match(tool)),
-        Counter(keys(f"{draft.title}\n{draft.description}\n{steps}")),
+        frozenset(tool for tool in draft.tools if not _LOOKUP_TOOL.match(tool)),
+        Counter(word_keys(f"{draft.title}\n{draft.description}\n{steps}")),
     )
 
 
-def _told_words(new: _Read, known: _Read, words: float) -> str:
+def _describe_shared_words(new: _ProcedureFeatures, known: _ProcedureFeatures, words: float) -> str:
     shared = sorted(
         new.words.keys() & known.words.keys(), key=lambda word: (-new.words[word] * known.words[word], word)
     )
-    return f"Their words agree by {words:.0%}: {', '.join(shared[:TOLD_WORDS])}."
+    return f"Their words agree by {words:.0%}: {', '.join(shared[:WORDS_SHOWN])}."
 
 
-def _mixed(tools: float, words: float, share: float) -> float:
+def _weighted_mean(tools: float, words: float, share: float) -> float:
     return (1 - share) * tools + share * words
 
 
-def _share(one: frozenset[str], two: frozenset[str]) -> float:
+def _tool_overlap(one: frozenset[str], two: frozenset[str]) -> float:
     return len(one & two) / len(one | two) if one or two else 0.0
 
 
-def _weighed(read: _Read, known: Counter[str], count: int) -> _Weighed:
+def _word_vector(read: _ProcedureFeatures, known: Counter[str], count: int) -> _WordVector:
     """TF-IDF: a word counts for more the fewer of the known hold it."""
     words = {
         word: (1 + math.log(times)) * (1 + math.log((1 + count) / (1 + known[word])))
         for word, times in read.words.items()
     }
-    return _Weighed(words, math.sqrt(math.fsum(weight * weight for weight in words.values())))
+    return _WordVector(words, math.sqrt(math.fsum(weight * weight for weight in words.values())))
 
 
-def _cosine(one: _Weighed, two: _Weighed) -> float:
+def _cosine(one: _WordVector, two: _WordVector) -> float:
     """The same in every process: a precise sum does not depend on the order of the words."""
     shared = math.fsum(one.words[word] * two.words[word] for word in one.words.keys() & two.words.keys())
     return shared / (one.length * two.length) if shared else 0.0
 
 
-def grouped(drafts: Sequence[Draft]) -> list[list[int]]:
+def group_procedures(drafts: Sequence[ProcedureText]) -> list[list[int]]:
     """Places of drafts that say the same, each compared with the first of a group, so that likeness does not wander."""
     groups: list[list[int]] = []
     for place, draft in enumerate(drafts):
-        found = Shelf.of(drafts[group[0]] for group in groups).closest(draft)
+        found = ProcedureIndex.of(drafts[group[0]] for group in groups).closest(draft)
         if found:
             groups[found.place].append(place)
         else:

@@ -7,22 +7,22 @@ from datetime import date, timedelta
 from itertools import islice
 from typing import Final
 
-_SHOWN: Final = 3
-_QUOTED: Final = 80
+_MAX_SHOWN: Final = 3
+_QUOTED_CHARACTERS: Final = 80
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NAMED: Final = (
+_RELATIVE_DAY: Final = (
     r"(?:today|tonight|tomorrow|yesterday"
     r"|(?:this|next|last) (?:week|weekend|month|quarter|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
     r"|heute|gestern|übermorgen|(?:nächste|diese|letzte)[nrs]? (?:woche|monat|jahr|wochenende))\b"
 )
-BY_TODAY: Final = re.compile(rf"\b{_NAMED}", re.IGNORECASE)
+RELATIVE_DAY_PATTERN: Final = re.compile(rf"\b{_RELATIVE_DAY}", re.IGNORECASE)
 # What holds until, since or from a day speaks of one day. "If it came yesterday" speaks of any.
 _BOUNDARY: Final = re.compile(
     rf"\b(?P<before>(?:until|till|since|as of|from|starting|effective|valid through|ends|ended|begins|began|expires|expired"
-    rf"|closes|reopens|bis|seit|ab|endet|beginnt)(?: on| from| am| ab)?\s+)(?P<day>{_NAMED})",
+    rf"|closes|reopens|bis|seit|ab|endet|beginnt)(?: on| from| am| ab)?\s+)(?P<day>{_RELATIVE_DAY})",
     re.IGNORECASE,
 )
-_AWAY: Final = {
+_DAY_OFFSETS: Final = {
     "today": 0,
     "tonight": 0,
     "tomorrow": 1,
@@ -31,11 +31,11 @@ _AWAY: Final = {
     "gestern": -1,
     "übermorgen": 2,
 }
-_STEPS: Final = {"this": 0, "next": 1, "last": -1}
+_PERIOD_STEPS: Final = {"this": 0, "next": 1, "last": -1}
 
 
 @dataclass(frozen=True, slots=True)
-class Dated:
+class DatedText:
     """A text in which certain days stand by their dates: what was written for what, and what was left because it is not clear."""
 
     text: str
@@ -58,7 +58,7 @@ class Dated:
         )
 
 
-def dated(text: str, day: date | None) -> Dated:
+def replace_relative_dates(text: str, day: date | None) -> DatedText:
     """The text with dates for the days at which something begins or ends, as seen from `day`; without it all are left.
 
     Nothing else is touched: a runbook says "today" and "yesterday" of whatever day it is followed on. "Next Friday" is left, too:
@@ -67,20 +67,20 @@ def dated(text: str, day: date | None) -> Dated:
     written: list[tuple[str, str]] = []
 
     def say(found: re.Match[str]) -> str:
-        meant = _meant(found["day"].lower(), day) if day else None
+        meant = _resolve_day(found["day"].lower(), day) if day else None
         if meant is None:
             return found[0]
         written.append((found[0], meant))
         return f"{found['before']}{meant}"
 
     said = _BOUNDARY.sub(say, text)
-    return Dated(said, tuple(written), tuple(found[0] for found in BY_TODAY.finditer(said)))
+    return DatedText(said, tuple(written), tuple(found[0] for found in RELATIVE_DAY_PATTERN.finditer(said)))
 
 
-def all_dated(texts: Iterable[str], day: date | None) -> tuple[tuple[str, ...], Dated]:
+def replace_all_relative_dates(texts: Iterable[str], day: date | None) -> tuple[tuple[str, ...], DatedText]:
     """Several texts at once, and what was done to all of them; the text of that is theirs together."""
-    found = [dated(text, day) for text in texts]
-    together = Dated(
+    found = [replace_relative_dates(text, day) for text in texts]
+    together = DatedText(
         "\n".join(each.text for each in found),
         tuple(change for each in found for change in each.written),
         tuple(word for each in found for word in each.left),
@@ -88,27 +88,29 @@ def all_dated(texts: Iterable[str], day: date | None) -> tuple[tuple[str, ...], 
     return tuple(each.text for each in found), together
 
 
-def told_by_today(lines: Iterable[str]) -> str:
+def relative_date_warning(lines: Iterable[str]) -> str:
     """What somebody is told whose lines name a day by the day on which they were written; empty where none does."""
-    named = ((line.strip()[:_QUOTED], found[0]) for line in lines for found in BY_TODAY.finditer(line))
-    found = [f"“{line}” ({word})" for line, word in islice(named, _SHOWN)]
+    named = (
+        (line.strip()[:_QUOTED_CHARACTERS], found[0]) for line in lines for found in RELATIVE_DAY_PATTERN.finditer(line)
+    )
+    found = [f"“{line}” ({word})" for line, word in islice(named, _MAX_SHOWN)]
     if not found:
         return ""
     return f"If a certain day is meant, write its date, for whoever reads it later does not know today: {'; '.join(found)}."
 
 
-def _meant(said: str, day: date) -> str | None:
+def _resolve_day(said: str, day: date) -> str | None:
     """The date, month or year; None where it is not clear, or beyond all calendars."""
     try:
-        if said in _AWAY:
-            return (day + timedelta(days=_AWAY[said])).isoformat()
+        if said in _DAY_OFFSETS:
+            return (day + timedelta(days=_DAY_OFFSETS[said])).isoformat()
         which, _, unit = said.partition(" ")
-        return _stepped(day, _STEPS[which], unit) if which in _STEPS else None
+        return _step_date(day, _PERIOD_STEPS[which], unit) if which in _PERIOD_STEPS else None
     except (OverflowError, ValueError):
         return None
 
 
-def _stepped(day: date, steps: int, unit: str) -> str | None:
+def _step_date(day: date, steps: int, unit: str) -> str | None:
     match unit:
         case "year":
             return str(day.year + steps)

@@ -14,7 +14,7 @@ from Stemmer import Stemmer
 WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+){0,3}")
 _LONGEST_WORD: Final = 60
 
-_SAYS_NOTHING: Final = """
+_STOP_WORD_LINES: Final = """
 a about above actually additionally again ahead all also am an and any anybody anyone anything are as at be because
 been being both but by can could did do does doing done each either else even ever every everybody everyone everything
 first finally for from during per further get gets getting go goes going got had has have having he her here him his
@@ -35,7 +35,7 @@ vom von vor war weil wenn wer werden wie wieder wir wird wo zu zum zur darf durf
 """
 
 # Beside an amount these do not tell what it is an amount of.
-_BESIDE_AMOUNTS: Final = """
+_AMOUNT_STOP_WORDS: Final = """
 allow allowed available accept amount apply ask back begin can change choose claim come date day days deadline
 end enter entitle expect expire fixed free full get give grant have hold honor keep last limit lie maximum minimum offer
 open possible period policy process provide receive request run set stand start stay take tell time total valid wait
@@ -44,7 +44,7 @@ angebot betragt dauert dauern erhalten frist geben gelten gilt moglich gewahren
 """
 
 # Each line is one meaning.
-_SAME: Final = """
+_SYNONYM_LINES: Final = """
 refund reimburse reimbursement moneyback repay
 delivery shipping shipment ship deliver dispatch
 parcel package
@@ -90,13 +90,13 @@ _OPPOSITES: Final = {
     "unmoglich": "moglich",
 }
 
-# A stemmer works in place, and words are compared in several threads. What it found `key` remembers.
+# A stemmer works in place, and words are compared in several threads. What it found `word_key` remembers.
 _ENGLISH: Final = Stemmer("english", maxCacheSize=0)
 _GERMAN: Final = Stemmer("german", maxCacheSize=0)
-_ONE_AT_A_TIME: Final = Lock()
+_STEMMER_LOCK: Final = Lock()
 
 
-def plain(word: str) -> str:
+def normalize_word(word: str) -> str:
     """A word in small letters without marks, as lists of words are written."""
     if word.isascii():
         return word.lower()
@@ -107,37 +107,37 @@ def plain(word: str) -> str:
 def stem(word: str) -> str:
     """What is left of a plain word without its ending: refunded and refunds are one word, Gutscheine and Gutscheins too."""
     known = word.replace("-", "").removesuffix("'s").replace("'", "")[:_LONGEST_WORD]
-    with _ONE_AT_A_TIME:
+    with _STEMMER_LOCK:
         stemmed: str = _GERMAN.stemWord(_ENGLISH.stemWord(known))
     return stemmed
 
 
-_SILENT: Final = frozenset(_SAYS_NOTHING.split())
-_ONE_MEANING: Final = {
-    stem(word): stem(line.split()[0]) for line in _SAME.strip().splitlines() for word in line.split()
+_STOP_WORDS: Final = frozenset(_STOP_WORD_LINES.split())
+_SYNONYM_STEMS: Final = {
+    stem(word): stem(line.split()[0]) for line in _SYNONYM_LINES.strip().splitlines() for word in line.split()
 }
-_TURNED: Final = {stem(word): stem(other) for word, other in _OPPOSITES.items()}
+_OPPOSITE_STEMS: Final = {stem(word): stem(other) for word, other in _OPPOSITES.items()}
 
 
 @lru_cache(maxsize=20_000)
-def key(word: str) -> str:
+def word_key(word: str) -> str:
     """By what a word is compared; empty if it says nothing."""
-    known = plain(word).removesuffix("'s")
-    if known in _SILENT or len(known) < 2:
+    known = normalize_word(word).removesuffix("'s")
+    if known in _STOP_WORDS or len(known) < 2:
         return ""
     stemmed = stem(known)
-    stemmed = _TURNED.get(stemmed, stemmed)
-    return _ONE_MEANING.get(stemmed, stemmed)
+    stemmed = _OPPOSITE_STEMS.get(stemmed, stemmed)
+    return _SYNONYM_STEMS.get(stemmed, stemmed)
 
 
-def turns(word: str) -> bool:
+def is_opposite(word: str) -> bool:
     """Whether a word says the opposite of what it is compared by."""
-    return stem(plain(word)) in _TURNED
+    return stem(normalize_word(word)) in _OPPOSITE_STEMS
 
 
-BESIDE_AMOUNTS: Final = frozenset(key(word) for word in _BESIDE_AMOUNTS.split())
+AMOUNT_STOP_KEYS: Final = frozenset(word_key(word) for word in _AMOUNT_STOP_WORDS.split())
 
 
-def keys(text: str) -> list[str]:
+def word_keys(text: str) -> list[str]:
     """The words of a text that say something, in order."""
-    return [each for word in WORD.findall(text) if (each := key(word))]
+    return [each for word in WORD.findall(text) if (each := word_key(word))]

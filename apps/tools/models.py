@@ -12,11 +12,11 @@ from django_fsm import transition
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import plain_text
-from apps.tenants.models.endpoints import KEY, key_rule, reachable
-from apps.tools.tool_limits import Definition
+from apps.governance.stored_text import validate_storable_text
+from apps.tenants.models.endpoints import KEY, key_rule, validate_reachable_url
+from apps.tools.tool_limits import ServerToolDefinition
 
-WHY_CHARACTERS = 1_000
+REASON_CHARACTERS = 1_000
 
 
 class ToolApprovalQuerySet(GovernedQuerySet["ToolApproval"]):
@@ -50,7 +50,9 @@ class ToolApproval(Governed):
     call_sha256 = models.CharField(max_length=64, editable=False)
     turn_id = models.BigIntegerField(null=True, editable=False)
     status = StateField(max_length=10, choices=Status.choices, default=Status.WAITING)
-    reason = models.TextField("why not", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)])
+    reason = models.TextField(
+        "why not", blank=True, validators=[validate_storable_text, MaxLengthValidator(REASON_CHARACTERS)]
+    )
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
     decided_at = models.DateTimeField(null=True, editable=False)
 
@@ -88,11 +90,11 @@ class ToolApproval(Governed):
 
 
 # The first migration names `reachable` as it stands here.
-__all__ = ["AgentTool", "ServerTool", "ToolApproval", "ToolListing", "ToolServer", "reachable"]
+__all__ = ["AgentTool", "ServerTool", "ToolApproval", "ToolListing", "ToolServer", "validate_reachable_url"]
 
 KEY_CHARACTERS = 24
-LONGEST_SECONDS = 30
-MOST_BYTES = 50_000
+MAX_TIMEOUT_SECONDS = 30
+MAX_RESULT_BYTES = 50_000
 
 
 class ToolServer(Governed):
@@ -103,11 +105,11 @@ class ToolServer(Governed):
         validators=[key_rule],
         help_text="The names of its tools begin with it: crm makes crm__find_order.",
     )
-    title = models.CharField(max_length=120, validators=[plain_text])
+    title = models.CharField(max_length=120, validators=[validate_storable_text])
     url = models.CharField(
         "address",
         max_length=300,
-        validators=[plain_text, reachable],
+        validators=[validate_storable_text, validate_reachable_url],
         help_text="Such as https://tools.example/mcp. Another host, port or scheme forgets the headers; enter them anew then.",
     )
     # The database holds the reference within the tenant, and a secret goes once nothing names it.
@@ -118,12 +120,12 @@ class ToolServer(Governed):
         "active", default=True, help_text="Off: no agent is offered or calls any of its tools."
     )
     timeout_seconds = models.PositiveIntegerField(
-        "seconds", default=20, validators=[MinValueValidator(1), MaxValueValidator(LONGEST_SECONDS)]
+        "seconds", default=20, validators=[MinValueValidator(1), MaxValueValidator(MAX_TIMEOUT_SECONDS)]
     )
     max_result_bytes = models.PositiveIntegerField(
         "longest result, in bytes",
         default=20_000,
-        validators=[MinValueValidator(500), MaxValueValidator(MOST_BYTES)],
+        validators=[MinValueValidator(500), MaxValueValidator(MAX_RESULT_BYTES)],
         help_text="What is longer is cut, and the agent is told so.",
     )
 
@@ -202,9 +204,9 @@ class ServerTool(models.Model):
         return self.qualified_name
 
     @property
-    def defined(self) -> Definition | None:
+    def defined(self) -> ServerToolDefinition | None:
         """How it may be told; None where it may not."""
-        return Definition(**self.definition) if self.definition and not self.validation_error else None
+        return ServerToolDefinition(**self.definition) if self.definition and not self.validation_error else None
 
 
 class AgentToolQuerySet(GovernedQuerySet["AgentTool"]):
@@ -249,10 +251,10 @@ class AgentTool(Governed):
         return str(self.definition["name"]) if self.definition else "a tool"
 
     @property
-    def allowed(self) -> Definition:
+    def allowed(self) -> ServerToolDefinition:
         """The tool as the person who allowed it read it."""
         stored: dict[str, Any] = self.definition  # Any: a JSON object
-        return Definition(**stored)
+        return ServerToolDefinition(**stored)
 
     @property
     def is_offered(self) -> bool:

@@ -7,21 +7,21 @@ from datetime import timedelta
 from typing import Any, Final
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, one_shot
+from apps.governance.database.actor_transaction import acting_as, execute_as
 from apps.governance.errors import NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.governance.refusal_log import noting
-from apps.llm.mcp_client.tool_server import Listed, Listing
+from apps.governance.refusal_log import recording_refusals
+from apps.llm.mcp_client.tool_server import ListedTool, ToolServerListing
 from apps.tools.models import ToolServer
-from apps.tools.tool_limits import TOOLS_PER_SERVER, Unfit, called, defined
+from apps.tools.tool_limits import TOOLS_PER_SERVER, UnfitToolError, define_tool, qualified_tool_name
 
 NAME_CHARACTERS: Final = 200
 # Whoever failed is asked again so much later.
-AGAIN: Final = timedelta(minutes=5)
+RETRY_AFTER: Final = timedelta(minutes=5)
 
 # Two sweeps at once ask a server once.
-TAKE: Final = """
+CLAIM_LISTING_SQL: Final = """
 INSERT INTO tools_toollisting AS listing (tenant_id, server_id, due_at, protocol_version, failure)
 SELECT tenant_id, id, statement_timestamp() + %(again)s::interval, '', '' FROM tools_toolserver
  WHERE tenant_id = app_tenant() AND id = %(server)s AND is_active
@@ -29,7 +29,7 @@ SELECT tenant_id, id, statement_timestamp() + %(again)s::interval, '', '' FROM t
 RETURNING server_id
 """
 
-FAILED: Final = """
+RECORD_FAILURE_SQL: Final = """
 INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol_version, failure)
 VALUES (app_tenant(), %(server)s, statement_timestamp() + %(again)s::interval, '', %(failure)s)
     ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at, failure = excluded.failure
@@ -37,7 +37,7 @@ RETURNING server_id
 """
 
 # Whoever keeps a listing and whoever moves the server come one after the other: the later one sees what the earlier did.
-HOLD: Final = """
+LOCK_LISTING_SQL: Final = """
 INSERT INTO tools_toollisting (tenant_id, server_id, due_at, protocol_version, failure)
 VALUES (app_tenant(), %(server)s, statement_timestamp(), '', '')
     ON CONFLICT (tenant_id, server_id) DO UPDATE SET due_at = excluded.due_at
@@ -45,13 +45,13 @@ RETURNING server_id
 """
 
 # What was said elsewhere is not what this address says.
-MOVED: Final = """
+UNLIST_TOOLS_SQL: Final = """
 UPDATE tools_servertool SET is_listed = false, updated_at = statement_timestamp()
  WHERE tenant_id = app_tenant() AND server_id = %(server)s AND is_listed
 RETURNING id
 """
 
-KEEP: Final = """
+STORE_LISTING_SQL: Final = """
 WITH said AS (
     SELECT * FROM jsonb_to_recordset(%(tools)s::jsonb)
         AS tool (name text, qualified_name text, definition jsonb, sha256 text, validation_error text)
@@ -90,7 +90,7 @@ SELECT (SELECT count(*) FROM said),
 
 
 @dataclass(frozen=True, slots=True)
-class AskedOf:
+class QueriedServer:
     """A server as it was when it was asked."""
 
     pk: int
@@ -99,7 +99,7 @@ class AskedOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ListingChanges:
     """How much a server offers, and what of it is otherwise than when it was asked last."""
 
     tools: int
@@ -109,67 +109,74 @@ class Found:
     unfit: int
 
 
-def refuse_refresh(server_id: int, *, actor: Actor) -> ToolServer:
+def check_refresh_allowed(server_id: int, *, actor: Actor) -> ToolServer:
     """The server that is about to be asked what it offers, if this actor may have it asked."""
     authorize(actor, Act.TOOL_SERVER_REFRESH, actor.tenant_id)
-    with noting(actor, Act.TOOL_SERVER_REFRESH), acting(actor):
+    with recording_refusals(actor, Act.TOOL_SERVER_REFRESH), acting_as(actor):
         server = ToolServer.objects.visible_to(actor).filter(pk=server_id).first()
         if server is None:
             raise NotVisible("There is no such tool server.")
     return server
 
 
-def take_listing(server_id: int, *, actor: Actor) -> bool:
+def claim_listing(server_id: int, *, actor: Actor) -> bool:
     """Whether it is this worker that asks the server; false where another does, or nothing is due."""
-    return bool(one_shot(actor, TAKE, {"server": server_id, "again": AGAIN}))
+    return bool(execute_as(actor, CLAIM_LISTING_SQL, {"server": server_id, "again": RETRY_AFTER}))
 
 
-def note_failure(server: AskedOf, failure: str, *, actor: Actor) -> bool:
+def record_listing_failure(server: QueriedServer, failure: str, *, actor: Actor) -> bool:
     """The server could not be asked; what it said before stands. False, and nothing is noted, where it changed meanwhile."""
-    with acting(actor):
-        if stands := _stands(server, actor):
-            one_shot(actor, FAILED, {"server": server.pk, "again": AGAIN, "failure": failure})
+    with acting_as(actor):
+        if stands := _is_unchanged(server, actor):
+            execute_as(actor, RECORD_FAILURE_SQL, {"server": server.pk, "again": RETRY_AFTER, "failure": failure})
     return stands
 
 
-def forget_listing(server_id: int, *, actor: Actor) -> None:
+def unlist_tools(server_id: int, *, actor: Actor) -> None:
     """The server's address leads to another by now: none of its tools is offered before that one was asked."""
-    with acting(actor):
-        for statement in (HOLD, MOVED):
-            one_shot(actor, statement, {"server": server_id})
+    with acting_as(actor):
+        for statement in (LOCK_LISTING_SQL, UNLIST_TOOLS_SQL):
+            execute_as(actor, statement, {"server": server_id})
 
 
-def keep_listing(server: AskedOf, listing: Listing, fresh: timedelta, *, actor: Actor) -> Found | None:
+def store_tool_listing(
+    server: QueriedServer, listing: ToolServerListing, fresh: timedelta, *, actor: Actor
+) -> ListingChanges | None:
     """Keep what the server says now. What it left out is listed no more. None, and nothing is kept, where it changed meanwhile."""
-    rows = json.dumps(list(_rows(server.key, listing.tools).values()))
+    rows = json.dumps(list(_tool_rows(server.key, listing.tools).values()))
     given = {"server": server.pk, "tools": rows, "fresh": fresh, "protocol_version": listing.protocol[:20]}
-    with acting(actor):
-        if not _stands(server, actor):
+    with acting_as(actor):
+        if not _is_unchanged(server, actor):
             return None
-        return Found(*map(int, one_shot(actor, KEEP, given)[0]))
+        return ListingChanges(*map(int, execute_as(actor, STORE_LISTING_SQL, given)[0]))
 
 
-def _stands(server: AskedOf, actor: Actor) -> bool:
+def _is_unchanged(server: QueriedServer, actor: Actor) -> bool:
     """Whether it is still the server that was asked: neither another address nor other headers. If not, it is due at once."""
-    one_shot(actor, HOLD, {"server": server.pk})
+    execute_as(actor, LOCK_LISTING_SQL, {"server": server.pk})
     return ToolServer.objects.visible_to(actor).filter(pk=server.pk, version=server.version).exists()
 
 
-def _rows(server_key: str, tools: Sequence[Listed]) -> Mapping[str, Mapping[str, Any]]:
+def _tool_rows(server_key: str, tools: Sequence[ListedTool]) -> Mapping[str, Mapping[str, Any]]:
     """By the name each would be called by: two that would be called the same are one, the first."""
     rows: dict[str, Mapping[str, Any]] = {}
     for tool in tools[:TOOLS_PER_SERVER]:
         name = tool.name[:NAME_CHARACTERS].replace("\x00", "")
-        rows.setdefault(called(server_key, name), _row(server_key, tool, name))
+        rows.setdefault(qualified_tool_name(server_key, name), _tool_row(server_key, tool, name))
     return rows
 
 
-def _row(server_key: str, tool: Listed, name: str) -> Mapping[str, Any]:
-    row: dict[str, Any] = {"name": name, "qualified_name": called(server_key, name), "definition": None, "sha256": ""}
+def _tool_row(server_key: str, tool: ListedTool, name: str) -> Mapping[str, Any]:
+    row: dict[str, Any] = {
+        "name": name,
+        "qualified_name": qualified_tool_name(server_key, name),
+        "definition": None,
+        "sha256": "",
+    }
     if name != tool.name:
         return {**row, "validation_error": "Its name is too long, or no text."}
     try:
-        definition = defined(server_key, tool)
-    except Unfit as flaw:
+        definition = define_tool(server_key, tool)
+    except UnfitToolError as flaw:
         return {**row, "validation_error": str(flaw)}
     return {**row, "definition": definition.stored, "sha256": definition.sha256, "validation_error": ""}

@@ -3,31 +3,31 @@
 from typing import Any
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid
-from apps.governance.governed_write import governed, take_values
+from apps.governance.governed_write import assign_values, governed
 from apps.governance.policy.table import Act
-from apps.tenants.sealed_secrets import forget, lay_down
-from apps.webhooks.models import EVENTS, Webhook
+from apps.tenants.sealed_secrets import delete_secrets, store_secret
+from apps.webhooks.models import EVENT_FIELDS, Webhook
 from apps.webhooks.rules import secret_flaw
 
 
 def create_webhook(*, actor: Actor, secret: str = "", **values: Any) -> Webhook:  # Any: values of governed fields
     """Name an address that is told what happens from now on; without a secret it is told nothing yet."""
     webhook = Webhook(tenant_id=actor.tenant_id)
-    _refuse_flawed(secret)
+    _refuse_flawed_secret(secret)
     with governed(Act.WEBHOOK_CREATE, webhook, actor=actor) as row:
-        take_values(row, Act.WEBHOOK_CREATE, values)
-        _refuse_deaf(row)
-        row.secret = lay_down(secret, actor=actor) if secret else None
+        assign_values(row, Act.WEBHOOK_CREATE, values)
+        _refuse_without_events(row)
+        row.secret = store_secret(secret, actor=actor) if secret else None
     return webhook
 
 
 def amend_webhook(webhook: Webhook, *, actor: Actor, read_at: int | None = None, **values: object) -> Webhook:
     """Change where it is and what it is told; what waits already goes to the new address."""
     with governed(Act.WEBHOOK_AMEND, webhook, actor=actor, read_at=read_at) as row:
-        take_values(row, Act.WEBHOOK_AMEND, values)
-        _refuse_deaf(row)
+        assign_values(row, Act.WEBHOOK_AMEND, values)
+        _refuse_without_events(row)
     return webhook
 
 
@@ -39,21 +39,21 @@ def rotate_webhook_secret(
         raise Invalid(
             "Enter the new secret. To tell it nothing any more, switch the webhook off.", {"secret": ["Empty."]}
         )
-    _refuse_flawed(secret)
-    with acting(actor):
+    _refuse_flawed_secret(secret)
+    with acting_as(actor):
         with governed(Act.WEBHOOK_ROTATE_SECRET, webhook, actor=actor, read_at=read_at) as row:
             before, kept = {row.secret_id, row.former_secret_id}, row.secret_id if keep_former else None
-            row.secret, row.former_secret_id = lay_down(secret, actor=actor), kept
-        forget(*before - {kept}, actor=actor)
+            row.secret, row.former_secret_id = store_secret(secret, actor=actor), kept
+        delete_secrets(*before - {kept}, actor=actor)
     return webhook
 
 
-def _refuse_deaf(row: Webhook) -> None:
-    if not any(getattr(row, name) for name in EVENTS):
+def _refuse_without_events(row: Webhook) -> None:
+    if not any(getattr(row, name) for name in EVENT_FIELDS):
         said = "Choose at least one thing it is told of. To tell it nothing any more, switch it off."
         raise Invalid(said, {"on_reply": [said]})
 
 
-def _refuse_flawed(secret: str) -> None:
+def _refuse_flawed_secret(secret: str) -> None:
     if secret and (flaw := secret_flaw(secret)):
         raise Invalid(flaw, {"secret": [flaw]})

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from django.db.models.functions import Now
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, NotVisible
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.governance.refusal_log import noting
+from apps.governance.refusal_log import recording_refusals
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 
@@ -17,21 +17,21 @@ from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 def replay_deliveries(webhook_id: int, *, actor: Actor, delivery_id: int | None = None) -> int:
     """Send again what was given up, or one of these; they keep their numbers. Says how many are on their way again."""
     authorize(actor, Act.WEBHOOK_REPLAY, actor.tenant_id)
-    with noting(actor, Act.WEBHOOK_REPLAY), acting(actor):
+    with recording_refusals(actor, Act.WEBHOOK_REPLAY), acting_as(actor):
         webhook = Webhook.objects.visible_to(actor).filter(pk=webhook_id).first()
         if webhook is None:
             raise NotVisible("There is no such webhook.")
         given_up = Delivery.objects.filter(tenant_id=actor.tenant_id, webhook=webhook).dead()
         ids = list(given_up.filter(**({"pk": delivery_id} if delivery_id else {})).values_list("pk", flat=True))
         if not ids:
-            raise Conflicting("Nothing of this was given up, so nothing is sent again. What waits is tried by itself.")
-        return _send_again(webhook, ids, actor)
+            raise Conflict("Nothing of this was given up, so nothing is sent again. What waits is tried by itself.")
+        return _requeue(webhook, ids, actor)
 
 
-def _send_again(webhook: Webhook, delivery_ids: Sequence[int], actor: Actor) -> int:
+def _requeue(webhook: Webhook, delivery_ids: Sequence[int], actor: Actor) -> int:
     """As on the first day, and at once: whoever asks has mended what failed."""
     system = system_actor(actor.tenant_id, "outbox")
-    with acting(system):
+    with acting_as(system):
         WebhookHealth.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook).update(paused_until=None)
     given_up = Delivery.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook, pk__in=delivery_ids).dead()
     return given_up.update(

@@ -7,23 +7,23 @@ from django.db.models.functions import Now
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
-from apps.governance.stored_text import plain_text
-from apps.tenants.models.endpoints import KEY, SealedSecret, key_rule, reachable
-from apps.webhooks.rules import OF_LEARNING, Event
+from apps.governance.stored_text import validate_storable_text
+from apps.tenants.models.endpoints import KEY, SealedSecret, key_rule, validate_reachable_url
+from apps.webhooks.rules import NON_CONVERSATION_EVENTS, WebhookEvent
 
-OF_NO_CONVERSATION = sorted(event.value for event in OF_LEARNING)
-EVENTS = tuple(f"on_{event.value}" for event in Event)
+NON_CONVERSATION_EVENT_NAMES = sorted(event.value for event in NON_CONVERSATION_EVENTS)
+EVENT_FIELDS = tuple(f"on_{event.value}" for event in WebhookEvent)
 
 
 class Webhook(Governed):
     """An address of the tenant's that is told what happens, each word of it signed."""
 
     key = models.CharField(max_length=40, validators=[key_rule])
-    title = models.CharField(max_length=120, validators=[plain_text])
+    title = models.CharField(max_length=120, validators=[validate_storable_text])
     url = models.CharField(
         "address",
         max_length=300,
-        validators=[plain_text, reachable],
+        validators=[validate_storable_text, validate_reachable_url],
         help_text="Such as https://example.com/preceptor. Redirects are not followed.",
     )
     is_active = models.BooleanField(
@@ -105,7 +105,7 @@ class Delivery(models.Model):
         related_name="+",
         help_text="None where it happened in no conversation.",
     )
-    event = models.CharField(max_length=20, choices=[(event.value, event.value) for event in Event])
+    event = models.CharField(max_length=20, choices=[(event.value, event.value) for event in WebhookEvent])
     subject_id = models.BigIntegerField(
         help_text="Which message, draft, escalation, conversation, version, run or proposal it is about."
     )
@@ -134,8 +134,8 @@ class Delivery(models.Model):
                 name="delivered_delivery_has_a_delivery_time",
             ),
             models.CheckConstraint(
-                condition=models.Q(event__in=OF_NO_CONVERSATION, conversation__isnull=True)
-                | (~models.Q(event__in=OF_NO_CONVERSATION) & models.Q(conversation__isnull=False)),
+                condition=models.Q(event__in=NON_CONVERSATION_EVENT_NAMES, conversation__isnull=True)
+                | (~models.Q(event__in=NON_CONVERSATION_EVENT_NAMES) & models.Q(conversation__isnull=False)),
                 name="delivery_names_its_conversation",
             ),
             # Reviews are found by a look, and two may look at once.

@@ -10,7 +10,7 @@ from typing import Final
 from standardwebhooks import Webhook as Signer
 
 
-class Event(StrEnum):
+class WebhookEvent(StrEnum):
     """What a webhook can ask to be told of."""
 
     REPLY = "reply"
@@ -23,36 +23,38 @@ class Event(StrEnum):
 
 
 # What happens in no conversation.
-OF_LEARNING: Final = frozenset({Event.LEARNING_VERSION, Event.DISTILLATION, Event.REVIEW})
+NON_CONVERSATION_EVENTS: Final = frozenset(
+    {WebhookEvent.LEARNING_VERSION, WebhookEvent.DISTILLATION, WebhookEvent.REVIEW}
+)
 
 
 # Behind each try, in seconds; behind the last of them nobody tries any more. Together a day and a half.
-PAUSES: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800, 43_200)
+RETRY_PAUSES: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800, 43_200)
 # A pause is stretched by up to a quarter, so that what failed together does not come back together.
 JITTER: Final = 0.25
 # So many failures in a row, and a webhook is left alone for a while, whatever waits for it.
-FAILURES_IN_A_ROW: Final = 10
+FAILURE_LIMIT: Final = 10
 REST_SECONDS: Final = 60
 LONGEST_REST_SECONDS: Final = 3_600
 SECRET_PREFIX: Final = "whsec_"  # noqa: S105  # what every secret begins with
 SECRET_BYTES: Final = (24, 64)
 
 
-def pause_behind(tries: int, spread: float, asked_seconds: int = 0) -> float | None:
+def retry_pause(tries: int, spread: float, asked_seconds: int = 0) -> float | None:
     """How long to wait behind so many tries; None where that was the last. `spread` is drawn from 0 to 1.
 
     A server that says itself when to come again is not asked earlier.
     """
-    if tries > len(PAUSES):
+    if tries > len(RETRY_PAUSES):
         return None
-    return max(PAUSES[tries - 1] * (1 + JITTER * spread), min(asked_seconds, LONGEST_REST_SECONDS))
+    return max(RETRY_PAUSES[tries - 1] * (1 + JITTER * spread), min(asked_seconds, LONGEST_REST_SECONDS))
 
 
-def rest_behind(failures: int) -> int:
+def rest_seconds(failures: int) -> int:
     """How long a webhook that failed so many times in a row is left alone, in seconds; twice as long each time, up to an hour."""
-    if failures < FAILURES_IN_A_ROW:
+    if failures < FAILURE_LIMIT:
         return 0
-    return int(min(REST_SECONDS << min(failures - FAILURES_IN_A_ROW, 10), LONGEST_REST_SECONDS))
+    return int(min(REST_SECONDS << min(failures - FAILURE_LIMIT, 10), LONGEST_REST_SECONDS))
 
 
 def secret_flaw(secret: str) -> str:

@@ -15,8 +15,8 @@ from statistics import median, quantiles
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.api.load_test import Soaked, soak
-from benchmarks.api.testbed import PAGE, Answer, Asker, House, ground
+from benchmarks.api.load_test import LoadResult, run_load
+from benchmarks.api.testbed import PAGE, Answer, BenchmarkInstallation, WsgiClient, ground
 
 STATEMENTS = 3
 LIST_SHARE, ROW_SHARE, WRITE_SHARE, TAIL = 0.6, 0.6, 0.5, 3.0
@@ -24,7 +24,7 @@ SOAK_SECONDS, WARMING = 600, 5
 
 
 @dataclass
-class Side:
+class MeasuredEndpoint:
     """One way to be asked, and how long each answer took, round by round."""
 
     name: str
@@ -49,17 +49,17 @@ class Side:
     def processor_ms(self) -> float:
         return 1000 * median(self.processor)
 
-    def share_of(self, plain: "Side") -> float:
+    def share_of(self, plain: "MeasuredEndpoint") -> float:
         """Answers in the time in which the plain view gives one: the median over the rounds."""
         return median(median(theirs) / median(ours) for ours, theirs in zip(self.rounds, plain.rounds, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SpeedRow:
     """A side beside its plain one. A goal is the least share of its speed; what has none only informs."""
 
-    side: Side
-    plain: Side
+    side: MeasuredEndpoint
+    plain: MeasuredEndpoint
     goal: float | None = None
     most_statements: int | None = None
 
@@ -88,8 +88,8 @@ class Row:
         )
 
 
-def rows_of(house: House) -> list[Row]:
-    asker, numbers = Asker(), iter(range(1_000_000))
+def rows_of(house: BenchmarkInstallation) -> list[SpeedRow]:
+    asker, numbers = WsgiClient(), iter(range(1_000_000))
 
     def written(address: str, token: str) -> Callable[[], Answer]:
         def ask() -> Answer:
@@ -101,27 +101,27 @@ def rows_of(house: House) -> list[Row]:
     def read(address: str, token: str = "") -> Callable[[], Answer]:
         return lambda: asker.ask("GET", address, None, token)
 
-    nothing = Side("nothing, through Django and our middleware", read("/nothing/"))
-    plain_list = Side(f"a plain list of {PAGE}", read("/plain/skills/"))
-    plain_row = Side("a plain row", read(f"/plain/memories/{house.memory_id}/"))
-    plain_write = Side("a plain INSERT", written("/plain/notes/", ""), 201)
-    rest = Side(f"REST framework's list of {PAGE}, open", read(f"/plain/rest/?limit={PAGE}"))
-    ours = Side(f"our list of {PAGE}, by token", read("/api/v1/skills/", house.token))
-    row = Side("our row, by token", read(f"/api/v1/memories/{house.memory_id}/", house.token))
-    write = Side("our note written, by token", written("/api/v1/notes/", house.token), 201)
+    nothing = MeasuredEndpoint("nothing, through Django and our middleware", read("/nothing/"))
+    plain_list = MeasuredEndpoint(f"a plain list of {PAGE}", read("/plain/skills/"))
+    plain_row = MeasuredEndpoint("a plain row", read(f"/plain/memories/{house.memory_id}/"))
+    plain_write = MeasuredEndpoint("a plain INSERT", written("/plain/notes/", ""), 201)
+    rest = MeasuredEndpoint(f"REST framework's list of {PAGE}, open", read(f"/plain/rest/?limit={PAGE}"))
+    ours = MeasuredEndpoint(f"our list of {PAGE}, by token", read("/api/v1/skills/", house.token))
+    row = MeasuredEndpoint("our row, by token", read(f"/api/v1/memories/{house.memory_id}/", house.token))
+    write = MeasuredEndpoint("our note written, by token", written("/api/v1/notes/", house.token), 201)
     return [
-        Row(nothing, nothing),
-        Row(plain_list, plain_list),
-        Row(rest, plain_list),
-        Row(ours, plain_list, LIST_SHARE, STATEMENTS),
-        Row(plain_row, plain_row),
-        Row(row, plain_row, ROW_SHARE, STATEMENTS),
-        Row(plain_write, plain_write),
-        Row(write, plain_write, WRITE_SHARE),
+        SpeedRow(nothing, nothing),
+        SpeedRow(plain_list, plain_list),
+        SpeedRow(rest, plain_list),
+        SpeedRow(ours, plain_list, LIST_SHARE, STATEMENTS),
+        SpeedRow(plain_row, plain_row),
+        SpeedRow(row, plain_row, ROW_SHARE, STATEMENTS),
+        SpeedRow(plain_write, plain_write),
+        SpeedRow(write, plain_write, WRITE_SHARE),
     ]
 
 
-def measure(rows: Sequence[Row], rounds: int, each: int) -> list[str]:
+def measure(rows: Sequence[SpeedRow], rounds: int, each: int) -> list[str]:
     """All sides in turn, so that the machine's moods meet all of them; and what was answered wrongly."""
     flaws = []
     for side in (row.side for row in rows):
@@ -143,7 +143,7 @@ def measure(rows: Sequence[Row], rounds: int, each: int) -> list[str]:
     return flaws + [flaw for row in rows for flaw in row.flaws]
 
 
-def report(rows: Sequence[Row], soaked: Soaked | None, console: Console) -> None:
+def report(rows: Sequence[SpeedRow], soaked: LoadResult | None, console: Console) -> None:
     table = Table(
         *(
             "what is asked",
@@ -176,7 +176,7 @@ def main() -> int:
     with ground() as house:
         rows = rows_of(house)
         flaws = measure(rows, *((3, 10) if options.quick else (10, 40)))
-        soaked = soak(house, seconds) if seconds and not flaws else None
+        soaked = run_load(house, seconds) if seconds and not flaws else None
     if rows[0].side.rounds:
         report(rows, soaked, console)
     flaws += soaked.flaws if soaked else []

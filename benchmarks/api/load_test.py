@@ -16,9 +16,9 @@ from urllib.request import urlopen
 
 import aiohttp
 
-from apps.launcher.child_processes import spawn, stop, wait_until
+from apps.launcher.child_processes import spawn_child, stop_child, wait_until
 from apps.launcher.data_folders import PROJECT
-from benchmarks.api.testbed import House, let_go
+from benchmarks.api.testbed import BenchmarkInstallation, close_pools
 from tests.settings import PREFIX
 
 CLIENTS, READY_SECONDS, FINDING_SECONDS, SHARE = 8, 60, 10, 0.8
@@ -28,7 +28,7 @@ ADDRESSES = ("/api/v1/skills/", "/api/v1/memories/", "/api/v1/conversations/")
 
 
 @dataclass
-class Soaked:
+class LoadResult:
     """What was asked and answered, and what the process held meanwhile."""
 
     capacity: float
@@ -63,17 +63,17 @@ class Soaked:
         )
 
 
-def soak(house: House, seconds: float) -> Soaked:
+def run_load(house: BenchmarkInstallation, seconds: float) -> LoadResult:
     """As fast as they can for a while, then at a steady pace."""
-    let_go()
-    with _web(house) as (url, process_id):
-        return asyncio.run(_soak(url, process_id, house.token, seconds))
+    close_pools()
+    with _run_web_server(house) as (url, process_id):
+        return asyncio.run(_run_load_async(url, process_id, house.token, seconds))
 
 
-async def _soak(url: str, process_id: int, token: str, seconds: float) -> Soaked:
+async def _run_load_async(url: str, process_id: int, token: str, seconds: float) -> LoadResult:
     limit = aiohttp.TCPConnector(limit=4 * CLIENTS)
     async with aiohttp.ClientSession(url, headers={"Authorization": f"Bearer {token}"}, connector=limit) as client:
-        soaked = Soaked(await _capacity(client), seconds)
+        soaked = LoadResult(await _measure_capacity(client), seconds)
         pace = 1 / (SHARE * soaked.capacity)
         asking: set[asyncio.Task[None]] = set()
         begun = time.monotonic()
@@ -83,28 +83,28 @@ async def _soak(url: str, process_id: int, token: str, seconds: float) -> Soaked
                 await asyncio.sleep(number * pace - since)
             if len(soaked.memory_kb) <= since:
                 soaked.memory_kb.append(_memory_kb(process_id))
-            task = asyncio.create_task(_ask(client, soaked, number))
+            task = asyncio.create_task(_send_request(client, soaked, number))
             asking.add(task)
             task.add_done_callback(asking.discard)
         await asyncio.gather(*asking)
     return soaked
 
 
-async def _capacity(client: aiohttp.ClientSession) -> float:
-    found = Soaked(0, 0)
+async def _measure_capacity(client: aiohttp.ClientSession) -> float:
+    found = LoadResult(0, 0)
     until = time.monotonic() + FINDING_SECONDS
 
     async def one_after_the_other(first: int) -> None:
         number = first
         while time.monotonic() < until:
-            await _ask(client, found, number)
+            await _send_request(client, found, number)
             number += 1
 
     await asyncio.gather(*(one_after_the_other(number) for number in range(CLIENTS)))
     return len(found.taken) / FINDING_SECONDS
 
 
-async def _ask(client: aiohttp.ClientSession, soaked: Soaked, number: int) -> None:
+async def _send_request(client: aiohttp.ClientSession, soaked: LoadResult, number: int) -> None:
     begun = time.perf_counter()
     try:
         async with client.get(ADDRESSES[number % len(ADDRESSES)]) as answer:
@@ -124,7 +124,7 @@ def _memory_kb(process_id: int) -> int:
 
 
 @contextmanager
-def _web(house: House) -> Iterator[tuple[str, int]]:
+def _run_web_server(house: BenchmarkInstallation) -> Iterator[tuple[str, int]]:
     """The web process of an installation, as the launcher starts it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -140,7 +140,7 @@ def _web(house: House) -> Iterator[tuple[str, int]]:
     command = (sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(port), "--lifespan", "on")
     log_path = Path(house.server.log).with_name("web.log")
     with log_path.open("wb") as log:
-        child = spawn(
+        child = spawn_child(
             (*command, "--log-level", "warning"),
             when_orphaned=signal.SIGKILL,
             cwd=PROJECT,
@@ -148,14 +148,14 @@ def _web(house: House) -> Iterator[tuple[str, int]]:
             env=os.environ | environment,
         )
     try:
-        if not wait_until(lambda: _answers(f"{url}/healthz"), READY_SECONDS):
+        if not wait_until(lambda: _is_answering(f"{url}/healthz"), READY_SECONDS):
             raise RuntimeError(f"The web process did not start: {log_path.read_text()[-2000:]}")
         yield url, child.pid
     finally:
-        stop(child, signal.SIGTERM, 10)
+        stop_child(child, signal.SIGTERM, 10)
 
 
-def _answers(url: str) -> bool:
+def _is_answering(url: str) -> bool:
     try:
         urlopen(url).close()  # noqa: S310  # loopback
     except (URLError, OSError):

@@ -32,11 +32,11 @@ from apps.memory.models import AgentMemory  # noqa: E402
 from apps.skills.models import Skill  # noqa: E402
 from benchmarks.turn.testbed import statements_in  # noqa: E402
 from config import urls  # noqa: E402
-from config.settings import database as database_settings  # noqa: E402
+from config.settings import database_settings  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import clone_database, close_connections  # noqa: E402
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
-from tests.support.factories.notes import has_notebook  # noqa: E402
+from tests.support.factories.notes import enable_notebook  # noqa: E402
 from tests.support.worlds.world import make_memory, make_skill, make_world  # noqa: E402
 
 PLAIN: Final = "plain"
@@ -70,7 +70,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
+class BenchmarkInstallation:
     """The installation, an agent's token, and the rows that are asked for."""
 
     server: Postgres
@@ -100,7 +100,7 @@ class PlainSkills(viewsets.ReadOnlyModelViewSet[Any]):
     queryset = Skill._base_manager.using(PLAIN).select_related("agent").order_by("-id")
 
 
-def nothing(request: HttpRequest) -> HttpResponse:
+def empty_view(request: HttpRequest) -> HttpResponse:
     """What Django and the house's middleware take by themselves."""
     del request
     return HttpResponse(b"{}", content_type="application/json")
@@ -130,7 +130,7 @@ def _plain_urls() -> str:
     """The product's addresses, and the plain ones beside them."""
     module = ModuleType("benchmarks.plain_urls")
     module.urlpatterns = [  # type: ignore[attr-defined]  # what Django looks for in a module of addresses
-        path("nothing/", nothing),
+        path("nothing/", empty_view),
         path("plain/skills/", plain_list),
         path("plain/rest/", PlainSkills.as_view({"get": "list"})),
         path("plain/memories/<int:pk>/", plain_row),
@@ -142,13 +142,13 @@ def _plain_urls() -> str:
 
 
 @contextmanager
-def ground() -> Iterator[House]:
+def ground() -> Iterator[BenchmarkInstallation]:
     """Connections are kept on both sides, ours by the pool that an installation has; the plain side is the superuser."""
     with ready_server() as server:
         clone_database(server, TEMPLATE, PREFIX)
         _keep_connections(server)
         world = make_world()
-        has_notebook(world)
+        enable_notebook(world)
         for number in range(ROWS):
             make_skill(world, actor=world.operator, title=f"Settle a matter {number}")
         memory = make_memory(world, "Parcels take three days. Refunds go to the card that paid.")
@@ -157,9 +157,9 @@ def ground() -> Iterator[House]:
             cursor.execute("ANALYZE")
         settings.ROOT_URLCONF = _plain_urls()
         try:
-            yield House(server, world.token, memory.pk)
+            yield BenchmarkInstallation(server, world.token, memory.pk)
         finally:
-            let_go()
+            close_pools()
 
 
 def _keep_connections(server: Postgres) -> None:
@@ -170,7 +170,7 @@ def _keep_connections(server: Postgres) -> None:
     connections["default"].settings_dict["OPTIONS"] |= {"pool": {"min_size": 1, "max_size": 4}}
 
 
-def let_go() -> None:
+def close_pools() -> None:
     """No connection and no thread of a pool is left; a process that has any starts no other."""
     connections[PLAIN].close()
     connection.close()
@@ -179,7 +179,7 @@ def let_go() -> None:
     connections["default"].settings_dict["OPTIONS"].pop("pool", None)
 
 
-class Asker:
+class WsgiClient:
     """Requests through the whole of Django, without a network."""
 
     def __init__(self) -> None:

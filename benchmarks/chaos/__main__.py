@@ -22,21 +22,21 @@ django.setup()
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from benchmarks.chaos.approver import Colleague  # noqa: E402
-from benchmarks.chaos.customers import Customers, Thread, make_threads  # noqa: E402
-from benchmarks.chaos.faults import FAULT_SECONDS, FAULTS, MODEL_SECONDS, Disasters, Pace  # noqa: E402
-from benchmarks.chaos.testbed import WRONG_CLOCKS, Ground, ground  # noqa: E402
-from benchmarks.chaos.turn_counts import Books, Turns  # noqa: E402
+from benchmarks.chaos.approver import Approver  # noqa: E402
+from benchmarks.chaos.customers import SimulatedCustomers, Thread, make_threads  # noqa: E402
+from benchmarks.chaos.faults import FAULT_SECONDS, FAULTS, MODEL_SECONDS, FaultInjector, FaultPace  # noqa: E402
+from benchmarks.chaos.testbed import WRONG_CLOCKS, ChaosTestbed, ground  # noqa: E402
+from benchmarks.chaos.turn_counts import ResultReader, TurnCounts  # noqa: E402
 from tests.support.database.clones import close_connections  # noqa: E402
-from tests.support.servers.effects_server import misbehave  # noqa: E402
+from tests.support.servers.effects_server import set_fault_share  # noqa: E402
 
 TICK_SECONDS = 0.1
 # Of the deliveries that reach the webhook, how many it refuses, or takes without an answer.
 WEBHOOK_FAULTS = 0.3
 # What a short run may do without.
-RARE = frozenset({"of which nobody knows"})
+RARE_EVENTS = frozenset({"of which nobody knows"})
 # What may end a turn without an answer here: workers that died over it again and again.
-LAWFUL_FAILURES = frozenset({"attempts_spent"})
+ALLOWED_FAILURES = frozenset({"attempts_spent"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +47,22 @@ class Size:
     messages_without_broker: int
     workers: int
     crowd: int
-    pace: Pace
+    pace: FaultPace
     patience_seconds: float
 
 
-WHOLE = Size(10_000, 500, 3, 150, Pace(60, 10.0), 300)
-QUICK = Size(80, 12, 2, 30, Pace(6, 1.0), 300)
+FULL_SIZE = Size(10_000, 500, 3, 150, FaultPace(60, 10.0), 300)
+QUICK = Size(80, 12, 2, 30, FaultPace(6, 1.0), 300)
 
 
 @dataclass
-class Happened:
+class ChaosResult:
     """What a run has to tell."""
 
-    turns_without_broker: Turns
-    turns: Turns
+    turns_without_broker: TurnCounts
+    turns: TurnCounts
     seconds: float
-    customers: Customers
+    customers: SimulatedCustomers
     disasters: Counter[str]
     broken: dict[str, list[str]] = field(default_factory=dict)
     elsewhere: dict[str, int] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Happened:
     def flaws(self) -> list[str]:
         found = [f"{name}: {', '.join(rows[:5])}" for name, rows in self.broken.items() if rows]
         found += [
-            f"{count} turns failed: {code}" for code, count in self.turns.failed.items() if code not in LAWFUL_FAILURES
+            f"{count} turns failed: {code}" for code, count in self.turns.failed.items() if code not in ALLOWED_FAILURES
         ]
         without = self.turns_without_broker
         if without.done < without.begun:
@@ -80,18 +80,20 @@ class Happened:
             found.append(f"{self.turns.left} messages were left.")
         if self.turns.unsettled:
             found.append(f"{self.turns.unsettled} deliveries or calls that waited for a person were left.")
-        found += [f"There were no {name}." for name, count in self.elsewhere.items() if not count and name not in RARE]
+        found += [
+            f"There were no {name}." for name, count in self.elsewhere.items() if not count and name not in RARE_EVENTS
+        ]
         return found
 
 
-def suffer(size: Size, seed: int) -> Happened:
+def run_chaos(size: Size, seed: int) -> ChaosResult:
     """The whole story, from the first message to the last row looked at."""
     # What customers do without a broker is the benchmark's business; that the house warns of it is none of its figures.
     logging.getLogger("apps.runtime.wakeup").setLevel(logging.ERROR)
     with ground() as stands:
         threads = make_threads(stands)
         close_connections()
-        books = Books(stands)
+        books = ResultReader(stands)
         books.watch()
         for place in range(size.workers):
             stands.start_worker(place)
@@ -104,23 +106,25 @@ def suffer(size: Size, seed: int) -> Happened:
         return happened
 
 
-def _answer_without_broker(books: Books, threads: Sequence[Thread], size: Size, seed: int) -> Turns:
+def _answer_without_broker(books: ResultReader, threads: Sequence[Thread], size: Size, seed: int) -> TurnCounts:
     """Nobody is woken: the workers never reached a broker, and what is due is found all the same."""
-    customers = Customers(threads, -seed, size.crowd)
+    customers = SimulatedCustomers(threads, -seed, size.crowd)
     customers.start()
-    _until(lambda: customers.messages >= size.messages_without_broker, size.patience_seconds)
+    _wait_until(lambda: customers.messages >= size.messages_without_broker, size.patience_seconds)
     customers.stop()
-    _until(lambda: books.look(customers).left == 0, size.patience_seconds)
+    _wait_until(lambda: books.look(customers).left == 0, size.patience_seconds)
     return books.look(customers)
 
 
-def _answer_in_chaos(stands: Ground, books: Books, threads: Sequence[Thread], size: Size, seed: int) -> Happened:
+def _answer_in_chaos(
+    stands: ChaosTestbed, books: ResultReader, threads: Sequence[Thread], size: Size, seed: int
+) -> ChaosResult:
     before = books.turns()
     stands.tell_model("POST", "faults", rates=FAULTS, seed=seed, seconds=FAULT_SECONDS)
     stands.tell_model("POST", "delay", seconds=MODEL_SECONDS)
-    misbehave(stands.counter, WEBHOOK_FAULTS)
-    colleague = Colleague({thread.world.tenant.pk: thread.world for thread in threads}.values())
-    customers, disasters = Customers(threads, seed, size.crowd), Disasters(stands, size.pace, seed)
+    set_fault_share(stands.counter, WEBHOOK_FAULTS)
+    colleague = Approver({thread.world.tenant.pk: thread.world for thread in threads}.values())
+    customers, disasters = SimulatedCustomers(threads, seed, size.crowd), FaultInjector(stands, size.pace, seed)
     begun_at = time.monotonic()
     customers.start()
     colleague.start()
@@ -130,24 +134,24 @@ def _answer_in_chaos(stands: Ground, books: Books, threads: Sequence[Thread], si
     customers.stop()
     disasters.heal()
     stands.tell_model("DELETE", "controls")
-    misbehave(stands.counter, 0)
-    _until(lambda: _is_settled(books.look_ahead(customers)), size.patience_seconds)
+    set_fault_share(stands.counter, 0)
+    _wait_until(lambda: _is_settled(books.look_ahead(customers)), size.patience_seconds)
     colleague.stop()
     seconds = time.monotonic() - begun_at
-    return Happened(before, books.turns(since=before), seconds, customers, disasters.counted)
+    return ChaosResult(before, books.turns(since=before), seconds, customers, disasters.counted)
 
 
-def _is_settled(turns: Turns) -> bool:
+def _is_settled(turns: TurnCounts) -> bool:
     return turns.left == turns.unsettled == 0
 
 
-def _until(true: Callable[[], bool], seconds: float) -> None:
+def _wait_until(true: Callable[[], bool], seconds: float) -> None:
     ends = time.monotonic() + seconds
     while not true() and time.monotonic() < ends:
         time.sleep(TICK_SECONDS)
 
 
-def report(happened: Happened, console: Console) -> None:
+def report(happened: ChaosResult, console: Console) -> None:
     turns, without = happened.turns, happened.turns_without_broker
     table = Table("what", "how much", title="Turns while everything breaks")
     table.add_row("turns begun and answered without a broker", f"{without.begun}, {without.done}")
@@ -178,14 +182,14 @@ def report(happened: Happened, console: Console) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description=__doc__)
-    parser.add_argument("--turns", type=int, help=f"turns before everything heals (default {WHOLE.turns})")
-    parser.add_argument("--workers", type=int, help=f"worker processes (default {WHOLE.workers})")
+    parser.add_argument("--turns", type=int, help=f"turns before everything heals (default {FULL_SIZE.turns})")
+    parser.add_argument("--workers", type=int, help=f"worker processes (default {FULL_SIZE.workers})")
     parser.add_argument("--seed", type=int, default=1, help="of messages, disasters and faults")
     parser.add_argument("--quick", action="store_true", help=f"a short run: {QUICK.turns} turns")
     options = parser.parse_args(arguments)
-    size = QUICK if options.quick else WHOLE
+    size = QUICK if options.quick else FULL_SIZE
     size = replace(size, turns=options.turns or size.turns, workers=options.workers or size.workers)
-    happened = suffer(size, options.seed)
+    happened = run_chaos(size, options.seed)
     report(happened, Console(width=120))
     return 1 if happened.flaws else 0
 

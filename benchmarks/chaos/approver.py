@@ -5,21 +5,21 @@ from collections.abc import Iterable
 
 from django.db import DatabaseError, InterfaceError, connection
 
-from apps.governance.database.actor_transaction import acting
-from apps.runtime.tools.tool_approvals import let_call
+from apps.governance.database.actor_transaction import acting_as
+from apps.runtime.tools.tool_approvals import permit_call
 from apps.tools.models import ToolApproval
 from tests.support.worlds.world import World
 
 PAUSE_SECONDS = 0.3
 
 
-class Colleague:
+class Approver:
     """Looks from a thread of their own until they are told to stop."""
 
     def __init__(self, worlds: Iterable[World]) -> None:
         self._worlds = tuple(worlds)
         self._stopped = threading.Event()
-        self._looking = threading.Thread(target=self._look, name="colleague", daemon=True)
+        self._looking = threading.Thread(target=self._approve_until_stopped, name="colleague", daemon=True)
         self.agreed = 0
 
     def start(self) -> None:
@@ -30,26 +30,26 @@ class Colleague:
         self._stopped.set()
         self._looking.join()
 
-    def _look(self) -> None:
+    def _approve_until_stopped(self) -> None:
         try:
             while not self._stopped.wait(PAUSE_SECONDS):
-                self._agree_to_all()
+                self._approve_all()
         finally:
             connection.close()
 
-    def _agree_to_all(self) -> None:
+    def _approve_all(self) -> None:
         """The house may be without a database; what was decided by then waits no more."""
         try:
             for world in self._worlds:
-                self._agree(world)
+                self._approve_call(world)
         except (DatabaseError, InterfaceError):
             connection.close()
 
-    def _agree(self, world: World) -> None:
+    def _approve_call(self, world: World) -> None:
         operator = world.operator
-        with acting(operator):
+        with acting_as(operator):
             asked = ToolApproval.objects.visible_to(operator).filter(status=ToolApproval.Status.WAITING)
             waiting = list(asked.select_related("conversation__agent"))
         for approval in waiting:
-            let_call(approval, actor=operator)
+            permit_call(approval, actor=operator)
             self.agreed += 1

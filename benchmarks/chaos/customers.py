@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from django.db import DatabaseError, InterfaceError, connection
 
 from apps.conversations.actions import receive_message
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.tools.tool_server_refresh import refresh_server
-from apps.runtime.wakeup import kick_turn
+from apps.runtime.wakeup import wake_worker
 from apps.tenants.actions import amend_agent
-from benchmarks.chaos.testbed import Ground
-from tests.support.drivers.external_tool_turns import allow
+from benchmarks.chaos.testbed import ChaosTestbed
+from tests.support.drivers.external_tool_turns import allow_agent_tool
 from tests.support.factories.external_tools import make_tool_server
 from tests.support.servers.webhook_receiver import make_webhook
 from tests.support.worlds.world import (
     World,
-    let_everything_in,
     make_invokable,
     make_memory,
     make_persona,
     make_skill,
     make_world,
+    raise_message_limits,
 )
 
 TENANTS, CONVERSATIONS = 8, 400
@@ -33,7 +33,7 @@ PAUSE_SECONDS = 0.05
 # The stand-in reads the key of another agent from what the customer writes, and takes for one what has a digit.
 BILLING = "billing1"
 # What calls for an answer alone, for a write of our own, for a skill to be read, and for what the skills below call.
-WORDS = (
+MESSAGE_TEMPLATES = (
     "Message {number}: where is my parcel?",
     "Message {number}. I would prefer parcel shop {number}.",
     "Message {number}: please issue a refund within policy.",
@@ -58,24 +58,24 @@ class Thread:
     number: int
 
 
-def make_threads(ground: Ground) -> list[Thread]:
+def make_threads(ground: ChaosTestbed) -> list[Thread]:
     """Tenants with an agent that has something to say, and who writes to whom."""
-    worlds = [let_everything_in(make_world()) for _ in range(TENANTS)]
+    worlds = [raise_message_limits(make_world()) for _ in range(TENANTS)]
     for number, world in enumerate(worlds):
         make_persona(world)
         if number % 2:
             amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="restart")
         make_skill(world, "approved", title="Issue a refund", description="How to issue a refund within policy.")
         make_memory(world, "Most customers are in the EU. Parcels take three days.")
-        _meet_others(world, ground)
+        _add_external_parts(world, ground)
     return [Thread(worlds[number % TENANTS], number) for number in range(CONVERSATIONS)]
 
 
-def _meet_others(world: World, ground: Ground) -> None:
+def _add_external_parts(world: World, ground: ChaosTestbed) -> None:
     """Tools of others, another agent, and a webhook that is told everything."""
     server = make_tool_server(world, ground.tools.url)
     refresh_server(server.pk, actor=world.operator)
-    called = {name: str(allow(world, server, name, waits=name == WRITES)) for name in (READS, WRITES)}
+    called = {name: str(allow_agent_tool(world, server, name, waits=name == WRITES)) for name in (READS, WRITES)}
     make_invokable(world, BILLING)
     make_webhook(world, f"{ground.counter}/told")
     for title, description, name in SKILLS:
@@ -83,7 +83,7 @@ def _meet_others(world: World, ground: Ground) -> None:
         make_skill(world, "approved", title=title, description=description, body=body)
 
 
-class Customers:
+class SimulatedCustomers:
     """They write from a thread of their own until they are told to stop."""
 
     def __init__(self, threads: Sequence[Thread], seed: int, crowd: int) -> None:
@@ -119,7 +119,7 @@ class Customers:
     def _send(self, thread: Thread) -> None:
         """Until it was taken: the house may be without a database."""
         self.messages += 1
-        text = self._random.choice(WORDS).format(number=self.messages)
+        text = self._random.choice(MESSAGE_TEMPLATES).format(number=self.messages)
         while not _is_taken(thread, text, str(self.messages)):
             self.repeated += 1
             time.sleep(PAUSE_SECONDS)
@@ -137,7 +137,7 @@ def _is_taken(thread: Thread, text: str, key: str) -> bool:
 def send(thread: Thread, text: str, key: str) -> None:
     """As the API does it."""
     world = thread.world
-    with acting(world.bot):
+    with acting_as(world.bot):
         event = receive_message(
             world.agent.pk,
             actor=world.bot,
@@ -147,4 +147,4 @@ def send(thread: Thread, text: str, key: str) -> None:
             text=text,
             idempotency_key=key,
         )
-        kick_turn(event.tenant_id, event.conversation_id)
+        wake_worker(event.tenant_id, event.conversation_id)

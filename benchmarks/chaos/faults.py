@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import redis
 
 from apps.launcher.child_processes import last_lines
-from benchmarks.chaos.testbed import LEASE_SECONDS, Ground, Worker
+from benchmarks.chaos.testbed import LEASE_SECONDS, ChaosTestbed, WorkerProcess
 
 # Shares of the model's calls that fail, three in ten together.
 # A spent account is not among them: it pauses its agent until a person lifts that, and nobody does here.
@@ -33,17 +33,17 @@ MODEL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class FaultPace:
     """Turns that end between two disasters, and seconds that the broker stays away."""
 
     gap_turns: int
     outage_seconds: float
 
 
-class Disasters:
+class FaultInjector:
     """Plays them one after another, every kind as often as the others, and mends what is to be mended later."""
 
-    def __init__(self, ground: Ground, pace: Pace, seed: int) -> None:
+    def __init__(self, ground: ChaosTestbed, pace: FaultPace, seed: int) -> None:
         self.counted: Counter[str] = Counter()
         self._decks = 0
         self._ground, self._pace = ground, pace
@@ -64,9 +64,9 @@ class Disasters:
         self._mending = [(at, mend) for at, mend in self._mending if at > now]
         for mend in due:
             mend()
-        self._replace_the_dead()
-        if ended >= self._next_at and self._at_work:
-            self._draw()()
+        self._replace_dead_workers()
+        if ended >= self._next_at and self._running_workers:
+            self._next_fault()()
             self._next_at = ended + round(self._pace.gap_turns * self._random.uniform(0.5, 1.5))
 
     def heal(self) -> None:
@@ -74,15 +74,15 @@ class Disasters:
         for _, mend in self._mending:
             mend()
         self._mending.clear()
-        self._replace_the_dead()
+        self._replace_dead_workers()
 
     @property
-    def _at_work(self) -> list[tuple[int, Worker]]:
+    def _running_workers(self) -> list[tuple[int, WorkerProcess]]:
         """Workers that take turns now, by their places; of those that still start nobody loses anything."""
         places = self._ground.workers.items()
         return [(place, worker) for place, worker in places if worker.is_up and not worker.is_paused]
 
-    def _draw(self) -> Callable[[], None]:
+    def _next_fault(self) -> Callable[[], None]:
         if not self._deck:
             kill, pause = self._kill_worker, self._pause_worker
             self._deck = [kill, kill, pause, pause, self._flush_broker, self._stop_broker, self._crash_database]
@@ -91,7 +91,7 @@ class Disasters:
         return self._deck.pop()
 
     def _kill_worker(self) -> None:
-        place, worker = self._random.choice(self._at_work)
+        place, worker = self._random.choice(self._running_workers)
         worker.send(signal.SIGKILL)
         worker.child.wait()
         self._ground.start_worker(place)
@@ -99,13 +99,13 @@ class Disasters:
 
     def _pause_worker(self) -> None:
         """Longer than its lease, so that others take its turns over while it believes to hold them."""
-        _, worker = self._random.choice(self._at_work)
+        _, worker = self._random.choice(self._running_workers)
         worker.send(signal.SIGSTOP)
         worker.is_paused = True
-        self._mend_later(2 * LEASE_SECONDS, lambda: self._wake(worker))
+        self._schedule_repair(2 * LEASE_SECONDS, lambda: self._resume_worker(worker))
         self.counted["workers paused beyond their lease"] += 1
 
-    def _wake(self, worker: Worker) -> None:
+    def _resume_worker(self, worker: WorkerProcess) -> None:
         worker.is_paused = False
         worker.send(signal.SIGCONT)
 
@@ -118,7 +118,7 @@ class Disasters:
         if not self._ground.broker.is_ours:
             return
         self._ground.broker.stop()
-        self._mend_later(self._pace.outage_seconds, self._ground.broker.start)
+        self._schedule_repair(self._pace.outage_seconds, self._ground.broker.start)
         self.counted["broker outages"] += 1
 
     def _crash_database(self) -> None:
@@ -130,10 +130,10 @@ class Disasters:
         server.start()
         self.counted["database crashes"] += 1
 
-    def _mend_later(self, seconds: float, mend: Callable[[], None]) -> None:
+    def _schedule_repair(self, seconds: float, mend: Callable[[], None]) -> None:
         self._mending.append((time.monotonic() + seconds, mend))
 
-    def _replace_the_dead(self) -> None:
+    def _replace_dead_workers(self) -> None:
         for place, worker in list(self._ground.workers.items()):
             if worker.child.poll() is not None:
                 self.counted["workers that ended by themselves"] += 1

@@ -15,18 +15,18 @@ from urllib.request import Request, urlopen
 
 from django.conf import settings
 
-from apps.launcher.child_processes import spawn, stop
+from apps.launcher.child_processes import spawn_child, stop_child
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
-from apps.launcher.supervisor import HOST, python
+from apps.launcher.supervisor import HOST, python_command
 from apps.launcher.valkey import Valkey
 from benchmarks.turn.testbed import standin_process
 from config.celery import app
 from tests.settings import PREFIX
 from tests.support.database.clones import clone_database, close_connections
 from tests.support.database.migrated_cluster import TEMPLATE, ReadyPostgres
-from tests.support.servers.effects_server import running_counter
-from tests.support.servers.tool_server import Served, running_tool_server
+from tests.support.servers.effects_server import run_effects_server
+from tests.support.servers.tool_server import ToolServerProcess, running_tool_server
 from tests.support.temp_folders import own_folder
 
 LEASE_SECONDS = 2
@@ -40,7 +40,7 @@ _numbers = count(1)
 
 
 @dataclass
-class Worker:
+class WorkerProcess:
     """A worker process, how wrong its clock is, and whether it was stopped in its tracks."""
 
     child: subprocess.Popen[bytes]
@@ -59,36 +59,36 @@ class Worker:
 
 
 @dataclass
-class Ground:
+class ChaosTestbed:
     """The parts, those of others among them, and the workers by their places."""
 
     home: Path
     server: Postgres
     broker: Valkey
     standin_url: str
-    tools: Served
+    tools: ToolServerProcess
     counter: str
-    workers: dict[int, Worker] = field(default_factory=dict)
+    workers: dict[int, WorkerProcess] = field(default_factory=dict)
 
     def start_worker(self, place: int, **settings_of_worker: str) -> None:
         """A new one, with the clock of whoever stood there before."""
         ahead, number = WRONG_CLOCKS[place % len(WRONG_CLOCKS)], next(_numbers)
         pool = ("-P", "threads", "-c", "4", "--without-gossip", "--without-mingle", "-n", f"chaos{number}@%h")
-        command = python(
+        command = python_command(
             "-m", "benchmarks.chaos.skewed_clock_worker", str(ahead), "-A", "config", "worker", "-l", "INFO", *pool
         )
         log = self.home / "log" / f"worker-{number}.log"
         with log.open("wb") as handle:
             env = self.environment | settings_of_worker
-            child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=handle)
-        self.workers[place] = Worker(child, ahead, log)
+            child = spawn_child(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=handle)
+        self.workers[place] = WorkerProcess(child, ahead, log)
 
     def stop_workers(self) -> None:
         """Warm, as a release does it."""
         for worker in self.workers.values():
             worker.send(signal.SIGTERM)
         for worker in self.workers.values():
-            stop(worker.child, signal.SIGTERM, STOP_SECONDS)
+            stop_child(worker.child, signal.SIGTERM, STOP_SECONDS)
 
     def tell_model(self, method: str, path: str, **body: object) -> dict[str, object]:
         """Steer the stand-in, or read its books."""
@@ -123,7 +123,7 @@ class Ground:
 
 
 @contextmanager
-def ground() -> Iterator[Ground]:
+def ground() -> Iterator[ChaosTestbed]:
     """The database, the model and what belongs to others run; the broker and the workers are started by whoever needs them."""
     home = own_folder()
     # Not a throwaway: what it has committed must stand after it is killed.
@@ -133,8 +133,8 @@ def ground() -> Iterator[Ground]:
     server.start()
     try:
         _make_database(server)
-        with standin_process(home) as standin_url, running_tool_server() as tools, running_counter(home) as counter:
-            stands = Ground(home, server, broker, standin_url, tools, counter)
+        with standin_process(home) as standin_url, running_tool_server() as tools, run_effects_server(home) as counter:
+            stands = ChaosTestbed(home, server, broker, standin_url, tools, counter)
             stands.tell_model("POST", "keeping", requests=False)
             try:
                 yield stands

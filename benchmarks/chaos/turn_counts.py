@@ -8,13 +8,13 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.chaos.customers import WRITES, Customers
-from benchmarks.chaos.testbed import Ground
+from benchmarks.chaos.customers import WRITES, SimulatedCustomers
+from benchmarks.chaos.testbed import ChaosTestbed
 from tests.durability.invariants import Bill, Effects, counted, watch
 from tests.settings import PREFIX
-from tests.support.servers.effects_server import effects_at
+from tests.support.servers.effects_server import read_effects
 
-COUNTED = """
+TURN_COUNTS = """
 SELECT (SELECT count(*) FROM runtime_turn), (SELECT count(*) FROM runtime_turn WHERE status = 'done'),
        (SELECT count(*) FROM conversations_inboundevent AS event LEFT JOIN runtime_turn AS turn ON turn.id = event.turn_id
          WHERE turn.status IS NULL OR turn.status = 'running'),
@@ -24,15 +24,17 @@ SELECT (SELECT count(*) FROM runtime_turn), (SELECT count(*) FROM runtime_turn W
            + (SELECT count(*) FROM webhooks_delivery WHERE status = 'waiting'),
        (SELECT coalesce(max(id), 0) FROM runtime_turn)
 """
-FAILED = "SELECT failure_code, count(*) FROM runtime_turn WHERE id > %s AND status = 'failed' GROUP BY 1 ORDER BY 1"
-WAITED = """
+FAILURE_COUNTS = (
+    "SELECT failure_code, count(*) FROM runtime_turn WHERE id > %s AND status = 'failed' GROUP BY 1 ORDER BY 1"
+)
+REPLY_WAITS = """
 SELECT extract(epoch FROM turn.finished_at - min(event.due_at))::float8, turn.crashes > 0
   FROM runtime_turn AS turn JOIN conversations_inboundevent AS event ON event.turn_id = turn.id
  WHERE turn.id > %s AND turn.status = 'done' GROUP BY turn.id
 """
 # What waits for its next try would wait for minutes yet. A delivery that was taken twenty seconds ago was taken by a worker that
 # is no more: nobody waits so long for an answer.
-PULL = (
+MAKE_ALL_DUE = (
     "UPDATE runtime_turn SET run_at = statement_timestamp() WHERE status = 'running' AND run_at > statement_timestamp()",
     """
     UPDATE webhooks_delivery SET next_attempt_at = statement_timestamp(),
@@ -42,7 +44,7 @@ PULL = (
     """,
     "UPDATE webhooks_webhookhealth SET paused_until = NULL",
 )
-HAPPENED = """
+TOOL_STEP_COUNTS = """
 SELECT 'reads at others', count(*) FROM runtime_toolstep WHERE position('__' IN name) > 0 AND repeat_safety = 'read_only'
  UNION ALL SELECT 'writes at others', count(*) FROM runtime_toolstep WHERE position('__' IN name) > 0 AND repeat_safety = 'unsafe'
  UNION ALL SELECT 'of which nobody knows', count(*) FROM runtime_toolstep WHERE state = 'unknown'
@@ -53,7 +55,7 @@ SELECT 'reads at others', count(*) FROM runtime_toolstep WHERE position('__' IN 
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class WaitFigures:
     """Seconds from the moment a message was due to the end of its turn."""
 
     p50: float
@@ -61,7 +63,7 @@ class Waits:
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
+class TurnCounts:
     """How many there are; `left` counts messages without an end, `waiting` their conversations, `unsettled` calls that wait for
     a person and deliveries."""
 
@@ -72,13 +74,13 @@ class Turns:
     unsettled: int
     last_id: int
     failed: Mapping[str, int] = field(default_factory=dict)
-    waits: Mapping[str, Waits] = field(default_factory=dict)
+    waits: Mapping[str, WaitFigures] = field(default_factory=dict)
 
 
-class Books:
+class ResultReader:
     """Reads over a connection that may break at any time."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: ChaosTestbed) -> None:
         self._ground = ground
         self._url = ground.server.url_for("postgres", database=PREFIX)
         self._raw: psycopg.Connection[Any] | None = None
@@ -88,23 +90,23 @@ class Books:
         with psycopg.connect(self._url) as raw:
             watch(raw)
 
-    def look(self, customers: Customers) -> Turns:
+    def look(self, customers: SimulatedCustomers) -> TurnCounts:
         """Count, and tell the customers how many of them wait."""
-        turns = self._counted()
+        turns = self._read_counts()
         customers.waiting = turns.waiting
         return turns
 
-    def turns(self, since: Turns | None = None) -> Turns:
+    def turns(self, since: TurnCounts | None = None) -> TurnCounts:
         """All of them, or what came after an earlier look: how many failed and why, how long the others took."""
-        turns = self._counted()
+        turns = self._read_counts()
         if since is None:
             return turns
         with psycopg.connect(self._url) as raw:
-            failed = {str(code): int(count) for code, count in raw.execute(FAILED, [since.last_id])}
-            waited = [(float(seconds), bool(lost)) for seconds, lost in raw.execute(WAITED, [since.last_id])]
+            failed = {str(code): int(count) for code, count in raw.execute(FAILURE_COUNTS, [since.last_id])}
+            waited = [(float(seconds), bool(lost)) for seconds, lost in raw.execute(REPLY_WAITS, [since.last_id])]
         waits = {"all": waits_of([seconds for seconds, _ in waited])}
         waits["of turns that lost a worker"] = waits_of([seconds for seconds, lost in waited if lost])
-        return Turns(
+        return TurnCounts(
             *(
                 turns.begun - since.begun,
                 turns.done - since.done,
@@ -116,10 +118,10 @@ class Books:
             *(failed, waits),
         )
 
-    def look_ahead(self, customers: Customers) -> Turns:
+    def look_ahead(self, customers: SimulatedCustomers) -> TurnCounts:
         """The same after the time has passed that turns wait for their next try."""
         with psycopg.connect(self._url) as raw:
-            for pull in PULL:
+            for pull in MAKE_ALL_DUE:
                 raw.execute(pull)
         return self.look(customers)
 
@@ -127,33 +129,33 @@ class Books:
         """Each invariant with what breaks it."""
         bill = Bill.shown(self._ground.tell_model("GET", "bill"))
         with psycopg.connect(self._url) as raw:
-            return counted(raw, effects=self._effects(), bill=bill)
+            return counted(raw, effects=self._read_effects(), bill=bill)
 
     def elsewhere(self) -> dict[str, int]:
         """What happened outside the house, as the house knows it; and how often its webhooks heard anything."""
         with psycopg.connect(self._url) as raw:
-            known = {str(name): int(number) for name, number in raw.execute(HAPPENED)}
-        return known | {"deliveries heard": len(self._effects().told)}
+            known = {str(name): int(number) for name, number in raw.execute(TOOL_STEP_COUNTS)}
+        return known | {"deliveries heard": len(self._read_effects().told)}
 
-    def _effects(self) -> Effects:
+    def _read_effects(self) -> Effects:
         called = Counter(str(seen["key"]) for seen in self._ground.tools.seen() if seen["name"] == WRITES)
-        return replace(effects_at(self._ground.counter), unsafe=called)
+        return replace(read_effects(self._ground.counter), unsafe=called)
 
-    def _counted(self) -> Turns:
+    def _read_counts(self) -> TurnCounts:
         while True:
             try:
                 if self._raw is None:
                     self._raw = psycopg.connect(self._url, autocommit=True)
-                row = self._raw.execute(COUNTED).fetchone()
+                row = self._raw.execute(TURN_COUNTS).fetchone()
             except psycopg.OperationalError:
                 self._raw = None
             else:
-                return Turns(*(row or (0, 0, 0, 0, 0, 0)))
+                return TurnCounts(*(row or (0, 0, 0, 0, 0, 0)))
 
 
-def waits_of(seconds: list[float]) -> Waits:
+def waits_of(seconds: list[float]) -> WaitFigures:
     """Half and the slowest hundredth."""
     if len(seconds) < 2:
-        return Waits(*(seconds * 2 or (0.0, 0.0)))
+        return WaitFigures(*(seconds * 2 or (0.0, 0.0)))
     cut = quantiles(seconds, n=100, method="inclusive")
-    return Waits(cut[49], cut[98])
+    return WaitFigures(cut[49], cut[98])

@@ -6,41 +6,41 @@ from decimal import Decimal
 from heapq import heappop, heappush
 from typing import TypeAlias
 
-from apps.llm.cache_rules import Bill, CacheRules, Entry, Prefix, settle_prefixes
+from apps.llm.cache_rules import CacheEntry, CacheRules, Prefix, TokenBill, settle_prefixes
 from apps.llm.model_backend import CacheLifetime
-from apps.llm.prices import Rates
-from apps.prompt.cache.breakpoints import Expected
+from apps.llm.prices import TokenRates
+from apps.prompt.cache.breakpoints import ExpectedBill
 from benchmarks.prompt_cache.lower_bound import HOUR, cheapest, shares
-from benchmarks.prompt_cache.miss_causes import Witness
-from benchmarks.prompt_cache.request_trie import Call, Node
+from benchmarks.prompt_cache.miss_causes import MissCauseRecorder
+from benchmarks.prompt_cache.request_trie import Node, TracedCall
 
-Marks: TypeAlias = Mapping[int, CacheLifetime]
-Cached: TypeAlias = dict[bytes, Entry]
+MarksByIndex: TypeAlias = Mapping[int, CacheLifetime]
+CacheEntries: TypeAlias = dict[bytes, CacheEntry]
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedMarks:
     """Marks by place in the path, and what the planner expects of them if there is one."""
 
-    marks: Marks
-    expected: Expected | None = None
+    marks: MarksByIndex
+    expected: ExpectedBill | None = None
 
 
-Strategy: TypeAlias = Callable[[Call, Cached], Planned]
+Strategy: TypeAlias = Callable[[TracedCall, CacheEntries], PlannedMarks]
 
 
 @dataclass(slots=True)
-class Total:
+class StrategyTotal:
     """What a strategy costs over the whole month, in tokens that are not cached."""
 
-    price: Rates
+    price: TokenRates
     read: int = 0
     written_5m: int = 0
     written_1h: int = 0
     uncached: int = 0
     surprises: int = 0
 
-    def add(self, bill: Bill) -> None:
+    def add(self, bill: TokenBill) -> None:
         self.read += bill.read
         self.written_5m += bill.written_5m
         self.written_1h += bill.written_1h
@@ -63,26 +63,30 @@ class Total:
 
 
 def bill_all(
-    calls: Sequence[Call], strategy: Strategy, rules: CacheRules, price: Rates, witness: Witness | None = None
-) -> Total:
+    calls: Sequence[TracedCall],
+    strategy: Strategy,
+    rules: CacheRules,
+    price: TokenRates,
+    witness: MissCauseRecorder | None = None,
+) -> StrategyTotal:
     """Every call billed in its turn; what one writes is there for others once its response begins."""
-    total = Total(price)
-    cached: Cached = {}
-    beginning: list[tuple[float, int, Mapping[bytes, Entry]]] = []
+    total = StrategyTotal(price)
+    cached: CacheEntries = {}
+    beginning: list[tuple[float, int, Mapping[bytes, CacheEntry]]] = []
     for number, call in enumerate(calls):
         while beginning and beginning[0][0] <= call.at:
             cached.update(heappop(beginning)[2])
         planned = strategy(call, cached)
-        settled = settle_prefixes(marked(call.path, planned.marks), cached=cached, rules=rules, now=call.at)
+        settled = settle_prefixes(mark_path(call.path, planned.marks), cached=cached, rules=rules, now=call.at)
         total.add(settled.bill)
         if witness:
             witness.see(call, settled.bill.read, cached)
-        total.surprises += planned.expected is not None and not _as_expected(planned.expected, settled.bill)
+        total.surprises += planned.expected is not None and not _is_as_expected(planned.expected, settled.bill)
         heappush(beginning, (call.begins_at, number, settled.entries))
     return total
 
 
-def _as_expected(expected: Expected, bill: Bill) -> bool:
+def _is_as_expected(expected: ExpectedBill, bill: TokenBill) -> bool:
     return (expected.read, expected.written_5m, expected.written_1h, expected.uncached) == (
         bill.read,
         bill.written_5m,
@@ -91,7 +95,7 @@ def _as_expected(expected: Expected, bill: Bill) -> bool:
     )
 
 
-def marked(path: Sequence[Node], marks: Marks) -> list[Prefix]:
+def mark_path(path: Sequence[Node], marks: MarksByIndex) -> list[Prefix]:
     along = [node.prefix for node in path]
     for index, lifetime in marks.items():
         prefix = along[index]
@@ -99,7 +103,7 @@ def marked(path: Sequence[Node], marks: Marks) -> list[Prefix]:
     return along
 
 
-def bound_usd(calls: Iterable[Call], nodes: Sequence[Node], price: Rates) -> float:
+def bound_usd(calls: Iterable[TracedCall], nodes: Sequence[Node], price: TokenRates) -> float:
     """What the clairvoyant pays."""
     uses: list[list[float]] = [[] for _ in nodes]
     for call in calls:
@@ -110,10 +114,10 @@ def bound_usd(calls: Iterable[Call], nodes: Sequence[Node], price: Rates) -> flo
     return tokens * float(price.input) / 1_000_000
 
 
-def readable_tokens(calls: Sequence[Call], rules: CacheRules) -> int:
+def readable_tokens(calls: Sequence[TracedCall], rules: CacheRules) -> int:
     """The most that the rules let be read: all that was sent within the hour, if it reaches the floor."""
     last: dict[int, float] = {}
-    beginning: list[tuple[float, int, Call]] = []
+    beginning: list[tuple[float, int, TracedCall]] = []
     readable = 0
     for number, call in enumerate(calls):
         while beginning and beginning[0][0] <= call.at:

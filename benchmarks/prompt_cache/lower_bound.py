@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from apps.llm.prices import Rates
+from apps.llm.prices import TokenRates
 
 MINUTES: Final = 300.0
 HOUR: Final = 3600.0
@@ -24,7 +24,7 @@ class Shares:
     write_1h: float
 
 
-def shares(rates: Rates) -> Shares:
+def shares(rates: TokenRates) -> Shares:
     return Shares(
         float(rates.cache_read / rates.input),
         float(rates.cache_write_5m / rates.input),
@@ -34,10 +34,10 @@ def shares(rates: Rates) -> Shares:
 
 def cheapest(uses: Sequence[float], price: Shares) -> float:
     """The least that one token of a prefix can cost that is sent at these moments, in tokens that are not cached."""
-    return sum(_cheapest_run(run, price) for run in _runs(uses))
+    return sum(_cheapest_run(run, price) for run in _split_by_hour(uses))
 
 
-def _runs(uses: Sequence[float]) -> Iterable[Sequence[float]]:
+def _split_by_hour(uses: Sequence[float]) -> Iterable[Sequence[float]]:
     """Pauses of an hour end everything that is cached."""
     start = 0
     for at in range(1, len(uses)):

@@ -55,7 +55,7 @@ class Round(NamedTuple):
     result_characters: int
 
 
-class Turn(NamedTuple):
+class SimulatedTurn(NamedTuple):
     """A customer's message and what answering it takes."""
 
     at: float
@@ -70,17 +70,17 @@ class Turn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
+class SimulatedTalk:
     """One customer's conversation with one agent."""
 
     talk_id: int
     agent_id: int
     customer_id: int
-    turns: tuple[Turn, ...]
+    turns: tuple[SimulatedTurn, ...]
 
 
 @dataclass(slots=True)
-class Edits:
+class EditHistory:
     """When each record was changed; its version is how often it was by then."""
 
     at: dict[tuple[str, int], list[float]] = field(default_factory=dict)
@@ -97,30 +97,30 @@ class Month:
     """Who writes to whom and when, and what is edited meanwhile."""
 
     setting: Setting
-    talks: tuple[Talk, ...]
-    edits: Edits
+    talks: tuple[SimulatedTalk, ...]
+    edits: EditHistory
 
 
 def draw(setting: Setting) -> Month:
     """The same setting gives the same month; the slot order has no part in it."""
     rng = Random(f"{setting.seed}")
-    edits = Edits()
+    edits = EditHistory()
     for agent_id in range(setting.agents):
         _edit_agent(rng, edits, agent_id, setting.days)
     edits.add("release", 0, setting.days * DAY / 2 + 3 * 3600)
     customers: dict[int, list[int]] = {}
     talks = []
-    for talk_id, at in enumerate(_starts(rng, setting)):
-        agent_id = _agent(rng, setting)
+    for talk_id, at in enumerate(_draw_starts(rng, setting)):
+        agent_id = _draw_agent(rng, setting)
         customer_id = _customer(rng, customers.setdefault(agent_id, []), agent_id)
-        talk = Talk(talk_id, agent_id, customer_id, tuple(_turns(rng, setting, at)))
+        talk = SimulatedTalk(talk_id, agent_id, customer_id, tuple(_turns(rng, setting, at)))
         talks.append(talk)
         if rng.random() < 0.6:
             edits.add("profile", customer_id, talk.turns[-1].ends_at + 600)
     return Month(setting, tuple(talks), edits)
 
 
-def _edit_agent(rng: Random, edits: Edits, agent_id: int, days: int) -> None:
+def _edit_agent(rng: Random, edits: EditHistory, agent_id: int, days: int) -> None:
     """Memory changes every three days or so, the persona every ten, a skill is approved every ten, rules every thirty."""
     for record_type, every_days in (("memory", 3.0), ("persona", 10.0), ("skills", 10.0), ("rules", 30.0)):
         at = rng.expovariate(1 / every_days)
@@ -129,7 +129,7 @@ def _edit_agent(rng: Random, edits: Edits, agent_id: int, days: int) -> None:
             at += rng.expovariate(1 / every_days)
 
 
-def _starts(rng: Random, setting: Setting) -> list[float]:
+def _draw_starts(rng: Random, setting: Setting) -> list[float]:
     hours = tuple(accumulate(HOURS))
     count = round(setting.conversations_per_day * setting.days)
     draws = (
@@ -139,7 +139,7 @@ def _starts(rng: Random, setting: Setting) -> list[float]:
     return sorted(draws)
 
 
-def _agent(rng: Random, setting: Setting) -> int:
+def _draw_agent(rng: Random, setting: Setting) -> int:
     """A few agents have most of the customers."""
     return min(int(rng.paretovariate(0.7)) - 1, 10**6) % setting.agents
 
@@ -151,11 +151,11 @@ def _customer(rng: Random, known: list[int], agent_id: int) -> int:
     return known[-1]
 
 
-def _turns(rng: Random, setting: Setting, at: float) -> Iterator[Turn]:
+def _turns(rng: Random, setting: Setting, at: float) -> Iterator[SimulatedTurn]:
     goes_on = 1 - 1 / setting.turns_mean
     while True:
         rounds = tuple(_round(rng) for _ in range(rng.choices(range(4), ROUNDS)[0]))
-        turn = Turn(at, rng.randrange(40, 400), rounds, rng.uniform(2, 8), rng.randrange(150, 900))
+        turn = SimulatedTurn(at, rng.randrange(40, 400), rounds, rng.uniform(2, 8), rng.randrange(150, 900))
         yield turn
         if rng.random() > goes_on:
             return

@@ -10,11 +10,18 @@ from typing import Final
 from apps.llm.cache_rules import CacheRules
 from apps.llm.prices import Price, price_of
 from apps.prompt.prompt_input import SlotOrder
-from benchmarks.prompt_cache.billing import Strategy, Total, bill_all, bound_usd, readable_tokens
-from benchmarks.prompt_cache.miss_causes import Cause, Witness
+from benchmarks.prompt_cache.billing import Strategy, StrategyTotal, bill_all, bound_usd, readable_tokens
+from benchmarks.prompt_cache.miss_causes import Cause, MissCauseRecorder
 from benchmarks.prompt_cache.month_simulation import Setting, draw
-from benchmarks.prompt_cache.request_trie import MODEL, Call, Node, Renderer
-from benchmarks.prompt_cache.strategies import Planner, TenantPlanner, automatic, fixed, no_marks, one_mark
+from benchmarks.prompt_cache.request_trie import MODEL, Node, Renderer, TracedCall
+from benchmarks.prompt_cache.strategies import (
+    ProductPlanner,
+    RunningTenantPlanner,
+    automatic,
+    fixed,
+    no_marks,
+    one_mark,
+)
 
 OTHER_MODELS: Final = ("claude-opus-5-5", "claude-fable-5-1", "claude-opus-4-7", "claude-haiku-4-5")
 THINK_SECONDS: Final = (20.0, 75.0, 300.0, 1200.0)
@@ -29,7 +36,7 @@ PLAN: Final = "the product's plan"
 class Trace:
     """A rendered month."""
 
-    calls: Sequence[Call]
+    calls: Sequence[TracedCall]
     nodes: Sequence[Node]
 
     @property
@@ -38,11 +45,11 @@ class Trace:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StrategyRow:
     """One strategy's month; `of_reads` is the share of what the rules let be read."""
 
     name: str
-    total: Total
+    total: StrategyTotal
     of_bound: float
     of_reads: float
 
@@ -75,12 +82,12 @@ def main(arguments: Sequence[str]) -> int:
     price = _price(MODEL)
     goals: list[Goal] = []
     for order in (SlotOrder.CONTRACT_FIRST, SlotOrder.PERSONA_FIRST):
-        trace = rendered(Setting(days=days, order=order))
-        witness = Witness(price.cache_rules)
-        rows = tuple(compared(trace, price, price.cache_rules, witness))
+        trace = render_trace(Setting(days=days, order=order))
+        witness = MissCauseRecorder(price.cache_rules)
+        rows = tuple(compare_strategies(trace, price, price.cache_rules, witness))
         _print_rows(order, trace, rows)
         _print_causes(witness)
-        goals += _unexplained(order, rows, witness)
+        goals += _check_unexplained(order, rows, witness)
         if order is SlotOrder.CONTRACT_FIRST:
             goals += _goals({row.name: row for row in rows})
             _print_models(trace)
@@ -97,12 +104,14 @@ def _price(model: str) -> Price:
     return price
 
 
-def rendered(setting: Setting) -> Trace:
+def render_trace(setting: Setting) -> Trace:
     renderer = Renderer(draw(setting))
     return Trace(renderer.calls(), renderer.nodes)
 
 
-def compared(trace: Trace, price: Price, rules: CacheRules, witness: Witness) -> Iterator[Row]:
+def compare_strategies(
+    trace: Trace, price: Price, rules: CacheRules, witness: MissCauseRecorder
+) -> Iterator[StrategyRow]:
     """Every strategy over the same requests; the witness watches the plan."""
     bound, readable = bound_usd(trace.calls, trace.nodes, price.rates), readable_tokens(trace.calls, rules)
     strategies: dict[str, Callable[[], Strategy]] = {
@@ -110,15 +119,15 @@ def compared(trace: Trace, price: Price, rules: CacheRules, witness: Witness) ->
         "one mark behind the system prompt": lambda: one_mark,
         "automatic caching": lambda: automatic,
         "A, B, last user block 1h, tail 5m": lambda: fixed,
-        PLAN: lambda: Planner(rules, price.rates),
-        "the plan, knowing one tenant": lambda: TenantPlanner(rules, price.rates),
+        PLAN: lambda: ProductPlanner(rules, price.rates),
+        "the plan, knowing one tenant": lambda: RunningTenantPlanner(rules, price.rates),
     }
     for name, strategy in strategies.items():
         total = bill_all(trace.calls, strategy(), rules, price.rates, witness if name == PLAN else None)
-        yield Row(name, total, total.cost_usd / bound, total.read / readable)
+        yield StrategyRow(name, total, total.cost_usd / bound, total.read / readable)
 
 
-def _goals(rows: dict[str, Row]) -> Iterator[Goal]:
+def _goals(rows: dict[str, StrategyRow]) -> Iterator[Goal]:
     plan = rows[PLAN]
     cost = plan.total.cost_usd
     yield Goal("contract_first: cost as a multiple of the bound (stretch 1.05)", plan.of_bound, 1.10)
@@ -128,13 +137,13 @@ def _goals(rows: dict[str, Row]) -> Iterator[Goal]:
     yield Goal("contract_first: cost beside automatic caching", cost / tail.total.cost_usd, 0.80)
 
 
-def _unexplained(order: SlotOrder, rows: Sequence[Row], witness: Witness) -> Iterator[Goal]:
+def _check_unexplained(order: SlotOrder, rows: Sequence[StrategyRow], witness: MissCauseRecorder) -> Iterator[Goal]:
     surprises = sum(row.total.surprises for row in rows)
     yield Goal(f"{order}: misses without a declared cause", witness.causes[Cause.UNEXPLAINED], 0)
     yield Goal(f"{order}: calls billed otherwise than planned", surprises, 0)
 
 
-def _print_rows(order: SlotOrder, trace: Trace, rows: Sequence[Row]) -> None:
+def _print_rows(order: SlotOrder, trace: Trace, rows: Sequence[StrategyRow]) -> None:
     calls, tokens = len(trace.calls), trace.tokens
     print(f"\n{order}, {MODEL}: {calls:,} requests, {tokens / 1e6:.0f} M tokens, {tokens / calls:,.0f} a request")
     print(f"  {'':36}{'USD':>10}{'/ uncached':>12}{'/ bound':>9}{'read':>8}{'of max':>8}{'1h':>7}{'5m':>7}")
@@ -149,7 +158,7 @@ def _print_rows(order: SlotOrder, trace: Trace, rows: Sequence[Row]) -> None:
     print(f"  {'bound, knowing the future':36}{rows[0].total.cost_usd / rows[0].of_bound:10,.2f}")
 
 
-def _print_causes(witness: Witness) -> None:
+def _print_causes(witness: MissCauseRecorder) -> None:
     print("  what the plan did not read, by cause (calls, thousands of tokens)")
     for cause, calls in sorted(witness.causes.items(), key=lambda item: -item[1]):
         print(f"    {cause:32}{calls:8,}{witness.tokens[cause] / 1000:12,.0f}")
@@ -160,7 +169,7 @@ def _print_models(trace: Trace) -> None:
     for model in OTHER_MODELS:
         price = _price(model)
         rules = price.cache_rules
-        total = bill_all(trace.calls, Planner(rules, price.rates), rules, price.rates)
+        total = bill_all(trace.calls, ProductPlanner(rules, price.rates), rules, price.rates)
         ratio = total.cost_usd / bound_usd(trace.calls, trace.nodes, price.rates)
         print(f"  {model:20} floor {rules.minimum_prefix_tokens:5}  {ratio:.3f} of the bound")
 
@@ -173,7 +182,9 @@ def _print_grid(days: int, thinks: Sequence[float], skills: Sequence[int]) -> No
     print(f"  {'skills':>6} {'pause':>7}" + "".join(f"{f'floor {floor}':>17}" for floor in FLOORS))
     for count in skills:
         for think in thinks:
-            trace = rendered(Setting(days=days, think_median_seconds=think, skills=(count, count), tools=GRID_TOOLS))
+            trace = render_trace(
+                Setting(days=days, think_median_seconds=think, skills=(count, count), tools=GRID_TOOLS)
+            )
             line = []
             for floor in FLOORS:
                 rules = replace(price.cache_rules, minimum_prefix_tokens=floor)
@@ -186,7 +197,7 @@ def _print_grid(days: int, thinks: Sequence[float], skills: Sequence[int]) -> No
 
 
 def _cell(trace: Trace, price: Price, rules: CacheRules) -> tuple[float, float]:
-    plan = bill_all(trace.calls, Planner(rules, price.rates), rules, price.rates).cost_usd
+    plan = bill_all(trace.calls, ProductPlanner(rules, price.rates), rules, price.rates).cost_usd
     tail = bill_all(trace.calls, automatic, rules, price.rates).cost_usd
     return plan / bound_usd(trace.calls, trace.nodes, price.rates), plan / tail
 

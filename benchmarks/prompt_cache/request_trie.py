@@ -8,16 +8,16 @@ from random import Random
 from typing import Any, Final, TypeAlias
 
 from apps.llm.cache_blocks import block_of, content_blocks, message_place
-from apps.llm.cache_rules import Block, CacheRules, Prefix, following, start_of
-from apps.llm.model_backend import JsonObject, Request, SystemBlock, Tool
+from apps.llm.cache_rules import CacheBlock, CacheRules, Prefix, extend_digest, start_digest
+from apps.llm.model_backend import JsonObject, ModelRequest, SystemBlock, ToolDefinition
 from apps.llm.prices import DEFAULT_CACHE_RULES
-from apps.prompt.cache.breakpoints import Reach
-from apps.prompt.prompt_input import Event, EventKind, PromptInput, SendMode, SkillLine, Slot, TurnInput
+from apps.prompt.cache.breakpoints import PrefixScope
+from apps.prompt.prompt_input import EventKind, PromptInput, SendMode, SkillInput, Slot, TurnEvent, TurnInput
 from apps.prompt.rendering.data_fences import date_line
-from apps.prompt.rendering.snapshot import assemble
-from apps.prompt.rendering.user_turn import user_turn
+from apps.prompt.rendering.snapshot import render_snapshot
+from apps.prompt.rendering.user_turn import render_user_turn
 from apps.runtime.limits.turn_limits import history_window
-from benchmarks.prompt_cache.month_simulation import Month, Round, Talk, Turn, moment
+from benchmarks.prompt_cache.month_simulation import Month, Round, SimulatedTalk, SimulatedTurn, moment
 from benchmarks.prompt_cache.sample_texts import card, memory, passage, persona, profile, prose, skill, text_of, tool
 
 IDLE_SECONDS: Final = 1800.0
@@ -33,43 +33,43 @@ class Node:
     label: str
     kind: str
     tokens: int
-    reach: Reach
+    reach: PrefixScope
     number: int
     children: dict[bytes, "Node"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class TracedCall:
     """One request; what it writes can be read once its response begins. `versions` are those of the frozen slots."""
 
     at: float
     begins_at: float
-    talk: Talk
+    talk: SimulatedTalk
     versions: Versions
     window_start: int
     path: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RequestPiece:
     """A block that is ready to be hashed, with its place in the request."""
 
-    block: Block
+    block: CacheBlock
     content_digest: bytes
     label: str
-    reach: Reach
+    reach: PrefixScope
 
 
 Message: TypeAlias = Mapping[str, Any]
 
 
 @dataclass(slots=True)
-class Session:
+class TracedSession:
     """What is frozen: tools and slots, and the versions they were made from."""
 
     versions: Versions
-    pieces: tuple[Piece, ...]
-    tools: tuple[Tool, ...]
+    pieces: tuple[RequestPiece, ...]
+    tools: tuple[ToolDefinition, ...]
     system: tuple[SystemBlock, ...]
     used_at: float
 
@@ -80,34 +80,37 @@ class Renderer:
     def __init__(self, month: Month, rules: CacheRules = DEFAULT_CACHE_RULES) -> None:
         self._month = month
         self._run_kinds = rules.run_kinds
-        self._root = Node(Prefix(start_of(MODEL), 0, -1), "", "", 0, Reach.WORKSPACE, -1)
-        self._frozen: dict[tuple[object, ...], Session] = {}
-        self._skill_lines: dict[int, tuple[SkillLine, ...]] = {}
+        self._root = Node(Prefix(start_digest(MODEL), 0, -1), "", "", 0, PrefixScope.WORKSPACE, -1)
+        self._frozen: dict[tuple[object, ...], TracedSession] = {}
+        self._skill_lines: dict[int, tuple[SkillInput, ...]] = {}
         self.nodes: list[Node] = []
 
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[TracedCall]:
         """Every request of the month in the order it was sent."""
         calls = [call for talk in self._month.talks for call in self._calls(talk)]
         return sorted(calls, key=lambda call: (call.at, call.talk.talk_id))
 
-    def requests(self, talk: Talk) -> Iterator[tuple[float, Request]]:
+    def requests(self, talk: SimulatedTalk) -> Iterator[tuple[float, ModelRequest]]:
         """The same requests as the backend takes them, without marks."""
-        for at, _, session, window, _ in self._sent(talk):
-            yield at, Request(MODEL, 100, session.system, tuple(dict(message) for message, _ in window), session.tools)
+        for at, _, session, window, _ in self._sent_requests(talk):
+            yield (
+                at,
+                ModelRequest(MODEL, 100, session.system, tuple(dict(message) for message, _ in window), session.tools),
+            )
 
-    def _calls(self, talk: Talk) -> Iterator[Call]:
-        for at, begins_at, session, window, start in self._sent(talk):
+    def _calls(self, talk: SimulatedTalk) -> Iterator[TracedCall]:
+        for at, begins_at, session, window, start in self._sent_requests(talk):
             pieces = [*session.pieces, *(piece for _, found in window for piece in found)]
-            yield Call(at, begins_at, talk, session.versions, start, self._path(pieces))
+            yield TracedCall(at, begins_at, talk, session.versions, start, self._path(pieces))
 
-    def _sent(self, talk: Talk) -> Iterator[tuple[float, float, Session, Sequence[Any], int]]:
+    def _sent_requests(self, talk: SimulatedTalk) -> Iterator[tuple[float, float, TracedSession, Sequence[Any], int]]:
         rng = Random(f"{self._month.setting.seed}/{talk.talk_id}")
-        said: list[tuple[Message, tuple[Piece, ...]]] = []
+        said: list[tuple[Message, tuple[RequestPiece, ...]]] = []
         session = None
         for turn in talk.turns:
             if session is None or turn.at - session.used_at > IDLE_SECONDS:
                 session = self._session(talk, turn.at)
-            asked = _known(_asked(rng, talk, turn))
+            asked = _history_entry(_customer_message(rng, talk, turn))
             window = history_window([message for message, _ in said])
             start = len(said) - len(window)
             loop = [*said[start:], asked]
@@ -115,13 +118,13 @@ class Renderer:
             for round_ in turn.rounds:
                 yield at, at + round_.model_seconds / 3, session, tuple(loop), start
                 at += round_.model_seconds + round_.tool_seconds
-                loop += [_known(message) for message in _exchange(rng, round_)]
+                loop += [_history_entry(message) for message in _exchange(rng, round_)]
             yield at, at + turn.model_seconds / 3, session, tuple(loop), start
             answer: Message = {"role": "assistant", "content": [_text(prose(rng, turn.reply_characters))]}
-            said = [*said[:start], *loop, _known(answer)]
+            said = [*said[:start], *loop, _history_entry(answer)]
             session.used_at = turn.ends_at
 
-    def _session(self, talk: Talk, at: float) -> Session:
+    def _session(self, talk: SimulatedTalk, at: float) -> TracedSession:
         edits = self._month.edits
         versions = {
             "release": edits.version("release", 0, at),
@@ -132,25 +135,25 @@ class Renderer:
         if key not in self._frozen:
             self._frozen[key] = self._frozen_session(talk, versions)
         known = self._frozen[key]
-        return Session(versions, known.pieces, known.tools, known.system, at)
+        return TracedSession(versions, known.pieces, known.tools, known.system, at)
 
-    def _frozen_session(self, talk: Talk, versions: Versions) -> Session:
-        assembled = assemble(self._given(talk, versions))
+    def _frozen_session(self, talk: SimulatedTalk, versions: Versions) -> TracedSession:
+        assembled = render_snapshot(self._prompt_input(talk, versions))
         tools = tuple(tool(number, versions["release"]) for number in range(self._month.setting.tools))
         system = tuple(SystemBlock(text) for text in assembled.blocks)
-        pieces = [_piece("tools", each.wire, "tools", Reach.WORKSPACE) for each in tools]
-        reach = Reach.WORKSPACE
+        pieces = [_piece("tools", each.wire, "tools", PrefixScope.WORKSPACE) for each in tools]
+        reach = PrefixScope.WORKSPACE
         for part, block in zip(assembled.parts, system, strict=True):
             reach = max(reach, self._reach(part.slot, talk.agent_id))
             pieces.append(_piece("system", block.wire, part.slot.name.lower(), reach))
-        return Session(versions, tuple(pieces), tools, system, 0.0)
+        return TracedSession(versions, tuple(pieces), tools, system, 0.0)
 
-    def _reach(self, slot: Slot, agent_id: int) -> Reach:
+    def _reach(self, slot: Slot, agent_id: int) -> PrefixScope:
         if slot is Slot.PROFILE:
-            return Reach.CUSTOMER
-        return Reach.WORKSPACE if slot is Slot.CONTRACT and not _has_rules(agent_id) else Reach.AGENT
+            return PrefixScope.CUSTOMER
+        return PrefixScope.WORKSPACE if slot is Slot.CONTRACT and not _has_rules(agent_id) else PrefixScope.AGENT
 
-    def _given(self, talk: Talk, versions: Versions) -> PromptInput:
+    def _prompt_input(self, talk: SimulatedTalk, versions: Versions) -> PromptInput:
         agent_id = talk.agent_id
         rules = (passage("rules", agent_id, versions["rules"], characters=350),) if _has_rules(agent_id) else ()
         known = versions["profile"]
@@ -166,7 +169,7 @@ class Renderer:
             skills_guidance=True,
         )
 
-    def _skills(self, agent_id: int) -> tuple[SkillLine, ...]:
+    def _skills(self, agent_id: int) -> tuple[SkillInput, ...]:
         if agent_id not in self._skill_lines:
             count = self._base_skills(agent_id) + 30
             self._skill_lines[agent_id] = tuple(skill(agent_id, number) for number in range(count))
@@ -175,21 +178,21 @@ class Renderer:
     def _base_skills(self, agent_id: int) -> int:
         return Random(f"skills/{agent_id}").randint(*self._month.setting.skills)
 
-    def _path(self, pieces: Sequence[Piece]) -> tuple[Node, ...]:
+    def _path(self, pieces: Sequence[RequestPiece]) -> tuple[Node, ...]:
         node = self._root
         path = []
         for piece in pieces:
             found = node.children.get(piece.content_digest)
-            node = found if found is not None else self._grown(node, piece)
+            node = found if found is not None else self._child_node(node, piece)
             path.append(node)
         return tuple(path)
 
-    def _grown(self, parent: Node, piece: Piece) -> Node:
+    def _child_node(self, parent: Node, piece: RequestPiece) -> Node:
         block = piece.block
         run = block.kind == parent.kind and block.kind in self._run_kinds
         before = parent.prefix
         prefix = Prefix(
-            following(before.digest, piece.content_digest),
+            extend_digest(before.digest, piece.content_digest),
             before.tokens + block.tokens,
             before.position + (not run),
         )
@@ -203,20 +206,20 @@ def _has_rules(agent_id: int) -> bool:
     return agent_id % 2 == 1
 
 
-def _piece(place: str, wire: JsonObject, label: str, reach: Reach) -> Piece:
+def _piece(place: str, wire: JsonObject, label: str, reach: PrefixScope) -> RequestPiece:
     block = block_of(place, wire)
-    return Piece(block, hashlib.sha256(block.content).digest(), label, reach)
+    return RequestPiece(block, hashlib.sha256(block.content).digest(), label, reach)
 
 
-def _known(message: Message) -> tuple[Message, tuple[Piece, ...]]:
+def _history_entry(message: Message) -> tuple[Message, tuple[RequestPiece, ...]]:
     """A message with its blocks hashed, once and for all requests that replay it."""
     place = message_place(message["role"], {})
     blocks = content_blocks(dict(message))
-    return message, tuple(_piece(place, block, "messages", Reach.CONVERSATION) for block in blocks)
+    return message, tuple(_piece(place, block, "messages", PrefixScope.CONVERSATION) for block in blocks)
 
 
-def _asked(rng: Random, talk: Talk, turn: Turn) -> Message:
-    event = Event(
+def _customer_message(rng: Random, talk: SimulatedTalk, turn: SimulatedTurn) -> Message:
+    event = TurnEvent(
         EventKind.MESSAGE,
         prose(rng, turn.message_characters),
         moment(turn.at),
@@ -225,7 +228,7 @@ def _asked(rng: Random, talk: Talk, turn: Turn) -> Message:
     )
     mode = rng.choice((SendMode.AUTONOMOUS, SendMode.SUGGEST))
     given = TurnInput((event,), date_line(moment(turn.at)), send_mode=mode)
-    return {"role": "user", "content": [_text(user_turn(given).text)]}
+    return {"role": "user", "content": [_text(render_user_turn(given).text)]}
 
 
 def _exchange(rng: Random, round_: Round) -> tuple[Message, Message]:

@@ -4,9 +4,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from apps.prompt.cache.breakpoints import Expectation, Reuse, reuse_at
+from apps.prompt.cache.breakpoints import Reuse, ReuseExpectation, reuse_at_rate
 from benchmarks.prompt_cache.lower_bound import HOUR, MINUTES
-from benchmarks.prompt_cache.request_trie import Call
+from benchmarks.prompt_cache.request_trie import TracedCall
 
 DAY: Final = 86_400.0
 
@@ -47,10 +47,10 @@ class Arrivals:
         self.everybody += 1
 
     def of_agent(self, agent_id: int, at: float) -> Reuse:
-        return reuse_at(self.by_agent.get(agent_id, 1.0) / (at / DAY + 0.5) * self._share(at))
+        return reuse_at_rate(self.by_agent.get(agent_id, 1.0) / (at / DAY + 0.5) * self._share(at))
 
     def of_everybody(self, at: float) -> Reuse:
-        return reuse_at(self.everybody / (at / DAY + 0.5) * self._share(at))
+        return reuse_at_rate(self.everybody / (at / DAY + 0.5) * self._share(at))
 
     def _share(self, at: float) -> float:
         """The share of a day's conversations that begin in the hour to come."""
@@ -65,7 +65,7 @@ def _hour(at: float) -> int:
 
 
 @dataclass(slots=True)
-class Observed:
+class ObservedReuse:
     """The pauses within conversations, and how often new ones begin."""
 
     pauses: Gaps = field(default_factory=lambda: Gaps(16, 2, 2))
@@ -73,18 +73,18 @@ class Observed:
     waiting: deque[tuple[float, int]] = field(default_factory=deque)
     latest: dict[int, float] = field(default_factory=dict)
 
-    def expectation(self, call: Call) -> Expectation:
+    def expectation(self, call: TracedCall) -> ReuseExpectation:
         """What may be expected after this call, from all that came before it."""
-        self._see(call)
+        self._observe_call(call)
         agent_id = call.talk.agent_id
-        return Expectation(
+        return ReuseExpectation(
             conversation=self.pauses.reuse,
             customer=Reuse(0.0, 0.02),
             agent=self.arrivals.of_agent(agent_id, call.at),
             workspace=self.arrivals.of_everybody(call.at),
         )
 
-    def _see(self, call: Call) -> None:
+    def _observe_call(self, call: TracedCall) -> None:
         talk_id = call.talk.talk_id
         before = self.latest.get(talk_id)
         if before is None:

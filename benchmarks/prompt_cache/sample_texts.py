@@ -2,8 +2,16 @@
 
 from random import Random
 
-from apps.llm.model_backend import Json, Tool
-from apps.prompt.prompt_input import IdentityCard, Memory, Passage, Persona, Profile, SkillLine, Source
+from apps.llm.model_backend import Json, ToolDefinition
+from apps.prompt.prompt_input import (
+    IdentityCardInput,
+    MemoryInput,
+    Passage,
+    PersonaInput,
+    ProfileInput,
+    SkillInput,
+    TextProvenance,
+)
 
 _VOCABULARY = (
     "order delivery refund invoice customer warehouse carrier return label parcel size colour stock account address "
@@ -36,53 +44,55 @@ def text_of(*key: object, characters: int) -> str:
 
 def passage(record_type: str, record_id: int, version: int, *, field: str = "body", characters: int) -> Passage:
     text = text_of(record_type, record_id, version, field, characters=characters)
-    return Passage(text, Source(record_type, record_id, version, field, author="Robin", approver="Robin"))
+    return Passage(text, TextProvenance(record_type, record_id, version, field, author="Robin", approver="Robin"))
 
 
-def persona(agent_id: int, version: int) -> Persona:
+def persona(agent_id: int, version: int) -> PersonaInput:
     """About 350 tokens."""
     sizes = {"identity": 280, "style": 220, "avoid": 160, "defaults": 160, "goals": 160}
-    return Persona(
+    return PersonaInput(
         **{field: passage("persona", agent_id, version, field=field, characters=size) for field, size in sizes.items()}
     )
 
 
-def card(agent_id: int) -> IdentityCard:
+def card(agent_id: int) -> IdentityCardInput:
     name = passage("card", agent_id, 1, field="business_name", characters=20)
     hours = passage("card", agent_id, 1, field="hours", characters=40)
-    return IdentityCard(business_name=name, hours=hours)
+    return IdentityCardInput(business_name=name, hours=hours)
 
 
-def memory(agent_id: int, version: int) -> Memory:
+def memory(agent_id: int, version: int) -> MemoryInput:
     """About 500 tokens."""
-    return Memory(body=(passage("memory", agent_id, version, characters=1950),))
+    return MemoryInput(body=(passage("memory", agent_id, version, characters=1950),))
 
 
-def profile(customer_id: int, version: int) -> Profile:
+def profile(customer_id: int, version: int) -> ProfileInput:
     """About 180 tokens."""
-    return Profile(
+    return ProfileInput(
         preferences=passage("profile", customer_id, version, field="preferences", characters=300),
         notes=passage("profile", customer_id, version, field="notes", characters=330),
     )
 
 
-def skill(agent_id: int, number: int) -> SkillLine:
+def skill(agent_id: int, number: int) -> SkillInput:
     """About 45 tokens in the index."""
     rng = Random(f"skill/{agent_id}/{number}")
     name = "-".join(rng.choices(WORDS, k=3)) + f"-{number}"
     described = prose(rng, 110)
     skill_id = agent_id * 1000 + number
-    return SkillLine(skill_id, name, name, described, rng.randrange(500), Source("skill", skill_id, 1, "description"))
+    return SkillInput(
+        skill_id, name, name, described, rng.randrange(500), TextProvenance("skill", skill_id, 1, "description")
+    )
 
 
-def tool(number: int, version: int) -> Tool:
+def tool(number: int, version: int) -> ToolDefinition:
     """About 180 tokens; a release rewords one tool."""
     name = f"tool_{number:02}"
     properties: dict[str, Json] = {
         f"argument_{place}": {"type": "string", "description": text_of(name, place, characters=60)}
         for place in range(3)
     }
-    return Tool(
+    return ToolDefinition(
         name,
         text_of(name, version if number == 2 else 0, characters=150),
         {"type": "object", "properties": properties, "required": [], "additionalProperties": False},

@@ -26,7 +26,7 @@ from benchmarks.sanitizer.hostile_texts import FLOODS
 SMALL, LARGE = 4_096, 65_536
 GROWTH, MILLISECONDS = 1.3, 50.0
 # The same characters that the sanitizer removes, in the one pass that a plain filter would make.
-CLASS: Final = re.compile(
+SANITIZER_CLASS: Final = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001345f\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -48,7 +48,7 @@ TEXTS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LabelledTexts:
     """Texts that are all attacks or all ordinary; `allowed` is the share of false alarms that keeps the promise."""
 
     name: str
@@ -60,18 +60,24 @@ class Lines:
         return sum(bool(scan(text)) for text in self.texts)
 
 
-def development(data: Path) -> Iterator[Lines]:
+def development(data: Path) -> Iterator[LabelledTexts]:
     """The sets that lie in the folder, and the ordinary talk that lies beside it."""
     rows = _rows(data / "deepset_train.jsonl")
-    yield Lines("deepset, attacks", tuple(row["text"] for row in rows if row["attack"]))
+    yield LabelledTexts("deepset, attacks", tuple(row["text"] for row in rows if row["attack"]))
     for family, texts in json.loads((data / "bipia_text_attack_train.json").read_text("utf-8")).items():
-        yield Lines(f"BIPIA, {family}", tuple(texts))
-    yield Lines("deepset, ordinary", tuple(row["text"] for row in rows if not row["attack"]), 0.01)
-    yield Lines("WildGuard, ordinary", tuple(row["text"] for row in _rows(data / "wildguard_benign_200.jsonl")), 0.01)
-    yield Lines("NotInject, one tempting word", tuple(row["text"] for row in _rows(data / "notinject_one.jsonl")), 0.05)
-    yield Lines("airline customers, ordinary", tuple(_customers(data.parent / "tau_airline_transcripts.jsonl")), 0.01)
+        yield LabelledTexts(f"BIPIA, {family}", tuple(texts))
+    yield LabelledTexts("deepset, ordinary", tuple(row["text"] for row in rows if not row["attack"]), 0.01)
+    yield LabelledTexts(
+        "WildGuard, ordinary", tuple(row["text"] for row in _rows(data / "wildguard_benign_200.jsonl")), 0.01
+    )
+    yield LabelledTexts(
+        "NotInject, one tempting word", tuple(row["text"] for row in _rows(data / "notinject_one.jsonl")), 0.05
+    )
+    yield LabelledTexts(
+        "airline customers, ordinary", tuple(_customers(data.parent / "tau_airline_transcripts.jsonl")), 0.01
+    )
     guidelines = json.loads((data.parent / "abcd_guidelines.json").read_text("utf-8"))
-    yield Lines("support guidelines, ordinary", tuple(dict.fromkeys(_strings(guidelines))), 0.01)
+    yield LabelledTexts("support guidelines, ordinary", tuple(dict.fromkeys(_strings(guidelines))), 0.01)
 
 
 def _rows(file: Path) -> list[dict[str, Any]]:  # Any: rows of others' files
@@ -93,7 +99,7 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(item)
 
 
-def told_apart(data: Path, console: Console) -> list[str]:
+def report_recall(data: Path, console: Console) -> list[str]:
     if not data.is_dir():
         console.print(f"No development data in {data}: recall and false alarms are not measured.")
         return []
@@ -119,7 +125,7 @@ def seconds(work: Callable[[str], object], text: str, rounds: int) -> float:
     return best
 
 
-def whole(text: str) -> object:
+def sanitize_all(text: str) -> object:
     return sanitize(text, len(text) * 2)
 
 
@@ -131,26 +137,27 @@ def speeds(console: Console, rounds: int) -> None:
         text = (sentence * (154_000 // len(sentence) + 1))[:154_000]
         megabytes = len(text.encode()) / 1e6
         passed, cleaned, scanned = (
-            megabytes / seconds(work, text, rounds) for work in (lambda text: CLASS.sub("", text), whole, scan)
+            megabytes / seconds(work, text, rounds)
+            for work in (lambda text: SANITIZER_CLASS.sub("", text), sanitize_all, scan)
         )
         table.add_row(name, f"{passed:.0f}", f"{cleaned:.0f}", f"{cleaned / passed:.2f}", f"{scanned:.1f}")
     console.print(table)
 
 
-def growths(console: Console, rounds: int) -> list[str]:
+def report_growth(console: Console, rounds: int) -> list[str]:
     """How the time grows from 4 kB to 64 kB, against sixteen times as long; the sanitizer's is a promise."""
     broken = []
-    for name, work in (("sanitize", whole), ("scan", scan)):
+    for name, work in (("sanitize", sanitize_all), ("scan", scan)):
         table = Table(
             "flood", "64 kB in ms", "growth", title=f"{name}: the slowest and the steepest of {len(FLOODS)} floods"
         )
-        measured = {flood: _growth(work, make, rounds) for flood, make in FLOODS.items()}
+        measured = {flood: _measure_growth(work, make, rounds) for flood, make in FLOODS.items()}
         slowest = sorted(measured, key=lambda flood: -measured[flood][0])[:5]
         steepest = sorted(measured, key=lambda flood: -measured[flood][1])[:5]
         for flood in dict.fromkeys((*slowest, *steepest)):
             table.add_row(flood, f"{measured[flood][0]:.1f}", f"{measured[flood][1]:.2f}")
         console.print(table)
-        if work is whole:
+        if work is sanitize_all:
             broken += [
                 f"sanitize, {flood}: {spent:.1f} ms, {growth:.2f} x proportional; {MILLISECONDS} ms and {GROWTH} were promised."
                 for flood, (spent, growth) in measured.items()
@@ -159,7 +166,7 @@ def growths(console: Console, rounds: int) -> list[str]:
     return broken
 
 
-def _growth(work: Callable[[str], object], make: Callable[[int], str], rounds: int) -> tuple[float, float]:
+def _measure_growth(work: Callable[[str], object], make: Callable[[int], str], rounds: int) -> tuple[float, float]:
     """Milliseconds for the large text, and how many times more than in proportion; a steep one is measured again."""
     small, large = make(SMALL), make(LARGE)
     work(small)
@@ -179,9 +186,9 @@ def main() -> int:
     options = parser.parse_args()
     console = Console()
     rounds = 2 if options.quick else 5
-    broken = told_apart(options.data, console)
+    broken = report_recall(options.data, console)
     speeds(console, rounds)
-    broken += growths(console, rounds)
+    broken += report_growth(console, rounds)
     for sentence in broken:
         console.print(sentence, style="red")
     return 1 if broken else 0

@@ -79,12 +79,12 @@ def _base64_words(characters: int) -> str:
     return " ".join(words)[:characters]
 
 
-def _repeated(unit: str) -> Callable[[int], str]:
+def _repeat_unit(unit: str) -> Callable[[int], str]:
     return lambda characters: (unit * (characters // len(unit) + 1))[:characters]
 
 
 FLOODS: Final[dict[str, Callable[[int], str]]] = {
-    **{name: _repeated(unit) for name, unit in _REPEATED.items()},
+    **{name: _repeat_unit(unit) for name, unit in _REPEATED.items()},
     "nested tags": _nested_tags,
     "one base64 run": _one_base64_run,
     "base64 words": _base64_words,

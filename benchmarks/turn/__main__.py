@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.turn.measurement import BrokenPromise
-from benchmarks.turn.overhead import QUICK, WHOLE, Measured, measure
+from benchmarks.turn.measurement import TurnContractBroken
+from benchmarks.turn.overhead import QUICK, WHOLE, OverheadFigures, measure
 
 STATEMENTS, TRANSACTIONS, WAL_BYTES, GROWTH, RATIO = 8, 2, 8 * 1024, 1.2, 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     """One figure of both sides. A goal is the most that the product's, or the multiple, may be; some rows only inform."""
 
     name: str
@@ -52,38 +52,42 @@ class Row:
         return self.name, f"{self.raw:{self.form}}", walled, f"{self.product:{self.form}}", *multiples, goal
 
 
-def rows_of(measured: Measured) -> list[Row]:
+def rows_of(measured: OverheadFigures) -> list[FigureRow]:
     raw, walled, product = measured.raw, measured.walled, measured.product
     sides = raw, walled, product
     growth, wal_growth = "time, late turns as a multiple of early ones", "WAL, late turns as a multiple of early ones"
     return [
-        Row("SQL statements", raw.statements, product.statements, goal=STATEMENTS),
-        Row("explicit transactions", raw.transactions, product.transactions, goal=TRANSACTIONS),
-        Row("SQL statements, with opening a session", raw.opening_statements, product.opening_statements),
-        Row("WAL, bytes of rows", raw.wal_bytes, product.wal_bytes, goal=WAL_BYTES),
-        Row("WAL, bytes after a checkpoint", raw.wal_bytes_with_pages, product.wal_bytes_with_pages),
-        Row(wal_growth, raw.wal_growth, product.wal_growth, ".2f", goal=GROWTH),
-        _timed("ms besides the model", [side.overhead_ms for side in sides], measured.ratio, measured.walled_ratio),
-        _timed(
+        FigureRow("SQL statements", raw.statements, product.statements, goal=STATEMENTS),
+        FigureRow("explicit transactions", raw.transactions, product.transactions, goal=TRANSACTIONS),
+        FigureRow("SQL statements, with opening a session", raw.opening_statements, product.opening_statements),
+        FigureRow("WAL, bytes of rows", raw.wal_bytes, product.wal_bytes, goal=WAL_BYTES),
+        FigureRow("WAL, bytes after a checkpoint", raw.wal_bytes_with_pages, product.wal_bytes_with_pages),
+        FigureRow(wal_growth, raw.wal_growth, product.wal_growth, ".2f", goal=GROWTH),
+        _timed_row("ms besides the model", [side.overhead_ms for side in sides], measured.ratio, measured.walled_ratio),
+        _timed_row(
             "ms besides it, commits on disk",
             [side.synced_ms for side in sides],
             measured.synced_ratio,
             measured.synced_walled_ratio,
         ),
-        Row(growth, raw.growth, product.growth, ".2f", goal=GROWTH),
-        _timed("ms with SDK and stand-in", [side.whole_ms for side in sides]),
-        _timed("ms of this process's CPU", [side.cpu_ms for side in sides]),
+        FigureRow(growth, raw.growth, product.growth, ".2f", goal=GROWTH),
+        _timed_row("ms with SDK and stand-in", [side.whole_ms for side in sides]),
+        _timed_row("ms of this process's CPU", [side.cpu_ms for side in sides]),
     ]
 
 
-def _timed(name: str, each: Sequence[float], ratio: float | None = None, walled_ratio: float | None = None) -> Row:
+def _timed_row(
+    name: str, each: Sequence[float], ratio: float | None = None, walled_ratio: float | None = None
+) -> FigureRow:
     """Where the rounds were divided one by one, their median is the multiple, and there is a goal for it."""
     raw, walled, product = each
     goal = None if ratio is None else RATIO
-    return Row(name, raw, product, ",.1f", ratio or product / raw, goal, True, walled, walled_ratio or product / walled)
+    return FigureRow(
+        name, raw, product, ",.1f", ratio or product / raw, goal, True, walled, walled_ratio or product / walled
+    )
 
 
-def report(measured: Measured, rows: list[Row], console: Console) -> None:
+def report(measured: OverheadFigures, rows: list[FigureRow], console: Console) -> None:
     table = Table(
         *("of a turn", "raw psycopg", "its statements", "the product", "of raw", "of its statements", "goal"),
         title="Two model calls and a tool that reads",
@@ -95,7 +99,7 @@ def report(measured: Measured, rows: list[Row], console: Console) -> None:
         console.print(f"BROKEN: {flaw}")
 
 
-def _told_shortly(statement: str) -> str:
+def _short_statement(statement: str) -> str:
     words = " ".join(statement.replace('"', "").split())
     return re.sub(r"^SELECT \w+\.\w+,.*? FROM", "SELECT ... FROM", words)[:110]
 
@@ -111,14 +115,14 @@ def main() -> int:
     console = Console(width=120)
     try:
         measured = measure(QUICK if options.quick else WHOLE)
-    except BrokenPromise as broken:
+    except TurnContractBroken as broken:
         console.print(f"BROKEN: {broken}")
         return 1
     rows = rows_of(measured)
     report(measured, rows, console)
     if options.list:
         for number, statement in enumerate(measured.product.counted[-1][1].statements, 1):
-            console.print(f"{number:3} {_told_shortly(statement)}", markup=False, highlight=False)
+            console.print(f"{number:3} {_short_statement(statement)}", markup=False, highlight=False)
     is_missed = options.strict and any(row.is_missed for row in rows)
     return 1 if measured.flaws or is_missed else 0
 

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from apps.llm.model_backend import Backend
-from benchmarks.turn.testbed import Ground, House, Timed
+from apps.llm.model_backend import ModelBackend
+from benchmarks.turn.testbed import TimedBackend, TurnRunner, TurnTestbed
 
 CALLS_OF_A_TURN = 2
 SKILL_WORDS = "Look the order up, and say what was found."
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TurnCost:
     """What one turn cost."""
 
     seconds: float
@@ -30,41 +30,41 @@ class Taken:
         return self.seconds - self.model_seconds
 
 
-class BrokenPromise(Exception):
+class TurnContractBroken(Exception):
     """A turn did not do what every turn does; its figures mean nothing."""
 
 
-def answer_to(thread: int, number: int) -> str:
+def expected_answer(thread: int, number: int) -> str:
     return f"This is answer {number} in thread {thread}."
 
 
-def turn_taken(place: Ground, house: House, backend: Backend, thread: int, number: int) -> Taken:
+def measure_turn(place: TurnTestbed, house: TurnRunner, backend: ModelBackend, thread: int, number: int) -> TurnCost:
     """A message, the model's two answers, and the turn between them."""
     tool = {"tool": {"name": "get_skill", "arguments": dict(house.read_skill)}}
-    place.play(tool, {"reply": {"text": answer_to(thread, number)}})
+    place.play(tool, {"reply": {"text": expected_answer(thread, number)}})
     house.receive(thread, number)
-    timed, counted, wal, logged = Timed(backend), house.counted, place.wal_position(), place.log_bytes
+    timed, counted, wal, logged = TimedBackend(backend), house.counted, place.wal_position(), place.log_bytes
     cpu, begun = time.process_time(), time.perf_counter()
     house.take(thread, timed)
     seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - cpu
     wal_bytes, statements = place.wal_position() - wal, house.counted - counted
-    taken = Taken(seconds, timed.seconds, cpu_seconds, wal, wal_bytes, statements, (logged, place.log_bytes))
+    taken = TurnCost(seconds, timed.seconds, cpu_seconds, wal, wal_bytes, statements, (logged, place.log_bytes))
     if len(timed.requests) != CALLS_OF_A_TURN:
-        raise BrokenPromise(f"{house.name} asked the model {len(timed.requests)} times in turn {number}.")
+        raise TurnContractBroken(f"{house.name} asked the model {len(timed.requests)} times in turn {number}.")
     if SKILL_WORDS not in str(timed.requests[-1].messages[-1]):
-        raise BrokenPromise(f"{house.name} told the model nothing of the skill in turn {number}.")
+        raise TurnContractBroken(f"{house.name} told the model nothing of the skill in turn {number}.")
     return taken
 
 
-def flaws_of(house: House, thread: int, turns: int) -> list[str]:
+def find_unanswered(house: TurnRunner, thread: int, turns: int) -> list[str]:
     """Each message has its own answer, once and in its order."""
-    expected = [answer_to(thread, number) for number in range(1, turns + 1)]
+    expected = [expected_answer(thread, number) for number in range(1, turns + 1)]
     replies = house.replies(thread)
     if replies == expected:
         return []
     return [f"{house.name} answered {len(replies)} of {turns} messages of thread {thread}, or not in their order."]
 
 
-def overhead_ms(turns: Sequence[Taken]) -> float:
+def overhead_ms(turns: Sequence[TurnCost]) -> float:
     """The median milliseconds besides the model's."""
     return 1000 * median(turn.overhead for turn in turns)

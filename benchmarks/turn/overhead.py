@@ -5,16 +5,23 @@ from dataclasses import dataclass, field
 from statistics import mean, median
 
 from apps.llm.anthropic.sync_client import AnthropicBackend
-from apps.llm.model_backend import Backend, Reply, Request, StopReason, ToolUse, Usage
-from benchmarks.turn.measurement import BrokenPromise, Taken, answer_to, flaws_of, overhead_ms, turn_taken
-from benchmarks.turn.product_turn import Product, make_database
-from benchmarks.turn.raw_sql_turn import DATABASE, FenceLost, Held, RawHouse, make_tables
-from benchmarks.turn.replayed_sql_turn import WalledHouse, taking_down
-from benchmarks.turn.testbed import Ground, House, Logged, Timed, ground
+from apps.llm.model_backend import ModelBackend, ModelReply, ModelRequest, StopReason, ToolUse, Usage
+from benchmarks.turn.measurement import (
+    TurnContractBroken,
+    TurnCost,
+    expected_answer,
+    find_unanswered,
+    measure_turn,
+    overhead_ms,
+)
+from benchmarks.turn.product_turn import ProductTurnRunner, make_database
+from benchmarks.turn.raw_sql_turn import DATABASE, ClaimedTurn, FenceLost, RawTurnRunner, make_tables
+from benchmarks.turn.replayed_sql_turn import ReplayTurnRunner, record_statements
+from benchmarks.turn.testbed import LoggedStatements, TimedBackend, TurnRunner, TurnTestbed, ground
 from tests.settings import PREFIX
 
-EDGE = 10
-COUNTED = 4
+EDGE_TURNS = 10
+COUNTED_TURNS = 4
 SAMPLED, LOGGED, LONG, NEW, WALLED, FENCED = range(1_000, 7_000, 1_000)
 
 
@@ -32,17 +39,17 @@ WHOLE, QUICK = Size(5, 20, 100, 200), Size(2, 6, 30, 10)
 
 
 @dataclass
-class Side:
+class RunnerFigures:
     """One house's figures. The first turn of a conversation opens its session and is left out, but where statements are counted."""
 
-    house: House
-    rounds: list[list[Taken]] = field(default_factory=list)
-    synced: list[list[Taken]] = field(default_factory=list)
-    late: list[Taken] = field(default_factory=list)
-    early: list[Taken] = field(default_factory=list)
-    rows: list[Taken] = field(default_factory=list)
-    pages: list[Taken] = field(default_factory=list)
-    counted: list[tuple[Taken, Logged]] = field(default_factory=list)
+    house: TurnRunner
+    rounds: list[list[TurnCost]] = field(default_factory=list)
+    synced: list[list[TurnCost]] = field(default_factory=list)
+    late: list[TurnCost] = field(default_factory=list)
+    early: list[TurnCost] = field(default_factory=list)
+    rows: list[TurnCost] = field(default_factory=list)
+    pages: list[TurnCost] = field(default_factory=list)
+    counted: list[tuple[TurnCost, LoggedStatements]] = field(default_factory=list)
 
     @property
     def overhead_ms(self) -> float:
@@ -91,12 +98,12 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class OverheadFigures:
     """The houses, and what must not be so. `walled` sends the product's statements; only its time is measured."""
 
-    raw: Side
-    walled: Side
-    product: Side
+    raw: RunnerFigures
+    walled: RunnerFigures
+    product: RunnerFigures
     flaws: tuple[str, ...]
 
     @property
@@ -120,63 +127,63 @@ class Measured:
         return _ratio(self.product.synced, self.walled.synced)
 
 
-def _ratio(product: Sequence[Sequence[Taken]], raw: Sequence[Sequence[Taken]]) -> float:
+def _ratio(product: Sequence[Sequence[TurnCost]], raw: Sequence[Sequence[TurnCost]]) -> float:
     return median(overhead_ms(ours) / overhead_ms(theirs) for ours, theirs in zip(product, raw, strict=True))
 
 
-def measure(size: Size) -> Measured:
+def measure(size: Size) -> OverheadFigures:
     """Everything on one server, the houses taking turns, so that the machine's moods meet all of them."""
     with ground() as place:
         make_database(place)
         make_tables(place)
         backend = AnthropicBackend("none", base_url=place.standin_url)
-        product = Product()
-        sample = sample_of(place, product, backend)
-        raw = RawHouse(place, sample, product.skill.body)
-        walled = _walled_house(place, backend)
-        sides = Side(raw), Side(product)
+        product = ProductTurnRunner()
+        sample = sample_request(place, product, backend)
+        raw = RawTurnRunner(place, sample, product.skill.body)
+        walled = _make_replay_runner(place, backend)
+        sides = RunnerFigures(raw), RunnerFigures(product)
         with product.counting():
-            flaws = [*_counted(place, sides, backend), *_fence_holds(raw)]
-        timed = sides[0], Side(walled), sides[1]
-        _interleaved(place, timed, backend, size)
-        _lengthened(place, sides, backend, size.long)
-        _walled(place, sides, backend, size.walled)
-        flaws += _unanswered(sides, size) + _unanswered_in_rounds(timed[1], size)
+            flaws = [*_count_statements(place, sides, backend), *_check_fence(raw)]
+        timed = sides[0], RunnerFigures(walled), sides[1]
+        _run_interleaved(place, timed, backend, size)
+        _run_long_conversation(place, sides, backend, size.long)
+        _measure_wal(place, sides, backend, size.walled)
+        flaws += _unanswered_turns(sides, size) + _unanswered_round_turns(timed[1], size)
         raw.shut()
         walled.shut()
         product.shut()
         backend.close()
-    return Measured(*timed, tuple(flaws))
+    return OverheadFigures(*timed, tuple(flaws))
 
 
-def sample_of(place: Ground, product: Product, backend: Backend) -> Request:
+def sample_request(place: TurnTestbed, product: ProductTurnRunner, backend: ModelBackend) -> ModelRequest:
     """What the product sends; the raw loop sends the same system, tools and first words."""
     tool = {"tool": {"name": "get_skill", "arguments": dict(product.read_skill)}}
-    place.play(tool, {"reply": {"text": answer_to(SAMPLED, 1)}})
+    place.play(tool, {"reply": {"text": expected_answer(SAMPLED, 1)}})
     product.receive(SAMPLED, 1)
-    timed = Timed(backend)
+    timed = TimedBackend(backend)
     product.take(SAMPLED, timed)
     if not timed.requests:
-        raise BrokenPromise("The product took no turn.")
+        raise TurnContractBroken("The product took no turn.")
     return timed.requests[0]
 
 
-def _walled_house(place: Ground, backend: Backend) -> WalledHouse:
+def _make_replay_runner(place: TurnTestbed, backend: ModelBackend) -> ReplayTurnRunner:
     """With the statements of a turn of a running session, which the turn before had planned."""
-    product = Product()
-    sample = sample_of(place, product, backend)
-    turn_taken(place, product, backend, SAMPLED, 2)
-    with taking_down() as taken:
-        turn_taken(place, product, backend, SAMPLED, 3)
-    return WalledHouse(product, sample, taken)
+    product = ProductTurnRunner()
+    sample = sample_request(place, product, backend)
+    measure_turn(place, product, backend, SAMPLED, 2)
+    with record_statements() as taken:
+        measure_turn(place, product, backend, SAMPLED, 3)
+    return ReplayTurnRunner(product, sample, taken)
 
 
-def _counted(place: Ground, sides: Sequence[Side], backend: Backend) -> list[str]:
+def _count_statements(place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend) -> list[str]:
     """Statements as the client counts them, beside those that the server says it was sent."""
     place.configure(log_statement="all")
     for side in sides:
-        for number in range(1, 2 + COUNTED):
-            taken = turn_taken(place, side.house, backend, LOGGED, number)
+        for number in range(1, 2 + COUNTED_TURNS):
+            taken = measure_turn(place, side.house, backend, LOGGED, number)
             side.counted.append((taken, place.read_log(side.house.process_id, *taken.logged)))
     place.configure(log_statement="none")
     return [
@@ -187,7 +194,7 @@ def _counted(place: Ground, sides: Sequence[Side], backend: Backend) -> list[str
     ]
 
 
-def _interleaved(place: Ground, sides: Sequence[Side], backend: Backend, size: Size) -> None:
+def _run_interleaved(place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend, size: Size) -> None:
     """Rounds of new conversations, first with commits that wait for the disk, then without, as everything after them."""
     for thread in range(-size.rounds, 0):
         for side, turns in zip(sides, _round(place, sides, backend, thread, size.turns), strict=True):
@@ -198,57 +205,65 @@ def _interleaved(place: Ground, sides: Sequence[Side], backend: Backend, size: S
             side.rounds.append(turns)
 
 
-def _round(place: Ground, sides: Sequence[Side], backend: Backend, thread: int, turns: int) -> tuple[list[Taken], ...]:
+def _round(
+    place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend, thread: int, turns: int
+) -> tuple[list[TurnCost], ...]:
     """A conversation with each. Who begins changes, so that none always finds the same one's leavings."""
     place.take_statistics(DATABASE, PREFIX)
-    taken: tuple[list[Taken], ...] = tuple([] for _ in sides)
+    taken: tuple[list[TurnCost], ...] = tuple([] for _ in sides)
     for number in range(1, turns + 1):
         for place_of_side in range(len(sides))[:: 1 if number % 2 else -1]:
             house = sides[place_of_side].house
-            taken[place_of_side].append(turn_taken(place, house, backend, thread, number))
+            taken[place_of_side].append(measure_turn(place, house, backend, thread, number))
     return tuple(each[1:] for each in taken)
 
 
-def _lengthened(place: Ground, sides: Sequence[Side], backend: Backend, long: int) -> None:
+def _run_long_conversation(
+    place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend, long: int
+) -> None:
     """A conversation grows long; its last turns and those of a new one after its first are then taken by turns."""
     for side in sides:
-        for number in range(1, long - EDGE + 1):
-            turn_taken(place, side.house, backend, LONG, number)
-        turn_taken(place, side.house, backend, NEW, 1)
+        for number in range(1, long - EDGE_TURNS + 1):
+            measure_turn(place, side.house, backend, LONG, number)
+        measure_turn(place, side.house, backend, NEW, 1)
     place.take_statistics(DATABASE, PREFIX)
-    for number in range(1, EDGE + 1):
+    for number in range(1, EDGE_TURNS + 1):
         for side in sides:
-            side.late.append(turn_taken(place, side.house, backend, LONG, long - EDGE + number))
-            side.early.append(turn_taken(place, side.house, backend, NEW, 1 + number))
+            side.late.append(measure_turn(place, side.house, backend, LONG, long - EDGE_TURNS + number))
+            side.early.append(measure_turn(place, side.house, backend, NEW, 1 + number))
 
 
-def _walled(place: Ground, sides: Sequence[Side], backend: Backend, turns: int) -> None:
+def _measure_wal(place: TurnTestbed, sides: Sequence[RunnerFigures], backend: ModelBackend, turns: int) -> None:
     """Bytes of WAL of the rows alone, and with the whole pages that the first change after a checkpoint writes."""
     place.configure(full_page_writes="off")
     for side in sides:
-        side.rows += [turn_taken(place, side.house, backend, WALLED, number) for number in range(1, turns + 1)][1:]
+        side.rows += [measure_turn(place, side.house, backend, WALLED, number) for number in range(1, turns + 1)][1:]
     place.configure(full_page_writes="on")
     for side in sides:
         place.checkpoint()
         numbers = range(turns + 1, 2 * turns + 1)
-        side.pages += [turn_taken(place, side.house, backend, WALLED, number) for number in numbers]
+        side.pages += [measure_turn(place, side.house, backend, WALLED, number) for number in numbers]
 
 
-def _fence_holds(raw: RawHouse) -> list[str]:
+def _check_fence(raw: RawTurnRunner) -> list[str]:
     """The floor is one only while it keeps the promise too: who lost the turn writes nothing."""
     raw.receive(FENCED, 1)
     held = raw.claim(FENCED)
     if held is None or raw.claim(FENCED) is not None:
         return ["raw psycopg does not hold a turn that it claimed."]
-    stale = Held(held.turn, held.fence - 1, held.asked, held.history)
-    reply = Reply("", "", StopReason.TOOL_USE, (), "", (ToolUse("", "get_skill", {}),), Usage(1, 1), is_stand_in=True)
+    stale = ClaimedTurn(held.turn, held.fence - 1, held.asked, held.history)
+    reply = ModelReply(
+        "", "", StopReason.TOOL_USE, (), "", (ToolUse("", "get_skill", {}),), Usage(1, 1), is_stand_in=True
+    )
     writes = {"a step": lambda: raw.keep(stale, reply, {}, ""), "a reply": lambda: raw.close(stale, reply, {}, {})}
     return [
-        f"raw psycopg wrote {what} under a fence that it had lost." for what, write in writes.items() if _writes(write)
+        f"raw psycopg wrote {what} under a fence that it had lost."
+        for what, write in writes.items()
+        if _does_write(write)
     ]
 
 
-def _writes(write: Callable[[], None]) -> bool:
+def _does_write(write: Callable[[], None]) -> bool:
     try:
         write()
     except FenceLost:
@@ -256,14 +271,19 @@ def _writes(write: Callable[[], None]) -> bool:
     return True
 
 
-def _unanswered_in_rounds(side: Side, size: Size) -> list[str]:
+def _unanswered_round_turns(side: RunnerFigures, size: Size) -> list[str]:
     threads = (thread for thread in range(-size.rounds, size.rounds + 1) if thread)
-    return [flaw for thread in threads for flaw in flaws_of(side.house, thread, size.turns)]
+    return [flaw for thread in threads for flaw in find_unanswered(side.house, thread, size.turns)]
 
 
-def _unanswered(sides: Sequence[Side], size: Size) -> list[str]:
-    lengths = {LONG: size.long, NEW: 1 + EDGE, WALLED: 2 * size.walled, LOGGED: 1 + COUNTED}
+def _unanswered_turns(sides: Sequence[RunnerFigures], size: Size) -> list[str]:
+    lengths = {LONG: size.long, NEW: 1 + EDGE_TURNS, WALLED: 2 * size.walled, LOGGED: 1 + COUNTED_TURNS}
     return [
-        *(flaw for side in sides for flaw in _unanswered_in_rounds(side, size)),
-        *(flaw for side in sides for thread, turns in lengths.items() for flaw in flaws_of(side.house, thread, turns)),
+        *(flaw for side in sides for flaw in _unanswered_round_turns(side, size)),
+        *(
+            flaw
+            for side in sides
+            for thread, turns in lengths.items()
+            for flaw in find_unanswered(side.house, thread, turns)
+        ),
     ]

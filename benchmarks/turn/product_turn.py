@@ -20,17 +20,16 @@ from psycopg import sql  # noqa: E402
 
 from apps.conversations.actions import receive_message  # noqa: E402
 from apps.conversations.models import Message  # noqa: E402
-from apps.governance.database.actor_transaction import acting  # noqa: E402
-from apps.llm.model_backend import Backend  # noqa: E402
-from apps.runtime.worker.sync_driver import answer  # noqa: E402
+from apps.governance.database.actor_transaction import acting_as  # noqa: E402
+from apps.llm.model_backend import ModelBackend  # noqa: E402
+from apps.runtime.worker.sync_driver import answer_conversation  # noqa: E402
 from apps.skills.models import Skill  # noqa: E402
 from benchmarks.turn.measurement import SKILL_WORDS  # noqa: E402
-from benchmarks.turn.testbed import Ground, statements_in  # noqa: E402
+from benchmarks.turn.testbed import TurnTestbed, statements_in  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import close_connections, point_to, run_as_superuser  # noqa: E402
 from tests.support.worlds.world import (  # noqa: E402
     World,
-    let_everything_in,
     make_identity_card,
     make_memory,
     make_persona,
@@ -38,12 +37,13 @@ from tests.support.worlds.world import (  # noqa: E402
     make_rule,
     make_skill,
     make_world,
+    raise_message_limits,
 )
 
 CUSTOMER = "http:abc123"
 
 
-def make_database(place: Ground) -> None:
+def make_database(place: TurnTestbed) -> None:
     """The product's tables, roles and walls, as an installation has them."""
     run_as_superuser(place.server, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(PREFIX)))
     point_to(place.server, PREFIX)
@@ -51,7 +51,7 @@ def make_database(place: Ground) -> None:
     call_command("setup_database", verbosity=0, stdout=StringIO())
 
 
-class Product:
+class ProductTurnRunner:
     """Answers customers as a worker does."""
 
     name = "the product"
@@ -87,11 +87,11 @@ class Product:
         """Which one this customer's is."""
         return self._conversations[thread]
 
-    def take(self, thread: int, backend: Backend) -> None:
-        answer(self.world.tenant.pk, self._conversations[thread], backend=backend)
+    def take(self, thread: int, backend: ModelBackend) -> None:
+        answer_conversation(self.world.tenant.pk, self._conversations[thread], backend=backend)
 
     def replies(self, thread: int) -> list[str]:
-        with acting(self.world.system):
+        with acting_as(self.world.system):
             said = Message.objects.filter(
                 conversation=self._conversations[thread], sender=Message.Sender.AGENT, tool_calls=[]
             )
@@ -114,7 +114,7 @@ class Product:
 
 def _make_agent() -> tuple[World, Skill]:
     """With a prompt in which every slot has something."""
-    world = let_everything_in(make_world())
+    world = raise_message_limits(make_world())
     make_persona(world)
     make_identity_card(world)
     for number in range(6):

@@ -17,9 +17,9 @@ from rich.console import Console
 from rich.table import Table
 
 from apps.llm.anthropic.sync_client import AnthropicBackend
-from apps.llm.model_backend import Backend, JsonObject, Reply, Request, SystemBlock, Tool
-from benchmarks.turn.measurement import SKILL_WORDS, flaws_of, turn_taken
-from benchmarks.turn.testbed import Ground, ground, statements_in
+from apps.llm.model_backend import JsonObject, ModelBackend, ModelReply, ModelRequest, SystemBlock, ToolDefinition
+from benchmarks.turn.measurement import SKILL_WORDS, find_unanswered, measure_turn
+from benchmarks.turn.testbed import TurnTestbed, ground, statements_in
 
 DATABASE = "raw_turns"
 SKILL = "issue-a-refund"
@@ -65,8 +65,8 @@ SELECT held.id, held.fence,
      WHERE conversation = %(conversation)s))
 FROM held
 """
-READ: Final = "SELECT body FROM skill WHERE id = %s"
-KEEP: Final = """
+READ_SKILL: Final = "SELECT body FROM skill WHERE id = %s"
+KEEP_STEP: Final = """
 WITH held AS (
   UPDATE turn SET lease_until = statement_timestamp() + interval '30 s', current_step = 2,
     output_tokens = output_tokens + %(output)s
@@ -80,7 +80,7 @@ WITH held AS (
 )
 SELECT id FROM held
 """
-CLOSE: Final = """
+CLOSE_TURN: Final = """
 WITH held AS (
   UPDATE turn SET status = 'done', finished_at = statement_timestamp(), output_tokens = output_tokens + %(output)s
   WHERE id = %(turn)s AND fence = %(fence)s AND status = 'running' RETURNING id, conversation
@@ -95,13 +95,13 @@ WITH held AS (
 )
 SELECT id FROM held
 """
-SAMPLE: Final = Request(
+SAMPLE: Final = ModelRequest(
     model="claude-sonnet-4-5",
     max_tokens=2048,
     system=(SystemBlock("You are Ada, the support agent for Acme. Answer in whole sentences. " * 90, "5m"),),
     messages=({"role": "user", "content": [{"type": "text", "text": "Today is a day like any other."}]},),
     tools=(
-        Tool(
+        ToolDefinition(
             "get_skill",
             "Read a skill.",
             {"type": "object", "properties": {"skill_id": {"type": "string"}}, "required": ["skill_id"]},
@@ -115,7 +115,7 @@ class FenceLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ClaimedTurn:
     """A turn in hand."""
 
     turn: int
@@ -124,13 +124,13 @@ class Held:
     history: tuple[JsonObject, ...]
 
 
-class RawHouse:
+class RawTurnRunner:
     """Answers customers with four statements to a turn."""
 
     name = "raw psycopg"
     read_skill: ClassVar[Mapping[str, object]] = {"skill_id": SKILL}
 
-    def __init__(self, place: Ground, like: Request, skill_body: str) -> None:
+    def __init__(self, place: TurnTestbed, like: ModelRequest, skill_body: str) -> None:
         """With prompts as long as `like`, whose system, tools and first words it sends."""
         self._like = like
         self._connection = psycopg.connect(place.server.url_for("postgres", database=DATABASE), autocommit=True)
@@ -142,9 +142,9 @@ class RawHouse:
         return self._connection.info.backend_pid
 
     def receive(self, thread: int, number: int) -> None:
-        self._run(RECEIVE, [thread, f"key-{number}", f"Message {number}: may I have my money back?"])
+        self._execute(RECEIVE, [thread, f"key-{number}", f"Message {number}: may I have my money back?"])
 
-    def take(self, thread: int, backend: Backend) -> None:
+    def take(self, thread: int, backend: ModelBackend) -> None:
         held = self.claim(thread)
         if held is None:
             return
@@ -152,28 +152,28 @@ class RawHouse:
         reply = backend.complete(replace(self._like, messages=messages, message_marks=()))
         said: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
         use = reply.tool_uses[0]
-        result = str(self._run(READ, [use.arguments["skill_id"]])[0][0])
+        result = str(self._execute(READ_SKILL, [use.arguments["skill_id"]])[0][0])
         self.keep(held, reply, said, result)
         block: JsonObject = {"type": "tool_result", "tool_use_id": use.tool_use_id, "content": result}
         results: JsonObject = {"role": "user", "content": [block]}
         last = backend.complete(replace(self._like, messages=(*messages, said, results), message_marks=()))
         self.close(held, last, said, results)
 
-    def claim(self, thread: int) -> Held | None:
-        rows = self._run(CLAIM, {"conversation": thread})
+    def claim(self, thread: int) -> ClaimedTurn | None:
+        rows = self._execute(CLAIM, {"conversation": thread})
         if not rows:
             return None
         turn, fence, texts, history = rows[0]
         words = self._like.messages[0]["content"]
         asked: JsonObject = {"role": "user", "content": [*words, {"type": "text", "text": "\n".join(texts)}]}  # type: ignore[misc]  # blocks
-        return Held(turn, fence, asked, tuple(history or ()))
+        return ClaimedTurn(turn, fence, asked, tuple(history or ()))
 
-    def keep(self, held: Held, reply: Reply, said: JsonObject, result: str) -> None:
+    def keep(self, held: ClaimedTurn, reply: ModelReply, said: JsonObject, result: str) -> None:
         """The model's answer and what its tool brought, before anything is asked again."""
         values = {"asked": Jsonb(held.asked), "said": Jsonb(said), "name": reply.tool_uses[0].name, "result": result}
-        self._write(KEEP, held, reply, values | {"arguments": Jsonb(reply.tool_uses[0].arguments)})
+        self._write_rows(KEEP_STEP, held, reply, values | {"arguments": Jsonb(reply.tool_uses[0].arguments)})
 
-    def close(self, held: Held, reply: Reply, said: JsonObject, results: JsonObject) -> None:
+    def close(self, held: ClaimedTurn, reply: ModelReply, said: JsonObject, results: JsonObject) -> None:
         """The transcript, the reply and the end of the turn."""
         spoken: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
         lines = (
@@ -183,21 +183,21 @@ class RawHouse:
             ("reply", reply.text, spoken),
         )
         messages = [{"sender": sender, "text": text, "wire": wire} for sender, text, wire in lines]
-        self._write(CLOSE, held, reply, {"messages": Jsonb(messages)})
+        self._write_rows(CLOSE_TURN, held, reply, {"messages": Jsonb(messages)})
 
     def replies(self, thread: int) -> list[str]:
-        rows = self._run(
+        rows = self._execute(
             "SELECT text FROM message WHERE conversation = %s AND sender = 'reply' ORDER BY position", [thread]
         )
         return [row[0] for row in rows]
 
-    def _write(self, statement: str, held: Held, reply: Reply, values: Mapping[str, object]) -> None:
+    def _write_rows(self, statement: str, held: ClaimedTurn, reply: ModelReply, values: Mapping[str, object]) -> None:
         usage = {"input": reply.usage.prompt_tokens, "output": reply.usage.output_tokens}
-        if not self._run(statement, {"turn": held.turn, "fence": held.fence, **usage, **values}):
+        if not self._execute(statement, {"turn": held.turn, "fence": held.fence, **usage, **values}):
             raise FenceLost(f"Turn {held.turn} is held by somebody else.")
 
     # Any: psycopg's rows are tuples of whatever was selected.
-    def _run(self, statement: str, values: Sequence[object] | Mapping[str, object]) -> list[tuple[Any, ...]]:
+    def _execute(self, statement: str, values: Sequence[object] | Mapping[str, object]) -> list[tuple[Any, ...]]:
         self.counted += len(statements_in(statement))
         cursor = self._connection.execute(statement.encode(), values)
         return cursor.fetchall() if cursor.description else []
@@ -206,7 +206,7 @@ class RawHouse:
         self._connection.close()
 
 
-def make_tables(place: Ground) -> None:
+def make_tables(place: TurnTestbed) -> None:
     place.watcher.execute(f"CREATE DATABASE {DATABASE}")
     with psycopg.connect(place.server.url_for("postgres", database=DATABASE), autocommit=True) as connection:
         connection.execute(SCHEMA)
@@ -218,10 +218,10 @@ def main() -> int:
     options = asked.parse_args()
     with ground() as place:
         make_tables(place)
-        house = RawHouse(place, SAMPLE, f"1. {SKILL_WORDS}\n" * 20)
+        house = RawTurnRunner(place, SAMPLE, f"1. {SKILL_WORDS}\n" * 20)
         backend = AnthropicBackend("none", base_url=place.standin_url)
-        turns = [turn_taken(place, house, backend, 1, number) for number in range(1, options.turns + 1)]
-        flaws = flaws_of(house, 1, options.turns)
+        turns = [measure_turn(place, house, backend, 1, number) for number in range(1, options.turns + 1)]
+        flaws = find_unanswered(house, 1, options.turns)
         house.shut()
     table = Table("of a turn, median", "", title=f"{options.turns} turns of one conversation, plain SQL")
     table.add_row("statements", f"{median(turn.statements for turn in turns):.0f}")

@@ -13,18 +13,18 @@ from typing import Any
 
 from django.db import connection
 
-from apps.llm.model_backend import Backend, JsonObject, Reply, Request
-from benchmarks.turn.measurement import BrokenPromise
-from benchmarks.turn.product_turn import Product
+from apps.llm.model_backend import JsonObject, ModelBackend, ModelReply, ModelRequest
+from benchmarks.turn.measurement import TurnContractBroken
+from benchmarks.turn.product_turn import ProductTurnRunner
 from benchmarks.turn.testbed import statements_in
 
 MESSAGES_OF_A_TURN = 4
 # Of a message that has a statement planned and calls it.
-PLANNED = re.compile(r"PREPARE (\w+) AS .*?(?=; EXECUTE \1)", re.DOTALL)
+PREPARED_STATEMENT = re.compile(r"PREPARE (\w+) AS .*?(?=; EXECUTE \1)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class TakenDown:
+class RecordedStatements:
     """A turn's messages to the server in their order: claim, skill, step, end; and what they have planned."""
 
     sent: list[tuple[str, dict[str, Any]]] = field(default_factory=list)  # Any: values of a statement
@@ -39,9 +39,9 @@ class TakenDown:
 
 
 @contextmanager
-def taking_down() -> Iterator[TakenDown]:
+def record_statements() -> Iterator[RecordedStatements]:
     """Of a turn whose statements the connection has planned before."""
-    taken = TakenDown()
+    taken = RecordedStatements()
 
     # Any: Django's own cursor, whatever it was given and whatever it brings.
     def note(execute: Callable[..., Any], text: str, values: Any, many: bool, context: dict[str, Any]) -> Any:
@@ -53,12 +53,12 @@ def taking_down() -> Iterator[TakenDown]:
         yield taken
     with connection.cursor() as cursor:
         cursor.execute("SELECT statement FROM pg_prepared_statements WHERE from_sql")
-        taken.planned.extend(found[0] for (text,) in cursor.fetchall() if (found := PLANNED.search(text)))
+        taken.planned.extend(found[0] for (text,) in cursor.fetchall() if (found := PREPARED_STATEMENT.search(text)))
     if len(taken.sent) != MESSAGES_OF_A_TURN:
-        raise BrokenPromise(f"The product sent {len(taken.sent)} messages in a turn.")
+        raise TurnContractBroken(f"The product sent {len(taken.sent)} messages in a turn.")
 
 
-class WalledHouse:
+class ReplayTurnRunner:
     """Answers a tenant's customers with the product's statements, after a first turn of the product's that opens their session.
 
     The tenant is its own: what it writes of the prompt cache is not so, and the product would read it.
@@ -66,7 +66,7 @@ class WalledHouse:
 
     name = "the product's statements"
 
-    def __init__(self, product: Product, like: Request, taken: TakenDown) -> None:
+    def __init__(self, product: ProductTurnRunner, like: ModelRequest, taken: RecordedStatements) -> None:
         self._product, self._like, self._taken = product, like, taken
         self._lines: list[dict[str, Any]] = json.loads(taken.sent[3][1]["messages"])  # Any: rows of the transcript
         self._connection = connection.copy()
@@ -91,32 +91,32 @@ class WalledHouse:
     def replies(self, thread: int) -> list[str]:
         return self._product.replies(thread)
 
-    def take(self, thread: int, backend: Backend) -> None:
+    def take(self, thread: int, backend: ModelBackend) -> None:
         if thread not in self._opened:
             self._opened.add(thread)
             self._product.take(thread, backend)
             return
         conversation = self._product.conversation(thread)
-        [(told,)] = self._send(0, conversation=conversation)
+        [(told,)] = self._send_statement(0, conversation=conversation)
         claimed = json.loads(told)
         held = {"turn": claimed["turn"]["id"], "fence": claimed["turn"]["fence"]}
         held["session"] = claimed["session"]["id"]
-        messages = (*map(_sent, claimed["history"]), self._taken.asked)
+        messages = (*map(_wire_message, claimed["history"]), self._taken.asked)
         reply = backend.complete(replace(self._like, messages=messages, message_marks=()))
         said: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
-        [skill] = self._send(1)
+        [skill] = self._send_statement(1)
         results = _results([(reply.tool_uses[0].tool_use_id, str(skill))])
-        self._send(2, **held)
+        self._send_statement(2, **held)
         last = backend.complete(replace(self._like, messages=(*messages, said, results), message_marks=()))
-        self._send(3, **held, conversation=conversation, messages=self._transcript(held["turn"], last))
+        self._send_statement(3, **held, conversation=conversation, messages=self._read_transcript(held["turn"], last))
 
-    def _transcript(self, turn: int, reply: Reply) -> str:
+    def _read_transcript(self, turn: int, reply: ModelReply) -> str:
         spoken: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
         lines = [{**line, "turn_id": line["turn_id"] and turn} for line in self._lines]
         return json.dumps([*lines[:-1], {**lines[-1], "text": reply.text, "api_message": spoken}])
 
     # Any: psycopg's rows are tuples of whatever was selected.
-    def _send(self, place: int, **changed: object) -> list[tuple[Any, ...]]:
+    def _send_statement(self, place: int, **changed: object) -> list[tuple[Any, ...]]:
         text, values = self._taken.sent[place]
         self.counted += len(statements_in(text))
         cursor = self._connection.connection.cursor()
@@ -129,7 +129,9 @@ class WalledHouse:
         self._connection.close()
 
 
-def _sent(line: Sequence[Any]) -> JsonObject:  # Any: a message and the calls before it, as the claim brings them
+def _wire_message(
+    line: Sequence[Any],
+) -> JsonObject:  # Any: a message and the calls before it, as the claim brings them
     wire, calls = line
     return wire if calls is None else _results([(call["call_id"], call["result"]) for call in calls])
 

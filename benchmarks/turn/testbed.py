@@ -17,22 +17,22 @@ from urllib.request import urlopen
 import psycopg
 from psycopg import sql
 
-from apps.launcher.child_processes import spawn, stop, wait_until
+from apps.launcher.child_processes import spawn_child, stop_child, wait_until
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
-from apps.llm.model_backend import Backend, Reply, Request
+from apps.llm.model_backend import ModelBackend, ModelReply, ModelRequest
 from tests.support.temp_folders import own_folder
 
 READY_SECONDS = 30
 # What stands in quotes may hold semicolons; it is taken out before statements are told apart.
-QUOTED = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$", re.DOTALL)
-LOGGED = re.compile(r"^(\d+)\|LOG:  (?:statement|execute [^:]*): ")
-ENTRY = re.compile(r"^\d+\|")
+QUOTED_TEXT = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\$(\w*)\$.*?\$\1\$", re.DOTALL)
+LOGGED_STATEMENT = re.compile(r"^(\d+)\|LOG:  (?:statement|execute [^:]*): ")
+LOG_ENTRY = re.compile(r"^\d+\|")
 # Savepoints are statements; these open and end transactions, and a goal of their own counts them.
 TRANSACTION_WORDS = ("BEGIN", "COMMIT", "ROLLBACK")
 
 
-class House(Protocol):
+class TurnRunner(Protocol):
     """Something that answers customers: a message comes in, and somebody takes the turn."""
 
     name: str
@@ -40,7 +40,7 @@ class House(Protocol):
     def receive(self, thread: int, number: int) -> None:
         """A customer's message waits."""
 
-    def take(self, thread: int, backend: Backend) -> None:
+    def take(self, thread: int, backend: ModelBackend) -> None:
         """Answer it."""
 
     def replies(self, thread: int) -> list[str]:
@@ -59,15 +59,15 @@ class House(Protocol):
         """Of the database's process that serves this house."""
 
 
-class Timed:
+class TimedBackend:
     """A model whose time is kept, so that it can be taken off a turn's."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: ModelBackend) -> None:
         self._backend = backend
         self.seconds = 0.0
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         self.requests.append(request)
         begun = time.perf_counter()
         try:
@@ -77,7 +77,7 @@ class Timed:
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
+class LoggedStatements:
     """What one client sent according to the server's log."""
 
     statements: tuple[str, ...]
@@ -94,7 +94,7 @@ class Logged:
 
 
 @dataclass
-class Ground:
+class TurnTestbed:
     """One server that waits for its disk as an installation's does, and one model in a process of its own."""
 
     server: Postgres
@@ -136,10 +136,10 @@ class Ground:
         address = HttpRequest(f"{self.standin_url}/standin/script", data=body, method="POST")  # noqa: S310  # loopback
         urlopen(address).close()  # noqa: S310  # loopback
 
-    def read_log(self, process_id: int, start: int, end: int) -> Logged:
+    def read_log(self, process_id: int, start: int, end: int) -> LoggedStatements:
         """What the client of this process sent while the log grew from `start` bytes to `end`."""
         text = self.server.log.read_bytes()[start:end].decode(errors="replace")
-        return Logged(tuple(logged_statements(text.splitlines(), process_id)))
+        return LoggedStatements(tuple(logged_statements(text.splitlines(), process_id)))
 
     @property
     def log_bytes(self) -> int:
@@ -150,10 +150,10 @@ def logged_statements(lines: Sequence[str], process_id: int) -> Iterator[str]:
     """The statements of one client among the lines of a server's log that begin with process ids."""
     entry: list[str] = []
     for line in [*lines, "0|"]:
-        if not ENTRY.match(line):
+        if not LOG_ENTRY.match(line):
             entry.append(line)
             continue
-        began = LOGGED.match(entry[0]) if entry else None
+        began = LOGGED_STATEMENT.match(entry[0]) if entry else None
         if began and int(began[1]) == process_id:
             yield from statements_in("\n".join(entry)[began.end() :])
         entry = [line]
@@ -161,10 +161,10 @@ def logged_statements(lines: Sequence[str], process_id: int) -> Iterator[str]:
 
 def statements_in(text: str) -> list[str]:
     """The statements of one message to the server, with their names and without their words."""
-    return [piece.strip() for piece in QUOTED.sub(_told, text).split(";") if piece.strip()]
+    return [piece.strip() for piece in QUOTED_TEXT.sub(_mask_literal, text).split(";") if piece.strip()]
 
 
-def _told(quoted: re.Match[str]) -> str:
+def _mask_literal(quoted: re.Match[str]) -> str:
     is_name = quoted[0].startswith('"') and ";" not in quoted[0]
     return quoted[0] if is_name else "''"
 
@@ -178,7 +178,7 @@ def _first_word(statement: str) -> str:
 
 
 @contextmanager
-def ground() -> Iterator[Ground]:
+def ground() -> Iterator[TurnTestbed]:
     """Everything started, and gone afterwards."""
     home = own_folder()
     server = Postgres(home)
@@ -188,7 +188,7 @@ def ground() -> Iterator[Ground]:
             standin_process(home) as standin_url,
             psycopg.connect(server.url, autocommit=True) as watcher,
         ):
-            stands = Ground(server, standin_url, watcher)
+            stands = TurnTestbed(server, standin_url, watcher)
             # Settings of the server's own upkeep, which would write and log between two readings.
             stands.configure(autovacuum="off", log_line_prefix="%p|", checkpoint_timeout="1h", max_wal_size="4GB")
             yield stands
@@ -203,10 +203,10 @@ def standin_process(home: Path) -> Iterator[str]:
     port_file = home / "port"
     command = (sys.executable, "-m", "apps.standin", "--port-file", port_file)
     with (home / "standin.log").open("wb") as log:
-        child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, log=log)
+        child = spawn_child(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, log=log)
     try:
         if not wait_until(port_file.exists, READY_SECONDS):
             raise RuntimeError("The stand-in model did not start.")
         yield f"http://127.0.0.1:{port_file.read_text().strip()}"
     finally:
-        stop(child, signal.SIGTERM, 5)
+        stop_child(child, signal.SIGTERM, 5)

@@ -18,19 +18,19 @@ from rich.console import Console
 from rich.table import Table
 
 from apps.llm.anthropic.sync_client import AnthropicBackend
-from apps.llm.model_backend import Backend
-from benchmarks.turn.measurement import turn_taken
-from benchmarks.turn.overhead import WALLED, sample_of
-from benchmarks.turn.product_turn import Product, make_database
-from benchmarks.turn.raw_sql_turn import DATABASE, RawHouse, make_tables
-from benchmarks.turn.testbed import Ground, House, ground
+from apps.llm.model_backend import ModelBackend
+from benchmarks.turn.measurement import measure_turn
+from benchmarks.turn.overhead import WALLED, sample_request
+from benchmarks.turn.product_turn import ProductTurnRunner, make_database
+from benchmarks.turn.raw_sql_turn import DATABASE, RawTurnRunner, make_tables
+from benchmarks.turn.testbed import TurnRunner, TurnTestbed, ground
 from tests.settings import PREFIX
 
 RECORD = re.compile(r"rmgr: (\S+) +len \(rec/tot\): *\d+/ *(\d+), .* lsn: (\w+)/(\w+), prev \S+, desc: (\w+)(.*)")
 RELATION = re.compile(r"rel \d+/\d+/(\d+)")
 # Each record begins where eight bytes begin.
-ALIGNED = 8
-NAMED = """
+WAL_ALIGNMENT = 8
+RELATION_NAMES = """
 SELECT pg_relation_filenode(found.oid), found.relname, coalesce(indexed.relname, toasted.relname, found.relname)
   FROM pg_class AS found
   LEFT JOIN pg_index AS index ON index.indexrelid = found.oid
@@ -41,7 +41,7 @@ SELECT pg_relation_filenode(found.oid), found.relname, coalesce(indexed.relname,
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WalRecord:
     """A record of the log: of which table, of the table itself or which index, and what it says."""
 
     table: str
@@ -58,40 +58,42 @@ class Written:
         return "rows" if self.kind.startswith("Heap") else "other"
 
 
-def written(place: Ground, house: House, backend: Backend, database: str, turns: int) -> Counter[Written]:
+def measure_wal(
+    place: TurnTestbed, house: TurnRunner, backend: ModelBackend, database: str, turns: int
+) -> Counter[WalRecord]:
     """The bytes of some turns of a running session, record by record, divided by the number of turns."""
     stretches = []
     for number in range(1, turns + 2):
-        taken = turn_taken(place, house, backend, WALLED, number)
+        taken = measure_turn(place, house, backend, WALLED, number)
         stretches.append((taken.wal_begun, taken.wal_begun + taken.wal_bytes))
-    found: Counter[Written] = Counter()
+    found: Counter[WalRecord] = Counter()
     for at, size, record in _records(place, database, stretches[1][0], stretches[-1][1]):
         if any(begun <= at < ended for begun, ended in stretches[1:]):
             found[record] += size
     return found
 
 
-def _records(place: Ground, database: str, begun: int, ended: int) -> Iterator[tuple[int, int, Written]]:
+def _records(place: TurnTestbed, database: str, begun: int, ended: int) -> Iterator[tuple[int, int, WalRecord]]:
     with psycopg.connect(place.server.url_for("postgres", database=database), autocommit=True) as owner:
-        named = {str(number): (relation, table) for number, relation, table in owner.execute(NAMED)}
+        named = {str(number): (relation, table) for number, relation, table in owner.execute(RELATION_NAMES)}
         [data] = owner.execute("SHOW data_directory").fetchone() or ("",)
         # Flushed whole, so that the reader finds its end.
         owner.execute("SELECT pg_switch_wal()")
-    command = [str(_reader(place)), "--path", f"{data}/pg_wal", "--start", _told(begun), "--end", _told(ended)]
+    command = [str(_waldump_path(place)), "--path", f"{data}/pg_wal", "--start", _lsn(begun), "--end", _lsn(ended)]
     read = subprocess.run(command, capture_output=True, text=True, check=True)  # the server's own program
     for line in read.stdout.splitlines():
         if record := RECORD.match(line):
-            size = -(-int(record[2]) // ALIGNED) * ALIGNED
+            size = -(-int(record[2]) // WAL_ALIGNMENT) * WAL_ALIGNMENT
             relation = RELATION.search(record[6])
             name, table = named.get(relation[1] if relation else "", ("", "(commits)"))
             yield (
                 (int(record[3], 16) << 32) + int(record[4], 16),
                 size,
-                Written(table, name, f"{record[1]}/{record[5]}"),
+                WalRecord(table, name, f"{record[1]}/{record[5]}"),
             )
 
 
-def _reader(place: Ground) -> Path:
+def _waldump_path(place: TurnTestbed) -> Path:
     """The program beside the server's own, which runs from where it is known to work."""
     server = place.server.child
     if server is None:
@@ -99,11 +101,11 @@ def _reader(place: Ground) -> Path:
     return Path(f"/proc/{server.pid}/exe").resolve().with_name("pg_waldump")
 
 
-def _told(position: int) -> str:
+def _lsn(position: int) -> str:
     return f"{position >> 32:X}/{position & 0xFFFFFFFF:X}"
 
 
-def by_table(title: str, found: Counter[Written], turns: int) -> Table:
+def by_table(title: str, found: Counter[WalRecord], turns: int) -> Table:
     columns = ("rows", "indexes", "locks", "other")
     shown = Table("bytes of a turn", *columns, "in all", title=title)
     tables = Counter[str]()
@@ -116,7 +118,7 @@ def by_table(title: str, found: Counter[Written], turns: int) -> Table:
     return shown
 
 
-def by_record(found: Counter[Written], turns: int) -> Table:
+def by_record(found: Counter[WalRecord], turns: int) -> Table:
     shown = Table("table", "table or index", "record", "bytes of a turn")
     for record, size in sorted(found.items(), key=lambda each: (each[0].table, -each[1])):
         shown.add_row(record.table, record.relation, record.kind, f"{size / turns:,.0f}")
@@ -133,12 +135,12 @@ def main() -> int:
         make_database(place)
         make_tables(place)
         backend = AnthropicBackend("none", base_url=place.standin_url)
-        product = Product()
-        raw = RawHouse(place, sample_of(place, product, backend), product.skill.body)
+        product = ProductTurnRunner()
+        raw = RawTurnRunner(place, sample_request(place, product, backend), product.skill.body)
         place.configure(synchronous_commit="off", full_page_writes="off")
-        houses: tuple[tuple[House, str], ...] = ((raw, DATABASE), (product, PREFIX))
+        houses: tuple[tuple[TurnRunner, str], ...] = ((raw, DATABASE), (product, PREFIX))
         for house, database in houses:
-            found = written(place, house, backend, database, options.turns)
+            found = measure_wal(place, house, backend, database, options.turns)
             console.print(by_table(house.name, found, options.turns))
             if options.records:
                 console.print(by_record(found, options.turns))

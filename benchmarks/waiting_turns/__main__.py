@@ -25,12 +25,12 @@ import psycopg  # noqa: E402  # after Django's set-up
 from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
-from apps.governance.database.actor_transaction import acting  # noqa: E402
-from apps.launcher.child_processes import CannotStart, last_lines, spawn  # noqa: E402
+from apps.governance.database.actor_transaction import acting_as  # noqa: E402
+from apps.launcher.child_processes import CannotStart, last_lines, spawn_child  # noqa: E402
 from apps.launcher.data_folders import PROJECT  # noqa: E402
-from apps.launcher.supervisor import python  # noqa: E402
+from apps.launcher.supervisor import python_command  # noqa: E402
 from benchmarks.chaos.customers import Thread, send  # noqa: E402
-from benchmarks.chaos.testbed import Ground, ground  # noqa: E402
+from benchmarks.chaos.testbed import ChaosTestbed, ground  # noqa: E402
 from benchmarks.chaos.turn_counts import waits_of  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import close_connections  # noqa: E402
@@ -45,12 +45,12 @@ DEADLINE_SECONDS = 900
 OPEN_FILES_EACH = 2
 OPEN_FILES_BESIDE = 500
 PATIENCE_SECONDS = 300
-WAITED = """
+REPLY_WAITS = """
 SELECT extract(epoch FROM turn.started_at - min(event.due_at))::float8
   FROM runtime_turn AS turn JOIN conversations_inboundevent AS event ON event.turn_id = turn.id
  WHERE turn.tenant_id <> %s AND turn.id > %s GROUP BY turn.id
 """
-LEFT = """
+UNANSWERED_EVENTS = """
 SELECT count(*) FROM conversations_inboundevent AS event LEFT JOIN runtime_turn AS turn ON turn.id = event.turn_id
  WHERE turn.status IS DISTINCT FROM 'done'
 """
@@ -66,12 +66,12 @@ class Size:
     rate: float
 
 
-WHOLE = Size(2_000, 100, 60, 3)
+FULL_SIZE = Size(2_000, 100, 60, 3)
 QUICK = Size(200, 60, 10, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class FigureRow:
     """A figure and what it is to be."""
 
     name: str
@@ -80,61 +80,65 @@ class Row:
     is_missed: bool = False
 
 
-def wait_for_models(stands: Ground, threads: Sequence[Thread], turns: int) -> list[Row]:
+def measure_model_waits(stands: ChaosTestbed, threads: Sequence[Thread], turns: int) -> list[FigureRow]:
     """Everybody writes, one engine takes all the turns, and their models answer together."""
     for world in {thread.world.tenant.pk: thread.world for thread in threads}.values():
-        with acting(world.bot):
+        with acting_as(world.bot):
             for number in range(turns // TENANTS):
                 send(Thread(world, number), "Where is my parcel?", f"wait-{number}")
     close_connections()
     stands.tell_model("POST", "delay", seconds=MODEL_SECONDS)
-    told = _told_by_engine(stands, turns)
-    _refuse_left(stands)
+    told = _run_engine(stands, turns)
+    _refuse_unanswered(stands)
     ratio, megabytes = told["bare_seconds"] / told["engine_seconds"], told["peak_kb"] / 1024
     return [
-        Row("turns that waited at once", f"{turns:,}"),
-        Row("calls a second, engine", f"{turns / told['engine_seconds']:.0f}"),
-        Row("calls a second, bare loop over the same client", f"{turns / told['bare_seconds']:.0f}"),
-        Row("engine as a multiple of the bare loop", f"{ratio:.2f}", f"{RATE}", ratio < RATE),
-        Row(
+        FigureRow("turns that waited at once", f"{turns:,}"),
+        FigureRow("calls a second, engine", f"{turns / told['engine_seconds']:.0f}"),
+        FigureRow("calls a second, bare loop over the same client", f"{turns / told['bare_seconds']:.0f}"),
+        FigureRow("engine as a multiple of the bare loop", f"{ratio:.2f}", f"{RATE}", ratio < RATE),
+        FigureRow(
             "MB before the first turn, while all wait", f"{told['idle_kb'] / 1024:.0f}, {told['waiting_kb'] / 1024:.0f}"
         ),
-        Row("MB at most", f"{megabytes:.0f}", f"{MEGABYTES}", megabytes > MEGABYTES),
-        Row("turns a second from first claim to last reply", f"{turns / told['whole_seconds']:.0f}"),
+        FigureRow("MB at most", f"{megabytes:.0f}", f"{MEGABYTES}", megabytes > MEGABYTES),
+        FigureRow("turns a second from first claim to last reply", f"{turns / told['whole_seconds']:.0f}"),
     ]
 
 
-def _told_by_engine(stands: Ground, turns: int) -> dict[str, float]:
+def _run_engine(stands: ChaosTestbed, turns: int) -> dict[str, float]:
     log, printed = stands.home / "log" / "engine.log", stands.home / "log" / "engine.out"
     env = stands.environment | {"TURN_DEADLINE_SECONDS": str(DEADLINE_SECONDS), "TURN_LEASE_SECONDS": "30"}
     with log.open("wb") as complaints, printed.open("wb") as output:
-        command = python("-m", "benchmarks.waiting_turns.engine_process", str(turns))
-        child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=output, complaints=complaints)
+        command = python_command("-m", "benchmarks.waiting_turns.engine_process", str(turns))
+        child = spawn_child(
+            command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=output, complaints=complaints
+        )
         if child.wait(DEADLINE_SECONDS) != 0:
             raise CannotStart(f"The engine failed:\n{last_lines(log)}")
     told: dict[str, float] = json.loads(printed.read_text().splitlines()[-1])
     return told
 
 
-def flood(stands: Ground, threads: Sequence[Thread], size: Size) -> list[Row]:
+def flood(stands: ChaosTestbed, threads: Sequence[Thread], size: Size) -> list[FigureRow]:
     """Nine tenants write at their pace, without and with a tenth who writes nine times as much as they together."""
     stands.tell_model("POST", "delay", seconds=MODEL_SECONDS / 4)
     stands.broker.start()
     in_flight = str(size.slots)
     stands.start_worker(0, TURNS_IN_FLIGHT=in_flight, TURN_LEASE_SECONDS="30", SWEEP_INTERVAL_SECONDS="5")
-    _until(lambda: stands.workers[0].is_up)
-    alone = _waited(stands, threads, size, "alone", 0)
-    flooded = _waited(stands, threads, size, "flooded", FLOOD_SHARE)
+    _wait_until(lambda: stands.workers[0].is_up)
+    alone = _measure_waits(stands, threads, size, "alone", 0)
+    flooded = _measure_waits(stands, threads, size, "flooded", FLOOD_SHARE)
     factor = flooded[1] / alone[1]
     return [
-        Row("slots of the worker, tenants", f"{in_flight}, {TENANTS}"),
-        Row("seconds from due to claim without the flood, p50 and p99", f"{alone[0]:.3f}, {alone[1]:.3f}"),
-        Row("the same with it, of the other tenants", f"{flooded[0]:.3f}, {flooded[1]:.3f}"),
-        Row("p99 with the flood as a multiple", f"{factor:.1f}", f"{FACTOR}", factor > FACTOR),
+        FigureRow("slots of the worker, tenants", f"{in_flight}, {TENANTS}"),
+        FigureRow("seconds from due to claim without the flood, p50 and p99", f"{alone[0]:.3f}, {alone[1]:.3f}"),
+        FigureRow("the same with it, of the other tenants", f"{flooded[0]:.3f}, {flooded[1]:.3f}"),
+        FigureRow("p99 with the flood as a multiple", f"{factor:.1f}", f"{FACTOR}", factor > FACTOR),
     ]
 
 
-def _waited(stands: Ground, threads: Sequence[Thread], size: Size, name: str, share: int) -> tuple[float, float]:
+def _measure_waits(
+    stands: ChaosTestbed, threads: Sequence[Thread], size: Size, name: str, share: int
+) -> tuple[float, float]:
     """Half and the slowest hundredth of what the others waited."""
     flooding, *others = threads
     with psycopg.connect(stands.server.url_for("postgres", database=PREFIX), autocommit=True) as raw:
@@ -145,25 +149,25 @@ def _waited(stands: Ground, threads: Sequence[Thread], size: Size, name: str, sh
                 send(Thread(flooding.world, number * FLOOD_SHARE + place), "Where is my parcel?", f"{name}-{place}")
             send(Thread(others[number % len(others)].world, number), "Where is my parcel?", name)
             time.sleep(max(0.0, begun + (number + 1) / size.rate - time.monotonic()))
-        _until(lambda: _left(raw) == 0)
-        waited = [float(seconds) for (seconds,) in raw.execute(WAITED, [flooding.world.tenant.pk, before])]
-    _refuse_left(stands)
+        _wait_until(lambda: _count_unanswered(raw) == 0)
+        waited = [float(seconds) for (seconds,) in raw.execute(REPLY_WAITS, [flooding.world.tenant.pk, before])]
+    _refuse_unanswered(stands)
     waits = waits_of(waited)
     return waits.p50, waits.p99
 
 
-def _left(raw: psycopg.Connection[tuple[int]]) -> int:
-    row = raw.execute(LEFT).fetchone()
+def _count_unanswered(raw: psycopg.Connection[tuple[int]]) -> int:
+    row = raw.execute(UNANSWERED_EVENTS).fetchone()
     return row[0] if row else 0
 
 
-def _refuse_left(stands: Ground) -> None:
+def _refuse_unanswered(stands: ChaosTestbed) -> None:
     with psycopg.connect(stands.server.url_for("postgres", database=PREFIX)) as raw:
-        if left := _left(raw):
+        if left := _count_unanswered(raw):
             raise CannotStart(f"{left} messages were not answered; the figures mean nothing.")
 
 
-def _until(true: Callable[[], bool]) -> None:
+def _wait_until(true: Callable[[], bool]) -> None:
     ends = time.monotonic() + PATIENCE_SECONDS
     while not true() and time.monotonic() < ends:
         time.sleep(0.1)
@@ -185,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--strict", action="store_true", help="fail too where a goal is missed")
     options = parser.parse_args(arguments)
-    size = QUICK if options.quick else WHOLE
+    size = QUICK if options.quick else FULL_SIZE
     logging.getLogger("apps.runtime.wakeup").setLevel(logging.ERROR)
     _raise_open_files(size.turns)
     table = Table("what", "figure", "goal", title="Turns that wait for their model, and for each other")
@@ -193,7 +197,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         threads = [Thread(make_world(), number) for number in range(TENANTS)]
         for thread in threads:
             make_persona(thread.world)
-        rows = wait_for_models(stands, threads, size.turns) + flood(stands, threads, size)
+        rows = measure_model_waits(stands, threads, size.turns) + flood(stands, threads, size)
     for row in rows:
         table.add_row(row.name, row.figure, f"{row.goal} {'missed' if row.is_missed else 'met'}" if row.goal else "")
     Console(width=120).print(table)

@@ -20,30 +20,30 @@ django.setup()
 from django.conf import settings  # noqa: E402  # settings stand before the engine
 
 from apps.llm.anthropic.async_client import async_backend_at  # noqa: E402
-from apps.llm.model_backend import AsyncBackend, Listener, Reply, Request  # noqa: E402
-from apps.runtime.worker.engine import Engine, Limits  # noqa: E402
-from apps.runtime.worker.garbage_collection import set_aside_what_was_loaded  # noqa: E402
+from apps.llm.model_backend import AsyncBackend, Listener, ModelReply, ModelRequest  # noqa: E402
+from apps.runtime.worker.engine import Engine, EngineLimits  # noqa: E402
+from apps.runtime.worker.garbage_collection import freeze_loaded_objects  # noqa: E402
 
 DRAIN_SECONDS = 300
 # A loop between two others would profit from what the first has warmed.
 BARE_ROUNDS = 2
 
 
-class Gate:
+class CallGate:
     """Lets calls go together once as many turns have been taken as there are, and clocks them until the last is back."""
 
     def __init__(self, turns: int) -> None:
-        self.requests: list[Request] = []
+        self.requests: list[ModelRequest] = []
         self.seconds = 0.0
         self.waiting_kb = 0
         self.all_back = threading.Event()
         self._turns = turns
         self._back = 0
         self._opened_at = 0.0
-        self._backend = _backend(turns)
+        self._backend = _gated_backend(turns)
         self._open = asyncio.Event()
 
-    async def complete(self, request: Request, listener: Listener | None = None) -> Reply:
+    async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
         """As the client does, from the moment on when everybody is there."""
         self.requests.append(request)
         if len(self.requests) == self._turns:
@@ -70,13 +70,13 @@ def memory_kb(what: str) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:"))
 
 
-def _backend(connections: int) -> AsyncBackend:
+def _gated_backend(connections: int) -> AsyncBackend:
     return async_backend_at(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL, connections=connections)
 
 
-async def bare_seconds(requests: list[Request]) -> float:
+async def bare_seconds(requests: list[ModelRequest]) -> float:
     """The same calls by a loop that does nothing else."""
-    backend = _backend(len(requests))
+    backend = _gated_backend(len(requests))
     begun = perf_counter()
     await asyncio.gather(*map(backend.complete, requests))
     seconds = perf_counter() - begun
@@ -86,17 +86,19 @@ async def bare_seconds(requests: list[Request]) -> float:
 
 def main() -> int:
     turns = int(sys.argv[1])
-    gates: list[Gate] = []
+    gates: list[CallGate] = []
     # The engine makes its client in its loop, for the first turn that needs one.
     is_made = threading.Event()
 
-    def gate() -> Gate:
-        gates.append(Gate(turns))
+    def gate() -> CallGate:
+        gates.append(CallGate(turns))
         is_made.set()
         return gates[0]
 
-    limits = Limits(turns, settings.TURN_DATABASE_THREADS, settings.SWEEP_INTERVAL_SECONDS, settings.TURN_LEASE_SECONDS)
-    set_aside_what_was_loaded()
+    limits = EngineLimits(
+        turns, settings.TURN_DATABASE_THREADS, settings.SWEEP_INTERVAL_SECONDS, settings.TURN_LEASE_SECONDS
+    )
+    freeze_loaded_objects()
     idle_kb, begun = memory_kb("VmRSS"), perf_counter()
     engine = Engine(gate, limits)
     engine.start()

@@ -25,7 +25,7 @@ const made = (tag, attributes, ...children) => {
 };
 
 const entry = ({ title, group, url }) =>
-  made("li", {}, made("a", { href: url }, title), " ", made("span", { class: "pc-quiet" }, group));
+  made("li", {}, made("a", { href: url }, title), " ", made("span", { class: "pc-muted" }, group));
 
 const show = () => {
   const words = asked.value.trim();
@@ -49,7 +49,7 @@ const make = () => {
   const label = made("label", { for: "pc-palette-words" }, "Go to a page, or search for words");
   asked = made("input", { type: "search", id: "pc-palette-words", autocomplete: "off", maxlength: "200" });
   const form = made("form", { role: "search" }, made("div", { class: "pc-field" }, label, asked));
-  const counted = made("p", { class: "pc-quiet", role: "status" });
+  const counted = made("p", { class: "pc-muted", role: "status" });
   palette = made("dialog", { class: "pc-keys pc-palette", "aria-label": "Go to" }, form, counted, made("ul", {}));
   asked.addEventListener("input", show);
   palette.addEventListener("keydown", (event) => {

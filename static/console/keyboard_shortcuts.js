@@ -1,6 +1,6 @@
 // Keys on top of pages that work by Tab and Enter. A letter only goes there; Enter or Ctrl+Enter decides.
 const GO_MILLISECONDS = 1500;
-const ROWS = ":is(#result_list tbody tr, .pc-worked)";
+const ROWS = ":is(#result_list tbody tr, .pc-worklist-row)";
 let goesUntil = 0;
 let isLeaving = false;
 

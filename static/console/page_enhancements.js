@@ -141,7 +141,7 @@ document.addEventListener("DOMContentLoaded", askNews);
 const SLOW_MILLISECONDS = 500;
 const SLOWEST_MILLISECONDS = 15_000;
 const slow = document.createElement("p");
-slow.className = "pc-slow";
+slow.className = "pc-slow-notice";
 slow.setAttribute("role", "status");
 let slowTimers = [];
 function settled() {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.drivers.rest_client import Asker, agent_of, person_of
+from tests.support.drivers.rest_client import RestClient, agent_client, person_client
 from tests.support.worlds.world import World, make_world
 
 __all__ = ["admin", "bot", "operator", "other", "world"]
@@ -20,18 +20,18 @@ def other(db: None) -> World:
 
 
 @pytest.fixture
-def bot(world: World) -> Asker:
+def bot(world: World) -> RestClient:
     """The agent, by its token."""
-    return agent_of(world)
+    return agent_client(world)
 
 
 @pytest.fixture
-def operator(world: World) -> Asker:
+def operator(world: World) -> RestClient:
     """The operator, by the console's session."""
-    return person_of(world.operator_user)
+    return person_client(world.operator_user)
 
 
 @pytest.fixture
-def admin(world: World) -> Asker:
+def admin(world: World) -> RestClient:
     """The admin, by the console's session."""
-    return person_of(world.admin_user)
+    return person_client(world.admin_user)

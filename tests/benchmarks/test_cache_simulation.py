@@ -13,27 +13,27 @@ import pytest
 
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.llm.cache_blocks import request_blocks, with_marks
-from apps.llm.cache_rules import Bill, CacheRules, Entry, Prefix, settle_prefixes
+from apps.llm.cache_rules import CacheEntry, CacheRules, Prefix, TokenBill, settle_prefixes
 from apps.llm.model_backend import CacheLifetime, Usage
-from apps.llm.prices import Rates, cache_rules, price_of
+from apps.llm.prices import TokenRates, cache_rules_for, price_of
 from apps.prompt.prompt_input import SlotOrder
-from benchmarks.prompt_cache.billing import bill_all, bound_usd, marked, readable_tokens
+from benchmarks.prompt_cache.billing import bill_all, bound_usd, mark_path, readable_tokens
 from benchmarks.prompt_cache.lower_bound import Shares, cheapest
-from benchmarks.prompt_cache.miss_causes import Cause, Witness
-from benchmarks.prompt_cache.month_simulation import Month, Setting, Talk, draw
+from benchmarks.prompt_cache.miss_causes import Cause, MissCauseRecorder
+from benchmarks.prompt_cache.month_simulation import Month, Setting, SimulatedTalk, draw
 from benchmarks.prompt_cache.report import Goal
-from benchmarks.prompt_cache.request_trie import MODEL, Call, Renderer
-from benchmarks.prompt_cache.strategies import Planner, automatic, no_marks, one_mark
+from benchmarks.prompt_cache.request_trie import MODEL, Renderer, TracedCall
+from benchmarks.prompt_cache.strategies import ProductPlanner, automatic, no_marks, one_mark
 from tests.support.timeouts import PATIENCE_SECONDS
 
 # Tries the benchmark, whose parts of the product have tests of their own.
 pytestmark = [pytest.mark.pure, pytest.mark.unmeasured]
 
 SHARES = Shares(read=0.1, write_5m=1.25, write_1h=2.0)
-RATES = Rates(Decimal(1), Decimal(5), Decimal("0.1"), Decimal("1.25"), Decimal(2))
+RATES = TokenRates(Decimal(1), Decimal(5), Decimal("0.1"), Decimal("1.25"), Decimal(2))
 RULES = CacheRules(date(2026, 10, 24), minimum_prefix_tokens=1)
 SMALL = Setting(days=1, tenants=2, conversations_per_day=12.0)
-Sent = tuple[float, tuple[tuple[str, int], ...]]
+SentRequest = tuple[float, tuple[tuple[str, int], ...]]
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +42,14 @@ def month() -> Month:
 
 
 @pytest.fixture(scope="module")
-def calls(month: Month) -> list[Call]:
+def calls(month: Month) -> list[TracedCall]:
     return Renderer(month).calls()
 
 
-def billed(usage: Usage) -> Bill:
-    return Bill(usage.cache_read_tokens, usage.cache_write_5m_tokens, usage.cache_write_1h_tokens, usage.input_tokens)
+def bill_of(usage: Usage) -> TokenBill:
+    return TokenBill(
+        usage.cache_read_tokens, usage.cache_write_5m_tokens, usage.cache_write_1h_tokens, usage.input_tokens
+    )
 
 
 def advance(base_url: str, seconds: float) -> None:
@@ -56,9 +58,9 @@ def advance(base_url: str, seconds: float) -> None:
         pass
 
 
-def apart(month: Month) -> list[Talk]:
+def separate_talks(month: Month) -> list[SimulatedTalk]:
     """Conversations one after the other, with no pause so near a lifetime's end that seconds would matter."""
-    talks: list[Talk] = []
+    talks: list[SimulatedTalk] = []
     for talk in month.talks:
         pauses = [later.at - turn.ends_at for turn, later in pairwise(talk.turns)]
         is_alone = not talks or talk.turns[0].at > talks[-1].turns[-1].ends_at
@@ -72,22 +74,22 @@ def test_stand_in_bills_what_the_simulation_bills(base_url: str) -> None:
     month = draw(Setting(days=1, tenants=1, agents_per_tenant=1, conversations_per_day=8.0))
     renderer, price = Renderer(month), price_of(MODEL)
     assert price is not None
-    talks = apart(month)
+    talks = separate_talks(month)
     calls = [call for call in renderer.calls() if call.talk in talks]
     requests = [request for talk in talks for _, request in renderer.requests(talk)]
     assert len(calls) == len(requests) > 20
-    planner, rules = Planner(price.cache_rules, price.rates), price.cache_rules
+    planner, rules = ProductPlanner(price.cache_rules, price.rates), price.cache_rules
     backend = AnthropicBackend("simulated", base_url=base_url)
-    cached: dict[bytes, Entry] = {}
+    cached: dict[bytes, CacheEntry] = {}
     before, reads = calls[0].at, 0
     for call, request in zip(calls, requests, strict=True):
         marks = planner(call, cached).marks
-        settled = settle_prefixes(marked(call.path, marks), cached=cached, rules=rules, now=call.at)
+        settled = settle_prefixes(mark_path(call.path, marks), cached=cached, rules=rules, now=call.at)
         cached |= settled.entries
         advance(base_url, call.at - before)
         before = call.at
         by_block = [marks.get(index) for index in range(len(call.path))]
-        assert billed(backend.complete(with_marks(request, by_block)).usage) == settled.bill
+        assert bill_of(backend.complete(with_marks(request, by_block)).usage) == settled.bill
         reads += settled.bill.read
     assert reads > 100_000
     backend.close()
@@ -102,7 +104,7 @@ def test_simulated_block_is_hashed_as_the_request_that_is_sent(month: Month) -> 
         assert [(node.tokens, node.kind) for node in path] == [(block.tokens, block.kind) for block in blocks]
 
 
-def test_same_setting_gives_the_same_month(calls: Sequence[Call]) -> None:
+def test_same_setting_gives_the_same_month(calls: Sequence[TracedCall]) -> None:
     again = Renderer(draw(SMALL)).calls()
     assert [call.path[-1].prefix.digest for call in again] == [call.path[-1].prefix.digest for call in calls]
 
@@ -111,9 +113,9 @@ def test_same_setting_gives_the_same_month(calls: Sequence[Call]) -> None:
 @pytest.mark.parametrize("order", list(SlotOrder))
 def test_plan_is_billed_as_planned_and_every_miss_has_a_cause(order: SlotOrder) -> None:  # R182, R185
     renderer = Renderer(draw(Setting(days=1, order=order)))
-    calls, rules = renderer.calls(), cache_rules(MODEL)
-    witness = Witness(rules)
-    total = bill_all(calls, Planner(rules, RATES), rules, RATES, witness)
+    calls, rules = renderer.calls(), cache_rules_for(MODEL)
+    witness = MissCauseRecorder(rules)
+    total = bill_all(calls, ProductPlanner(rules, RATES), rules, RATES, witness)
     assert total.surprises == 0
     assert witness.causes[Cause.UNEXPLAINED] == 0
     assert witness.causes[Cause.FIRST_CALL] == len({call.talk.talk_id for call in calls})
@@ -124,59 +126,63 @@ def test_plan_is_billed_as_planned_and_every_miss_has_a_cause(order: SlotOrder) 
     assert total.read >= 0.99 * readable_tokens(calls, rules)
 
 
-def test_prefix_that_changes_without_an_edit_is_not_explained(calls: Sequence[Call]) -> None:  # R182
+def test_prefix_that_changes_without_an_edit_is_not_explained(calls: Sequence[TracedCall]) -> None:  # R182
     first, second = next(pair for pair in pairwise(calls) if pair[0].talk is pair[1].talk)
     other = next(call for call in calls if call.talk.agent_id != first.talk.agent_id)
     slots = [node for node in other.path if node.label != "messages"]
-    stray = Call(
+    stray = TracedCall(
         second.at, second.begins_at, second.talk, second.versions, second.window_start, (*slots, second.path[-1])
     )
-    witness = Witness(RULES)
+    witness = MissCauseRecorder(RULES)
     for call in (first, stray):
         witness.see(call, 0, {})
     assert witness.causes[Cause.UNEXPLAINED] == 1
 
 
-def seen(
-    first: Call, second: Call, *, cached: Mapping[bytes, Entry] | None = None, rules: CacheRules = RULES
+def miss_causes(
+    first: TracedCall,
+    second: TracedCall,
+    *,
+    cached: Mapping[bytes, CacheEntry] | None = None,
+    rules: CacheRules = RULES,
 ) -> set[str]:
     """The causes of the second of two calls of different conversations, of which it read nothing."""
-    witness = Witness(rules)
+    witness = MissCauseRecorder(rules)
     witness.see(first, 0, {})
     witness.see(second, 0, cached or {})
     return set(witness.causes) - {Cause.FIRST_CALL}
 
 
-def test_witness_tells_causes_apart(calls: Sequence[Call]) -> None:
+def test_witness_names_each_cause(calls: Sequence[TracedCall]) -> None:
     first = calls[0]
     other = replace(first.talk, talk_id=-1)
     later = replace(first, talk=other, at=first.at + 100, begins_at=first.at + 101)
     tail = first.path[-1].prefix.digest
-    assert seen(first, replace(later, at=first.at + 0.01)) == {Cause.PARALLEL}
-    assert seen(first, later) == {Cause.NO_MARK}
-    assert seen(first, later, cached={tail: Entry(300, first.at + 300)}) == {Cause.LOOK_BACK}
-    assert seen(first, later, cached={tail: Entry(300, first.at + 50)}) == {Cause.LIFETIME}
-    assert seen(first, replace(later, at=first.at + 3601)) == {Cause.LIFETIME}
-    assert seen(first, later, rules=replace(RULES, minimum_prefix_tokens=10**6)) == {Cause.FLOOR}
+    assert miss_causes(first, replace(later, at=first.at + 0.01)) == {Cause.PARALLEL}
+    assert miss_causes(first, later) == {Cause.NO_MARK}
+    assert miss_causes(first, later, cached={tail: CacheEntry(300, first.at + 300)}) == {Cause.LOOK_BACK}
+    assert miss_causes(first, later, cached={tail: CacheEntry(300, first.at + 50)}) == {Cause.LIFETIME}
+    assert miss_causes(first, replace(later, at=first.at + 3601)) == {Cause.LIFETIME}
+    assert miss_causes(first, later, rules=replace(RULES, minimum_prefix_tokens=10**6)) == {Cause.FLOOR}
 
 
-def test_witness_names_the_edited_slot_and_the_moved_window(calls: Sequence[Call]) -> None:
+def test_witness_names_the_edited_slot_and_the_moved_window(calls: Sequence[TracedCall]) -> None:
     first, second = next(pair for pair in pairwise(calls) if pair[0].talk is pair[1].talk)
     place = next(at for at, node in enumerate(second.path) if node.label == "memory")
     cut = replace(second, path=(*second.path[: place + 1], calls[-1].path[-1]), window_start=first.window_start + 50)
-    assert Cause.WINDOW in seen_of_one(first, cut)
-    assert Cause.UNEXPLAINED in seen_of_one(first, replace(cut, window_start=first.window_start))
+    assert Cause.WINDOW in conversation_miss_causes(first, cut)
+    assert Cause.UNEXPLAINED in conversation_miss_causes(first, replace(cut, window_start=first.window_start))
     stranger = next(
         node for call in calls for node in call.path if node.label == "memory" and node is not second.path[place]
     )
     versions = {**second.versions, "memory": second.versions["memory"] + 1}
     changed = replace(second, path=(*second.path[:place], stranger), versions=versions)
-    assert f"{Cause.EDITED}: memory" in seen_of_one(first, changed)
-    assert Cause.UNEXPLAINED in seen_of_one(first, replace(changed, versions=second.versions))
+    assert f"{Cause.EDITED}: memory" in conversation_miss_causes(first, changed)
+    assert Cause.UNEXPLAINED in conversation_miss_causes(first, replace(changed, versions=second.versions))
 
 
-def seen_of_one(first: Call, second: Call) -> set[str]:
-    witness = Witness(RULES)
+def conversation_miss_causes(first: TracedCall, second: TracedCall) -> set[str]:
+    witness = MissCauseRecorder(RULES)
     for call in (first, second):
         witness.see(call, 0, {})
     return set(witness.causes)
@@ -189,7 +195,7 @@ def test_goal_that_is_missed_says_so(reached: float, at_least: bool, met: bool) 
     assert ("MISSED" in str(goal)) is not met
 
 
-def test_uncached_month_costs_every_token(calls: Sequence[Call]) -> None:
+def test_uncached_month_costs_every_token(calls: Sequence[TracedCall]) -> None:
     total = bill_all(calls, no_marks, RULES, RATES)
     tokens = sum(call.path[-1].prefix.tokens for call in calls)
     assert total.tokens == tokens
@@ -212,7 +218,7 @@ def test_clairvoyant_pays_the_least_for_a_prefix(uses: tuple[float, ...], cost: 
     assert cheapest(uses, SHARES) == pytest.approx(min(cost, len(uses)))
 
 
-def lawful(count: int) -> Iterator[tuple[CacheLifetime | None, ...]]:
+def allowed_marks(count: int) -> Iterator[tuple[CacheLifetime | None, ...]]:
     lifetimes: tuple[CacheLifetime | None, ...] = (None, "5m", "1h")
     for marks in product(lifetimes, repeat=count):
         kinds = [mark for mark in marks if mark]
@@ -220,42 +226,44 @@ def lawful(count: int) -> Iterator[tuple[CacheLifetime | None, ...]]:
             yield marks
 
 
-def least(sent: Sequence[Sent], cached: Mapping[bytes, Entry]) -> float:
+def lowest_cost(sent: Sequence[SentRequest], cached: Mapping[bytes, CacheEntry]) -> float:
     """What the cheapest of all ways to mark these requests costs, each way tried."""
     if not sent:
         return 0.0
     (now, blocks), *rest = sent
-    outcomes: dict[tuple[tuple[bytes, Entry], ...], float] = {}
-    for marks in lawful(len(blocks)):
-        settled = settle_prefixes(list(along(blocks, marks)), cached=cached, rules=RULES, now=now)
+    outcomes: dict[tuple[tuple[bytes, CacheEntry], ...], float] = {}
+    for marks in allowed_marks(len(blocks)):
+        settled = settle_prefixes(list(mark_prefixes(blocks, marks)), cached=cached, rules=RULES, now=now)
         bill = settled.bill
         cost = 0.1 * bill.read + 1.25 * bill.written_5m + 2.0 * bill.written_1h + bill.uncached
         left = {**cached, **settled.entries}
-        key = tuple(sorted((digest, entry) for digest, entry in left.items() if entry.expires_at > rest_at(rest)))
+        key = tuple(
+            sorted((digest, entry) for digest, entry in left.items() if entry.expires_at > next_request_at(rest))
+        )
         outcomes[key] = min(cost, outcomes.get(key, cost))
-    return min(cost + least(rest, dict(key)) for key, cost in outcomes.items())
+    return min(cost + lowest_cost(rest, dict(key)) for key, cost in outcomes.items())
 
 
-def rest_at(rest: Sequence[Sent]) -> float:
+def next_request_at(rest: Sequence[SentRequest]) -> float:
     return rest[0][0] if rest else float("inf")
 
 
-def along(blocks: Sequence[tuple[str, int]], marks: Sequence[CacheLifetime | None]) -> Iterator[Prefix]:
+def mark_prefixes(blocks: Sequence[tuple[str, int]], marks: Sequence[CacheLifetime | None]) -> Iterator[Prefix]:
     digest, tokens = b"", 0
     for position, ((name, size), mark) in enumerate(zip(blocks, marks, strict=True)):
         digest, tokens = digest + name.encode(), tokens + size
         yield Prefix(digest, tokens, position, mark)
 
 
-def bound_of(sent: Sequence[Sent]) -> float:
+def lower_bound(sent: Sequence[SentRequest]) -> float:
     uses: dict[tuple[bytes, int], list[float]] = {}
     for now, blocks in sent:
-        for prefix, (_, size) in zip(along(blocks, [None] * len(blocks)), blocks, strict=True):
+        for prefix, (_, size) in zip(mark_prefixes(blocks, [None] * len(blocks)), blocks, strict=True):
             uses.setdefault((prefix.digest, size), []).append(now)
     return sum(size * cheapest(at, SHARES) for (_, size), at in uses.items())
 
 
-def tiny(rng: Random, *, sizes: Sequence[int]) -> list[Sent]:
+def small_conversation(rng: Random, *, sizes: Sequence[int]) -> list[SentRequest]:
     """Four requests of a conversation that grows by at most one block each, and sometimes begins anew."""
     now, sent, blocks = 0.0, [], [("system", 1000)]
     for number in range(4):
@@ -268,11 +276,11 @@ def tiny(rng: Random, *, sizes: Sequence[int]) -> list[Sent]:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_no_way_of_marking_beats_the_bound(seed: int) -> None:
-    sent = tiny(Random(seed), sizes=(5, 80, 600))
-    assert bound_of(sent) <= least(sent, {}) + 1e-6
+    sent = small_conversation(Random(seed), sizes=(5, 80, 600))
+    assert lower_bound(sent) <= lowest_cost(sent, {}) + 1e-6
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_bound_is_near_what_can_be_reached_where_new_blocks_are_short(seed: int) -> None:
-    sent = tiny(Random(seed), sizes=(2, 5))
-    assert least(sent, {}) <= 1.03 * bound_of(sent)
+    sent = small_conversation(Random(seed), sizes=(2, 5))
+    assert lowest_cost(sent, {}) <= 1.03 * lower_bound(sent)

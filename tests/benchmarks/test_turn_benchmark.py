@@ -2,8 +2,8 @@
 
 import pytest
 
-from benchmarks.turn.__main__ import Row
-from benchmarks.turn.testbed import Logged, is_transaction_word, logged_statements, statements_in
+from benchmarks.turn.__main__ import FigureRow
+from benchmarks.turn.testbed import LoggedStatements, is_transaction_word, logged_statements, statements_in
 
 pytestmark = pytest.mark.pure
 
@@ -30,7 +30,9 @@ def test_names_are_shown_and_words_are_not() -> None:
 
 
 def test_savepoints_are_work_and_words_of_transactions_are_not() -> None:
-    logged = Logged(("BEGIN", "SAVEPOINT s", "SELECT 1", "ROLLBACK TO SAVEPOINT s", "RELEASE SAVEPOINT s", "COMMIT"))
+    logged = LoggedStatements(
+        ("BEGIN", "SAVEPOINT s", "SELECT 1", "ROLLBACK TO SAVEPOINT s", "RELEASE SAVEPOINT s", "COMMIT")
+    )
     assert (logged.work, logged.transactions) == (4, 1)
     assert is_transaction_word("rollback")
     assert not is_transaction_word("rollback to s")
@@ -58,13 +60,13 @@ def test_the_log_is_read_for_one_client_alone_and_over_several_lines() -> None:
 @pytest.mark.parametrize(
     ("row", "is_missed", "said"),
     [
-        (Row("statements", 4, 8, goal=8), False, "8 met"),
-        (Row("statements", 4, 9, goal=8), True, "8 missed"),
-        (Row("ms", 2, 9, ",.1f", 2.0, 2.0, True), False, "2.0 x met"),
-        (Row("ms", 2, 1, ",.1f", 2.1, 2.0, True), True, "2.0 x missed"),
-        (Row("ms", 2, 900, ",.1f", 450.0), False, ""),
+        (FigureRow("statements", 4, 8, goal=8), False, "8 met"),
+        (FigureRow("statements", 4, 9, goal=8), True, "8 missed"),
+        (FigureRow("ms", 2, 9, ",.1f", 2.0, 2.0, True), False, "2.0 x met"),
+        (FigureRow("ms", 2, 1, ",.1f", 2.1, 2.0, True), True, "2.0 x missed"),
+        (FigureRow("ms", 2, 900, ",.1f", 450.0), False, ""),
     ],
 )
-def test_a_goal_is_the_most_that_may_be_shown(row: Row, is_missed: bool, said: str) -> None:
+def test_a_goal_is_the_most_that_may_be_shown(row: FigureRow, is_missed: bool, said: str) -> None:
     assert row.is_missed == is_missed
     assert row.cells[-1] == said

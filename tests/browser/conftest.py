@@ -17,20 +17,20 @@ from pytest_django import DjangoDbBlocker
 from apps.launcher.child_processes import wait_until
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
-from apps.launcher.supervisor import HOST, answers, free_port
+from apps.launcher.supervisor import HOST, answers_http, free_port
 from tests.settings import PREFIX
 from tests.support.database.clones import clone_database, close_connections, point_to
-from tests.support.drivers.live_product import Flow
+from tests.support.drivers.live_product import BrowserFlow
 from tests.support.servers.running_product import RunningProduct
 from tests.support.servers.shared_product import (
     SharedProduct,
     has_failed,
-    kept_for_stories,
     pytest_runtest_makereport,
     pytest_runtest_teardown,
+    share_product,
 )
 from tests.support.timeouts import PATIENCE_SECONDS
-from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.furnished_tenant import make_console_rows
 from tests.support.worlds.world import World, make_world
 
 __all__ = ["pytest_runtest_makereport", "pytest_runtest_teardown"]
@@ -42,7 +42,7 @@ HASHERS = ["django.contrib.auth.hashers.PBKDF2PasswordHasher"]
 
 
 @dataclass(frozen=True)
-class Console:
+class BrowserConsole:
     """The console of two tenants, one furnished and one empty."""
 
     url: str
@@ -51,16 +51,16 @@ class Console:
 
 
 @pytest.fixture(scope="session")
-def console(postgres: Postgres, template_database: str, django_db_blocker: DjangoDbBlocker) -> Iterator[Console]:
+def console(postgres: Postgres, template_database: str, django_db_blocker: DjangoDbBlocker) -> Iterator[BrowserConsole]:
     """A server process on a clone of the template, with rows that are there for good."""
     clone_database(postgres, template_database, DATABASE)
     with django_db_blocker.unblock(), override_settings(PASSWORD_HASHERS=HASHERS):
         full, empty = make_world("acme"), make_world("nova")
-        furnished(full)
+        make_console_rows(full)
         port = free_port(0)
         server = _serve(postgres, port)
         try:
-            yield Console(_answering(server, f"http://{HOST}:{port}"), full, empty)
+            yield BrowserConsole(_wait_until_up(server, f"http://{HOST}:{port}"), full, empty)
         finally:
             server.terminate()
             server.wait(timeout=PATIENCE_SECONDS)
@@ -69,7 +69,7 @@ def console(postgres: Postgres, template_database: str, django_db_blocker: Djang
 
 
 @pytest.fixture(scope="session")
-def chromium(console: Console) -> Iterator[Browser]:
+def chromium(console: BrowserConsole) -> Iterator[Browser]:
     """The system's Chromium; nothing is installed silently. It ends before the database does."""
     del console
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -87,19 +87,19 @@ def chromium(console: Console) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(chromium: Browser, console: Console, request: pytest.FixtureRequest) -> Iterator[Page]:
+def page(chromium: Browser, console: BrowserConsole, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A fresh window; whatever the browser complains about fails the test."""
-    with _window(chromium, console.url, request.node) as page:
+    with _open_page(chromium, console.url, request.node) as page:
         yield page
 
 
 @pytest.fixture(scope="session")
 def shared_product(
-    console: Console, postgres: Postgres, template_database: str, pytestconfig: pytest.Config
+    console: BrowserConsole, postgres: Postgres, template_database: str, pytestconfig: pytest.Config
 ) -> Iterator[SharedProduct]:
     """The product's own processes, a real worker among them, for all stories of this test process."""
     del console  # Its database is gone back to.
-    with kept_for_stories(SharedProduct(postgres, template_database, with_beat=True), pytestconfig) as shared:
+    with share_product(SharedProduct(postgres, template_database, with_beat=True), pytestconfig) as shared:
         yield shared
 
 
@@ -111,15 +111,15 @@ def product(shared_product: SharedProduct) -> Iterator[RunningProduct]:
 
 
 @pytest.fixture
-def flow(product: RunningProduct, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Flow]:
+def flow(product: RunningProduct, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserFlow]:
     """The product, with a window before it, for one story."""
-    with _window(chromium, product.url, request.node) as page:
+    with _open_page(chromium, product.url, request.node) as page:
         page.emulate_media(reduced_motion="reduce")
-        yield Flow(product.url, page, product.standin)
+        yield BrowserFlow(product.url, page, product.standin)
 
 
 @contextmanager
-def _window(chromium: Browser, url: str, item: pytest.Item) -> Iterator[Page]:
+def _open_page(chromium: Browser, url: str, item: pytest.Item) -> Iterator[Page]:
     context = chromium.new_context(viewport={"width": 1440, "height": 900}, base_url=url)
     context.set_default_timeout(PATIENCE_SECONDS * 1000)
     page = context.new_page()
@@ -162,8 +162,10 @@ def _serve(postgres: Postgres, port: int) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(command, cwd=PROJECT, env=environment)
 
 
-def _answering(server: "subprocess.Popen[bytes]", url: str) -> str:
-    is_up = wait_until(lambda: answers(f"{url}/healthz")(PROJECT) or server.poll() is not None, PATIENCE_SECONDS, 0.1)
+def _wait_until_up(server: "subprocess.Popen[bytes]", url: str) -> str:
+    is_up = wait_until(
+        lambda: answers_http(f"{url}/healthz")(PROJECT) or server.poll() is not None, PATIENCE_SECONDS, 0.1
+    )
     assert is_up, f"The server did not answer within {PATIENCE_SECONDS} seconds."
     assert server.poll() is None, "The server ended before it answered."
     return url

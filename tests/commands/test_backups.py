@@ -12,16 +12,16 @@ from django.conf import settings
 from django.db import connections
 from pytest_django import Settings
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.launcher.postgres import Postgres
-from apps.operations.backup.archive import MANIFEST, BackupRefused, back_up, manifest_of
+from apps.operations.backup.archive import MANIFEST, BackupRefused, back_up, read_manifest
 from apps.operations.backup.database_digest import differences
 from apps.operations.backup.postgres_programs import ProgramFailed, run_program
-from apps.operations.backup.restore_drill import other_prompts
+from apps.operations.backup.restore_drill import prompt_differences
 from apps.personas.models import Persona
-from apps.tenants.policy_sync.drift import drift
+from apps.tenants.policy_sync.drift import policy_drift
 from tests.support.database.committing_fixture import committing
-from tests.support.drivers.management_command import run
+from tests.support.drivers.management_command import run_command
 from tests.support.sampling import IS_WHOLE
 from tests.support.worlds.world import World, make_persona, make_profile, make_skill, make_world
 
@@ -47,7 +47,7 @@ def world(committing: str, postgres: Postgres, settings: Settings, tmp_path: Pat
 @pytest.fixture
 def backup(world: World, tmp_path: Path) -> Path:
     file = tmp_path / "backup.tar"
-    assert run("back_up", str(file)).failure == ""
+    assert run_command("back_up", str(file)).failure == ""
     return file
 
 
@@ -62,7 +62,7 @@ def databases() -> set[str]:
 
 
 def personas(world: World) -> int:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return Persona.objects.count()
 
 
@@ -72,7 +72,7 @@ def lose_everything(world: World) -> None:
     assert personas(world) == 0
 
 
-def forged(backup: Path, **changes: object) -> Path:
+def forge_backup(backup: Path, **changes: object) -> Path:
     """The backup with another manifest."""
     other = backup.with_name("forged.tar")
     with tarfile.open(backup) as source, tarfile.open(other, "w") as target:
@@ -89,40 +89,40 @@ def forged(backup: Path, **changes: object) -> Path:
 
 @pytest.mark.slow
 def test_what_was_lost_comes_back_from_a_backup_and_nothing_else_does(world: World, backup: Path) -> None:
-    words = ("hash_prompts", "--at", manifest_of(backup).made_at)
-    prompts = run(*words).out
+    words = ("hash_prompts", "--at", read_manifest(backup).made_at)
+    prompts = run_command(*words).out
     assert len(prompts.splitlines()) == 2
     lose_everything(world)
-    refused = run("restore_backup", str(backup))
+    refused = run_command("restore_backup", str(backup))
     assert "is not empty. To drop what is in it, say --replace." in refused.failure
     assert personas(world) == 0
     before = databases()
-    seen = run("restore_backup", str(backup), "--replace", "--verbosity", "0")
+    seen = run_command("restore_backup", str(backup), "--replace", "--verbosity", "0")
     assert seen.failure == ""
     assert "holds every row of the backup; 1 attachments were copied back." in seen.out
     assert personas(world) == 1
     assert (settings.ATTACHMENTS_DIR / str(world.tenant.pk) / "abc").read_bytes() == b"a price list"
     assert databases() == before
-    assert drift() == []
-    assert run("verify_audit").failure == ""
-    assert run(*words).out == prompts
+    assert policy_drift() == []
+    assert run_command("verify_audit").failure == ""
+    assert run_command(*words).out == prompts
 
 
 def test_a_backup_is_its_owners_alone_and_says_what_it_lacks(
     world: World, backup: Path, settings: Settings, tmp_path: Path
 ) -> None:
     assert backup.stat().st_mode & 0o777 == 0o600
-    assert "is there already" in run("back_up", str(backup)).failure
-    assert "There is no folder" in run("back_up", str(tmp_path / "nowhere" / "x.tar")).failure
+    assert "is there already" in run_command("back_up", str(backup)).failure
+    assert "There is no folder" in run_command("back_up", str(tmp_path / "nowhere" / "x.tar")).failure
     settings.ATTACHMENTS_S3_BUCKET = "files-of-acme"
-    seen = run("back_up", str(tmp_path / "bucket.tar"))
+    seen = run_command("back_up", str(tmp_path / "bucket.tar"))
     assert "Attachments lie in the bucket files-of-acme and are not in it." in seen.err
     assert "SEALING_KEYS" in seen.err
-    assert not manifest_of(tmp_path / "bucket.tar").has_files
+    assert not read_manifest(tmp_path / "bucket.tar").has_files
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".") or "unfinished" in path.name] == []
 
 
-FORGED = (
+FORGED_MANIFESTS = (
     ({"format": 1}, "has form 1, and this release reads 2"),
     ({"dump_sha256": "0" * 64}, "is damaged: its dump is not the one it was made with"),
     ({"server_major": 99}, "The backup is of PostgreSQL 99"),
@@ -135,17 +135,17 @@ FORGED = (
 @pytest.mark.slow
 def test_a_backup_that_is_none_or_not_whole_costs_nothing(world: World, backup: Path, tmp_path: Path) -> None:
     before = databases()
-    for changes, sentence in FORGED:
-        assert sentence in run("restore_backup", str(forged(backup, **changes)), "--replace").failure
+    for changes, sentence in FORGED_MANIFESTS:
+        assert sentence in run_command("restore_backup", str(forge_backup(backup, **changes)), "--replace").failure
     other, cut = tmp_path / "other.tar", tmp_path / "cut.tar"
     other.write_text("Dear diary")
-    assert "is no backup" in run("restore_backup", str(other), "--replace").failure
+    assert "is no backup" in run_command("restore_backup", str(other), "--replace").failure
     with tarfile.open(other, "w") as archive:
         archive.add(backup, "backup")
-    assert "is no backup" in run("restore_backup", str(other), "--replace").failure
+    assert "is no backup" in run_command("restore_backup", str(other), "--replace").failure
     cut.write_bytes(backup.read_bytes()[: backup.stat().st_size // 2])
-    assert "is damaged" in run("restore_backup", str(cut), "--replace").failure
-    assert "There is no file" in run("restore_backup", str(tmp_path / "absent.tar"), "--replace").failure
+    assert "is damaged" in run_command("restore_backup", str(cut), "--replace").failure
+    assert "There is no file" in run_command("restore_backup", str(tmp_path / "absent.tar"), "--replace").failure
     assert personas(world) == 1
     assert databases() == before
 
@@ -162,7 +162,7 @@ def test_who_does_not_see_every_row_makes_no_backup(postgres: Postgres, tmp_path
 def test_commands_about_the_whole_database_need_its_owner(settings: Settings, tmp_path: Path) -> None:
     settings.DATABASE_OWNER_URL = ""
     for words in (("back_up", str(tmp_path / "x")), ("restore_backup", str(tmp_path / "x")), ("drill_backup",)):
-        assert "Set DATABASE_OWNER_URL" in run(*words).failure
+        assert "Set DATABASE_OWNER_URL" in run_command(*words).failure
 
 
 @pytest.mark.slow
@@ -171,21 +171,21 @@ def test_the_drill_says_whether_a_backup_can_be_relied_on(world: World) -> None:
     before = databases()
     # A good one is drilled by `.ci/run`, and with all its words where everything runs.
     if IS_WHOLE:
-        is_relied_on()
+        assert_drill_passes()
     # It fails where the books or the walls were touched.
     as_superuser(
         "SET session_replication_role = replica; UPDATE governance_changerecord SET act = 'persona.amend' WHERE id ="
         " (SELECT min(id) FROM governance_changerecord); ALTER TABLE personas_persona NO FORCE ROW LEVEL SECURITY"
     )
-    seen = run("drill_backup")
+    seen = run_command("drill_backup")
     assert "could not be relied on: 2 findings" in seen.failure
     assert "verify_audit fails" in seen.err
     assert "sync_policy fails" in seen.err
     assert databases() == before
 
 
-def is_relied_on() -> None:
-    seen = run("drill_backup")
+def assert_drill_passes() -> None:
+    seen = run_command("drill_backup")
     assert (seen.failure, seen.err) == ("", "")
     said = seen.out.splitlines()
     assert "1 attachments" in said[0]
@@ -201,23 +201,24 @@ def test_prompts_of_a_moment_have_the_same_hashes_whatever_is_written_later(worl
     with psycopg.connect(settings.DATABASE_OWNER_URL) as connection:
         [(now,)] = connection.execute("SELECT now()").fetchall()
     words = ("hash_prompts", "--tenant", world.tenant.key, "--at", now.isoformat())
-    first = run(*words)
+    first = run_command(*words)
     assert first.failure == ""
     lines = [json.loads(line) for line in first.out.splitlines()]
     assert [(line["agent"], line["customer"] == "nobody") for line in lines] == [("support", True), ("support", False)]
     assert all(len(line["sha256"]) == 64 and int(line["bytes"]) > 500 for line in lines)
     make_skill(world, "approved")
-    assert run(*words).out == first.out
+    assert run_command(*words).out == first.out
     now_told = [
-        json.loads(line)["sha256"] for line in run("hash_prompts", "--tenant", world.tenant.key).out.splitlines()
+        json.loads(line)["sha256"]
+        for line in run_command("hash_prompts", "--tenant", world.tenant.key).out.splitlines()
     ]
     assert now_told != [line["sha256"] for line in lines]
-    assert "is no moment" in run("hash_prompts", "--at", "yesterday").failure
-    assert "has no offset" in run("hash_prompts", "--at", "2026-11-23T18:00").failure
+    assert "is no moment" in run_command("hash_prompts", "--at", "yesterday").failure
+    assert "has no offset" in run_command("hash_prompts", "--at", "2026-11-23T18:00").failure
 
 
 def test_a_prompt_that_differs_and_a_table_that_differs_are_named() -> None:
-    assert list(other_prompts({"a": "1", "b": "2"}, {"a": "1", "b": "3"})) == ["The prompt of b is another."]
+    assert list(prompt_differences({"a": "1", "b": "2"}, {"a": "1", "b": "3"})) == ["The prompt of b is another."]
     wanted, found = {"a": ["2", "5"], "b": ["1", "1"]}, {"a": ["1", "5"], "c": ["0", "0"]}
     assert list(differences(wanted, found)) == [
         "a has 1 rows of 2, or rows that differ.",

@@ -10,13 +10,13 @@ from pytest_django import Settings
 
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
-from apps.conversations.rules import Line, ToolCall
-from apps.governance.database.actor_transaction import acting
+from apps.conversations.rules import ConversationLine, ToolCall
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
-from apps.standin.thread_server import running_standin
+from apps.standin.thread_server import run_standin_thread
 from tests.commands.test_import_transcripts import REAL
-from tests.support.drivers.management_command import Seen, run
+from tests.support.drivers.management_command import CommandOutput, run_command
 from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def standin(settings: Settings) -> Iterator[str]:
-    with running_standin() as url:
+    with run_standin_thread() as url:
         settings.ANTHROPIC_BASE_URL, settings.ANTHROPIC_API_KEY = url, "stand-in"
         yield url
 
@@ -34,8 +34,8 @@ def world() -> World:
     return make_world("acme-mine")
 
 
-def mine(*options: str) -> Seen:
-    return run("mine_skills", "--tenant", "acme-mine", "--agent", "support", *options)
+def mine(*options: str) -> CommandOutput:
+    return run_command("mine_skills", "--tenant", "acme-mine", "--agent", "support", *options)
 
 
 def import_one(world: World, name: str, tool: str = "cancel_order", outcome: str = "solved") -> None:
@@ -44,10 +44,10 @@ def import_one(world: World, name: str, tool: str = "cancel_order", outcome: str
         ToolCall("b", tool, {"order_id": "B77"}, "Done."),
     )
     lines = [
-        Line("customer", "I want to cancel my order, please."),
-        Line("agent", "", calls),
-        Line("agent", "It is cancelled."),
-        Line("customer", "Thank you, that is all."),
+        ConversationLine("customer", "I want to cancel my order, please."),
+        ConversationLine("agent", "", calls),
+        ConversationLine("agent", "It is cancelled."),
+        ConversationLine("customer", "Thank you, that is all."),
     ]
     import_conversation(
         world.agent.pk, actor=world.system, transcript_id=name, lines=lines, outcome=Conversation.Outcome(outcome)
@@ -66,7 +66,7 @@ def test_good_conversation_becomes_one_draft_and_the_same_one_again_becomes_none
     assert "1  Adds to a draft that says the same" in seen.out
     assert "1  Not solved" in seen.out
     assert "stand-in" in seen.out
-    with acting(world.system):
+    with acting_as(world.system):
         [skill] = Skill.objects.visible_to(world.system)
         assert (skill.status, skill.taint) == ("draft", "import")
         assert Extraction.objects.count() == 3
@@ -82,7 +82,7 @@ def test_limit_leaves_the_rest_for_the_next_run(world: World, standin: str) -> N
     for name in ("one", "two"):
         import_one(world, name)
     mine("--limit", "1")
-    with acting(world.system):
+    with acting_as(world.system):
         assert Extraction.objects.count() == 1
     assert "--limit is a whole number" in mine("--limit", "0").failure
 
@@ -95,7 +95,7 @@ def test_unreachable_model_is_said_and_the_next_run_finishes(world: World, stand
     assert "could not be asked" in seen.failure
     assert "1 of 2 conversations" in seen.failure
     assert mine().failure == ""
-    with acting(world.system):
+    with acting_as(world.system):
         assert Extraction.objects.count() == 2
 
 
@@ -112,16 +112,16 @@ def test_conversations_of_another_agent_or_tenant_are_left_alone(world: World, s
     other = make_world("umbrella-mine")
     import_one(other, "one")
     assert mine().out.startswith("Nothing to do")
-    with acting(other.system):
+    with acting_as(other.system):
         assert not Extraction.objects.exists()
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL.exists(), reason="The airline transcripts do not lie beside this repository.")
 def test_hundred_real_conversations_each_get_a_verdict_and_no_draft_twice(world: World, standin: str) -> None:
-    run("import_transcripts", str(REAL), "--tenant", "acme-mine", "--agent", "support")
+    run_command("import_transcripts", str(REAL), "--tenant", "acme-mine", "--agent", "support")
     assert mine().failure == ""
-    with acting(world.system):
+    with acting_as(world.system):
         assert Extraction.objects.count() == 100
         skills = list(Skill.objects.visible_to(world.system))
         found = list(Extraction.objects.all())

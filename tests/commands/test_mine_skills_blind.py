@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from apps.conversations.models import Conversation
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
 from tests.commands.test_import_transcripts import REAL
 from tests.commands.test_mine_skills import mine, standin, world
-from tests.support.drivers.management_command import run
+from tests.support.drivers.management_command import run_command
 from tests.support.worlds.world import World
 
 __all__ = ["standin", "world"]
@@ -25,8 +25,19 @@ pytestmark = [
 ]
 
 # Under these keys a tool returned or was given what is one customer's.
-THEIRS = {"first_name", "last_name", "email", "user_id", "reservation_id", "dob", "address1", "address2", "zip", "id"}
-LISTS = {"reservations"}
+CUSTOMER_FIELDS = {
+    "first_name",
+    "last_name",
+    "email",
+    "user_id",
+    "reservation_id",
+    "dob",
+    "address1",
+    "address2",
+    "zip",
+    "id",
+}
+LIST_FIELDS = {"reservations"}
 
 
 def values_of(told: Any, key: str = "") -> Iterator[str]:  # Any: JSON
@@ -37,7 +48,7 @@ def values_of(told: Any, key: str = "") -> Iterator[str]:  # Any: JSON
         case list():
             for value in told:
                 yield from values_of(value, key)
-        case str() if key in THEIRS | LISTS and len(told) > 1:
+        case str() if key in CUSTOMER_FIELDS | LIST_FIELDS and len(told) > 1:
             yield told
 
 
@@ -65,10 +76,10 @@ def test_a_hundred_conversations_with_and_without_their_outcome(
     blind = tmp_path / "blind.jsonl"
     hidden = {} if is_told else {"reward": None}
     blind.write_text("\n".join(json.dumps(each | hidden) for each in transcripts), encoding="utf-8")
-    run("import_transcripts", str(blind), "--tenant", "acme-mine", "--agent", "support")
+    run_command("import_transcripts", str(blind), "--tenant", "acme-mine", "--agent", "support")
     assert mine().failure == ""
     rewards = {each["id"]: "solved" if each["reward"] >= 1 else "failed" for each in transcripts}
-    with acting(world.system):
+    with acting_as(world.system):
         keys = dict(Conversation.objects.visible_to(world.system).values_list("pk", "conversation_key"))
         verdicts = list(Extraction.objects.values_list("conversation_id", "verdict"))
         drafts = list(Skill.objects.visible_to(world.system))

@@ -6,14 +6,14 @@ from datetime import UTC, timedelta
 import pytest
 from django.utils import timezone
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.personas.actions import amend_persona
 from apps.personas.models import Persona
 from apps.restore.models import Checkpoint
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
-from tests.restore.restore_scenario import only
-from tests.support.drivers.management_command import Seen, run
+from tests.restore.restore_scenario import get_only_row
+from tests.support.drivers.management_command import CommandOutput, run_command
 from tests.support.worlds.world import World, make_persona, make_profile, make_skill, make_world
 
 
@@ -22,12 +22,14 @@ def world(db: None) -> World:
     return make_world()
 
 
-def restore(world: World, *words: str, operator: str = "operator") -> Seen:
-    return run("restore", "--tenant", world.tenant.key, "--as", f"{operator}@{world.tenant.key}.example", *words)
+def restore(world: World, *words: str, operator: str = "operator") -> CommandOutput:
+    return run_command(
+        "restore", "--tenant", world.tenant.key, "--as", f"{operator}@{world.tenant.key}.example", *words
+    )
 
 
-def checkpoint(world: World, *words: str) -> Seen:
-    return run("checkpoint", "--tenant", world.tenant.key, *words)
+def checkpoint(world: World, *words: str) -> CommandOutput:
+    return run_command("checkpoint", "--tenant", world.tenant.key, *words)
 
 
 def test_without_apply_the_plan_is_printed_and_nothing_is_done(world: World) -> None:
@@ -41,21 +43,21 @@ def test_without_apply_the_plan_is_printed_and_nothing_is_done(world: World) -> 
     assert "1 acts, 1 things stay as they are." in seen.out
     assert re.search(r"persona.amend +Persona of agent support: Change style", seen.out)
     assert "goes on waiting" in seen.out
-    assert only(world, Persona).style == "Rhyming."
+    assert get_only_row(world, Persona).style == "Rhyming."
 
 
 @pytest.mark.slow
 def test_with_apply_the_plan_is_carried_out_and_leads_back_by_a_checkpoint(world: World) -> None:
     persona = make_persona(world, style="Brief.")
-    made = checkpoint(world, "Before the sale", "--agent", "support", "--why", "The sale begins.")
+    made = checkpoint(world, "Before the sale", "--agent", "support", "--reason", "The sale begins.")
     number = re.findall(r"Checkpoint (\d+): Before the sale", made.out)[0]
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
     seen = restore(world, "--agent", "support", "--checkpoint", number, "--apply")
     assert "Done: 1 acts." in seen.out
-    assert only(world, Persona).style == "Brief."
+    assert get_only_row(world, Persona).style == "Brief."
     before = re.findall(r"What stood before is checkpoint (\d+)\.", seen.out)[0]
     assert "Done: 1 acts." in restore(world, "--agent", "support", "--checkpoint", before, "--apply").out
-    assert only(world, Persona).style == "Rhyming."
+    assert get_only_row(world, Persona).style == "Rhyming."
 
 
 def test_one_row_goes_back_to_a_version(world: World) -> None:
@@ -63,7 +65,7 @@ def test_one_row_goes_back_to_a_version(world: World) -> None:
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
     seen = restore(world, "--row", f"personas.persona:{persona.pk}", "--to-version", "1", "--apply")
     assert f"Persona {persona.pk} as in version 1: 1 acts" in seen.out
-    assert only(world, Persona).style == "Brief."
+    assert get_only_row(world, Persona).style == "Brief."
     assert "checkpoint" not in seen.out
 
 
@@ -75,11 +77,11 @@ def test_the_whole_tenant_goes_back_with_profiles_if_asked(world: World) -> None
 
 
 def test_a_time_without_an_offset_is_by_the_tenants_clock(world: World) -> None:
-    amend_settings(only(world, TenantSettings), actor=world.admin, timezone="Asia/Tokyo")
+    amend_settings(get_only_row(world, TenantSettings), actor=world.admin, timezone="Asia/Tokyo")
     then = (timezone.now() - timedelta(hours=1)).astimezone(UTC)
     local = (then + timedelta(hours=9)).replace(tzinfo=None).isoformat(timespec="seconds")
     assert checkpoint(world, "An hour ago", "--at", local).failure == ""
-    with acting(world.system):
+    with acting_as(world.system):
         assert Checkpoint.objects.get().moment == then.replace(microsecond=0)
 
 
@@ -126,5 +128,5 @@ def test_a_checkpoint_lies_in_the_past_and_is_made_by_a_member_or_the_system(wor
     assert "blank" in checkpoint(world, "").failure
     assert "is no active member" in checkpoint(world, "Mine", "--as", "nobody").failure
     assert checkpoint(world, "Mine", "--as", world.operator_user.username).failure == ""
-    with acting(world.system):
+    with acting_as(world.system):
         assert Checkpoint.objects.get().created_by == world.operator.label

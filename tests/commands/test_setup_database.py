@@ -10,10 +10,10 @@ from django.db import connections
 from pytest_django import DjangoDbBlocker, Settings
 
 from apps.launcher.postgres import Postgres
-from apps.tenants.policy_sync.drift import drift
+from apps.tenants.policy_sync.drift import policy_drift
 from tests.settings import PREFIX
 from tests.support.database.clones import clone_database, close_connections, point_to
-from tests.support.drivers.management_command import run
+from tests.support.drivers.management_command import run_command
 
 NAME = f"{PREFIX}_setup"
 
@@ -50,7 +50,7 @@ def own_database(postgres: Postgres, template: str, django_db_blocker: DjangoDbB
 
 
 def test_setting_up_again_changes_nothing(owner_url: str) -> None:
-    seen = run("setup_database", "--verbosity", "0")
+    seen = run_command("setup_database", "--verbosity", "0")
     assert seen.failure == ""
     assert seen.out.splitlines() == [
         "Roles made: none, all were there.",
@@ -63,15 +63,15 @@ def test_setting_up_again_changes_nothing(owner_url: str) -> None:
 def test_an_empty_database_is_set_up_the_same_whether_roles_or_policy_come_last(empty_owner_url: str) -> None:
     for order in (("setup_roles", "migrate", "sync_policy"), ("migrate", "sync_policy", "setup_roles")):
         for command in order:
-            assert run(command, "--verbosity", "0").failure == "", command
-        assert drift() == []
-    assert run("makemigrations", "--check", "--dry-run").failure == ""
+            assert run_command(command, "--verbosity", "0").failure == "", command
+        assert policy_drift() == []
+    assert run_command("makemigrations", "--check", "--dry-run").failure == ""
 
 
 @pytest.mark.slow
 def test_migrate_runs_as_the_owner_because_the_login_may_not(owner_url: str) -> None:
-    assert run("migrate", "--check", "--verbosity", "0").failure == ""
-    assert "No migrations to apply" in run("migrate").out
+    assert run_command("migrate", "--check", "--verbosity", "0").failure == ""
+    assert "No migrations to apply" in run_command("migrate").out
     assert connections["owner"].settings_dict["NAME"] == NAME
 
 
@@ -79,7 +79,7 @@ def test_a_database_of_the_former_schema_is_refused_and_stays_as_it_is(owner_url
     with psycopg.connect(owner_url, autocommit=True) as connection:
         connection.execute("DELETE FROM django_migrations WHERE app = 'tenants' AND name <> '0001_tables'")
         connection.execute("INSERT INTO django_migrations (app, name, applied) VALUES ('tenants', '0002_walls', now())")
-    refused = run("setup_database", "--verbosity", "0")
+    refused = run_command("setup_database", "--verbosity", "0")
     assert "made by a version before 0.1.0" in refused.failure
     assert "`make clean`" in refused.failure
     with psycopg.connect(owner_url, autocommit=True) as connection:
@@ -89,23 +89,23 @@ def test_a_database_of_the_former_schema_is_refused_and_stays_as_it_is(owner_url
 
 @pytest.mark.slow
 def test_drift_of_the_grants_is_found_and_repaired(owner_url: str) -> None:
-    assert "agree with the policy" in run("sync_policy", "--check").out
+    assert "agree with the policy" in run_command("sync_policy", "--check").out
     with psycopg.connect(owner_url, autocommit=True) as connection:
         connection.execute(
             "DELETE FROM tenants_roletemplategroupobjectpermission WHERE permission_id IN"
             " (SELECT id FROM auth_permission WHERE codename = 'skill_draft')"
         )
-    drifted = run("sync_policy", "--check")
+    drifted = run_command("sync_policy", "--check")
     assert "drifted from the policy in 4 places" in drifted.failure
     assert "agent: lacks ['skill_draft']" in drifted.err
-    assert run("sync_policy").failure == ""
-    assert run("sync_policy", "--check").failure == ""
+    assert run_command("sync_policy").failure == ""
+    assert run_command("sync_policy", "--check").failure == ""
 
 
 def test_roles_need_an_owner_and_the_installations_own_login(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(settings.DATABASES["default"], "USER", "somebody")
-    assert "DATABASE_URL signs in as somebody" in run("setup_roles").failure
+    assert "DATABASE_URL signs in as somebody" in run_command("setup_roles").failure
     settings.DATABASE_OWNER_URL = ""
-    assert "Set DATABASE_OWNER_URL" in run("setup_roles").failure
+    assert "Set DATABASE_OWNER_URL" in run_command("setup_roles").failure

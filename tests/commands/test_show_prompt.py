@@ -8,19 +8,21 @@ from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona
 from apps.prompt.instruction_texts import DEFAULT_PROMPT
-from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
 from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent
 from tests.runtime.turns.test_broken_dependencies import break_in
 from tests.support.database.committing_fixture import committing
-from tests.support.drivers.conversation import CUSTOMER, prompt, say
-from tests.support.drivers.management_command import Seen, run
+from tests.support.drivers.conversation import CUSTOMER, prompt, run_customer_turn
+from tests.support.drivers.management_command import CommandOutput, run_command
 from tests.support.servers.standin_model import StandIn, standin, standing_in
 from tests.support.worlds.world import World, make_memory, make_persona, make_profile, make_rule, make_skill, make_world
 
 __all__ = ["committing", "standin", "standing_in"]
 
-TODAYS = "The product's own texts are today's, and so are the agent's model and tools where the cache is spoken of."
+CURRENT_TEXTS_NOTE = (
+    "The product's own texts are today's, and so are the agent's model and tools where the cache is spoken of."
+)
 
 
 @pytest.fixture
@@ -28,8 +30,8 @@ def world(db: None) -> World:
     return make_world()
 
 
-def show(world: World, *words: str) -> Seen:
-    return run("show_prompt", "--agent", f"{world.tenant.key}/{world.agent.key}", *words)
+def show(world: World, *words: str) -> CommandOutput:
+    return run_command("show_prompt", "--agent", f"{world.tenant.key}/{world.agent.key}", *words)
 
 
 def test_it_prints_what_the_next_session_sends_to_the_byte(world: World, standin: StandIn) -> None:
@@ -39,7 +41,7 @@ def test_it_prints_what_the_next_session_sends_to_the_byte(world: World, standin
     make_rule(world, text="Never ask for a card number.")
     make_profile(world, CUSTOMER, preferences="Prefers letters.")
     shown = show(world, "--customer", CUSTOMER)
-    say(world, "Hello", standin)
+    run_customer_turn(world, "Hello", standin)
     assert shown.out == prompt(standin.requests()[0])
     assert "sha256" in shown.err
 
@@ -79,7 +81,7 @@ def test_a_moment_of_the_past_shows_what_was_told_then(world: World) -> None:
     before = show(world).out
     moment = timezone.now()
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
-    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Lunch is at one.")
+    amend_memory(memory, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Lunch is at one.")
     deprecate_skill(skill, actor=world.operator)
     make_rule(world, text="Never ask for a card number.")
     amend_agent(world.agent, actor=world.admin, contract="Only what stands here binds you.", context_tier=1)
@@ -87,8 +89,8 @@ def test_a_moment_of_the_past_shows_what_was_told_then(world: World) -> None:
     assert then.out == before
     assert "Rhyming." not in then.out
     assert now.out != before
-    assert TODAYS in then.err
-    assert TODAYS not in now.err
+    assert CURRENT_TEXTS_NOTE in then.err
+    assert CURRENT_TEXTS_NOTE not in now.err
 
 
 @pytest.mark.parametrize(
@@ -110,9 +112,9 @@ def test_what_cannot_be_shown_is_refused_with_a_sentence(world: World, words: tu
 
 
 def test_an_agent_is_named_with_its_tenant(world: World) -> None:
-    assert "Say whose agent it is" in run("show_prompt", "--agent", "support").failure
-    assert "no agent “sales”" in run("show_prompt", "--agent", "sales", "--tenant", world.tenant.key).failure
-    assert "no tenant “nowhere”" in run("show_prompt", "--agent", "nowhere/support").failure
+    assert "Say whose agent it is" in run_command("show_prompt", "--agent", "support").failure
+    assert "no agent “sales”" in run_command("show_prompt", "--agent", "sales", "--tenant", world.tenant.key).failure
+    assert "no tenant “nowhere”" in run_command("show_prompt", "--agent", "nowhere/support").failure
 
 
 def test_what_a_reviewer_should_look_at_stands_beside_it(world: World) -> None:

@@ -7,25 +7,25 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
-from apps.tenants.authentication.actor_resolution import agent_of_token, member_named, tenant_named
+from apps.governance.database.actor_transaction import acting_as
+from apps.tenants.authentication.actor_resolution import agent_of_token, member_by_username, system_actor_of_tenant
 from apps.tenants.models import AgentToken, TenantSettings, User
 from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.django_db
 
 
-def run(*words: str) -> str:
+def run_command(*words: str) -> str:
     out = StringIO()
     call_command(*words, stdout=out, stderr=StringIO())
     return out.getvalue()
 
 
 def test_create_tenant_opens_a_tenant_with_its_zone() -> None:
-    assert "Next: manage.py add_operator" in run("create_tenant", "globex", "--timezone", "Europe/Berlin")
-    actor = tenant_named("globex")
+    assert "Next: manage.py add_operator" in run_command("create_tenant", "globex", "--timezone", "Europe/Berlin")
+    actor = system_actor_of_tenant("globex")
     assert actor is not None
-    with acting(actor):
+    with acting_as(actor):
         assert TenantSettings.objects.visible_to(actor).get().timezone == "Europe/Berlin"
 
 
@@ -33,10 +33,10 @@ def test_create_tenant_opens_a_tenant_with_its_zone() -> None:
 def test_create_tenant_says_what_of_memory_is_reviewed(review: str) -> None:
     # Z-19
     chosen = [] if review == "tainted" else ["--memory-review", review]
-    assert f"Review of memory: {review}. " in run("create_tenant", "globex", *chosen)
-    actor = tenant_named("globex")
+    assert f"Review of memory: {review}. " in run_command("create_tenant", "globex", *chosen)
+    actor = system_actor_of_tenant("globex")
     assert actor is not None
-    with acting(actor):
+    with acting_as(actor):
         assert TenantSettings.objects.visible_to(actor).get().memory_review == review
 
 
@@ -47,10 +47,10 @@ def test_create_tenant_says_what_of_memory_is_reviewed(review: str) -> None:
 def test_a_new_tenant_wants_its_customers_proven_unless_it_is_told_otherwise(
     command: tuple[str, ...], flags: tuple[str, ...]
 ) -> None:
-    run(*command, *flags)
-    actor = tenant_named("globex")
+    run_command(*command, *flags)
+    actor = system_actor_of_tenant("globex")
     assert actor is not None
-    with acting(actor):
+    with acting_as(actor):
         assert TenantSettings.objects.visible_to(actor).get().is_customer_proof_required is not bool(flags)
 
 
@@ -63,25 +63,25 @@ def test_a_new_tenant_wants_its_customers_proven_unless_it_is_told_otherwise(
 )
 def test_create_tenant_refuses_what_cannot_be_one(words: list[str], said: str) -> None:
     with pytest.raises(CommandError, match=said):
-        run("create_tenant", *words)
-    assert tenant_named(words[0]) is None
+        run_command("create_tenant", *words)
+    assert system_actor_of_tenant(words[0]) is None
 
 
 def test_create_tenant_refuses_a_key_that_is_taken() -> None:
-    run("create_tenant", "globex")
+    run_command("create_tenant", "globex")
     with pytest.raises(CommandError, match="already"):
-        run("create_tenant", "globex")
+        run_command("create_tenant", "globex")
 
 
 def test_add_operator_makes_a_member_who_has_no_password_and_comes_in_by_a_link() -> None:
-    run("create_tenant", "globex")
-    run("add_operator", "ann@globex.example", "--tenant", "globex", "--role", "admin")
-    actor = tenant_named("globex")
+    run_command("create_tenant", "globex")
+    run_command("add_operator", "ann@globex.example", "--tenant", "globex", "--role", "admin")
+    actor = system_actor_of_tenant("globex")
     assert actor is not None
-    assert member_named("ann@globex.example", actor.tenant_id) is None
-    path = run("login_link", "ann@globex.example").partition("/admin/")[2].strip()
+    assert member_by_username("ann@globex.example", actor.tenant_id) is None
+    path = run_command("login_link", "ann@globex.example").partition("/admin/")[2].strip()
     assert Client().post(f"/admin/{path}").status_code == 303
-    member = member_named("ann@globex.example", actor.tenant_id)
+    member = member_by_username("ann@globex.example", actor.tenant_id)
     assert member is not None
     assert member.role is Role.ADMIN
     assert not User.objects.get(username="ann@globex.example").has_usable_password()
@@ -89,7 +89,7 @@ def test_add_operator_makes_a_member_who_has_no_password_and_comes_in_by_a_link(
 
 def test_add_operator_leaves_nobody_behind_when_it_refuses() -> None:
     with pytest.raises(CommandError, match="no tenant nowhere"):
-        run("add_operator", "bob@globex.example", "--tenant", "nowhere")
+        run_command("add_operator", "bob@globex.example", "--tenant", "nowhere")
     assert not User.objects.filter(username="bob@globex.example").exists()
 
 
@@ -97,16 +97,16 @@ def test_add_operator_refuses_a_second_membership_and_a_service_user() -> None:
     # R016
     world = make_world("globex")
     with pytest.raises(CommandError, match="member of the tenant already"):
-        run("add_operator", world.operator_user.username, "--tenant", "globex")
+        run_command("add_operator", world.operator_user.username, "--tenant", "globex")
     with pytest.raises(CommandError, match="user"):
-        run("add_operator", f"agent:{world.tenant.pk}:support", "--tenant", "globex")
+        run_command("add_operator", f"agent:{world.tenant.pk}:support", "--tenant", "globex")
 
 
 def test_issue_token_prints_a_secret_that_works_and_keeps_only_its_digest() -> None:
     world = make_world("globex")
-    secret = run("issue_token", "--tenant", "globex", "--agent", "support").strip()
+    secret = run_command("issue_token", "--tenant", "globex", "--agent", "support").strip()
     assert agent_of_token(secret) == world.bot
-    with acting(world.admin):
+    with acting_as(world.admin):
         assert secret not in str(list(AgentToken.objects.visible_to(world.admin).values()))
 
 
@@ -121,4 +121,4 @@ def test_issue_token_prints_a_secret_that_works_and_keeps_only_its_digest() -> N
 def test_issue_token_says_what_is_missing(words: list[str], said: str) -> None:
     make_world("globex")
     with pytest.raises(CommandError, match=said):
-        run("issue_token", *words)
+        run_command("issue_token", *words)

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.memory.models import AgentMemory
-from tests.learning.extraction.test_lineage import reach
-from tests.support.drivers.management_command import Seen, run
+from tests.learning.extraction.test_lineage import make_descendants
+from tests.support.drivers.management_command import CommandOutput, run_command
 from tests.support.worlds.world import World, make_conversation, make_world
 
 pytestmark = pytest.mark.django_db
@@ -18,13 +18,13 @@ def world() -> World:
     return make_world()
 
 
-def trace(world: World, conversation_id: int, *words: str) -> Seen:
-    return run("trace_taint", str(conversation_id), "--tenant", world.tenant.key, *words)
+def trace(world: World, conversation_id: int, *words: str) -> CommandOutput:
+    return run_command("trace_taint", str(conversation_id), "--tenant", world.tenant.key, *words)
 
 
 def test_it_lists_every_descendant_by_line(world: World) -> None:
     conversation = make_conversation(world)
-    reach(world, conversation)
+    make_descendants(world, conversation)
     said = trace(world, conversation.pk).out
     assert "skills.skill" in said
     assert "  stands: Parcels arrive broken." in said
@@ -36,18 +36,18 @@ def test_it_lists_every_descendant_by_line(world: World) -> None:
 
 def test_a_named_person_takes_it_all_away(world: World) -> None:
     conversation = make_conversation(world)
-    reach(world, conversation)
+    make_descendants(world, conversation)
     decided = ("--quarantine", "--as", world.operator_user.username)
     assert "Say why" in trace(world, conversation.pk, *decided).failure
     assert "Taken away now: 5." in trace(world, conversation.pk, *decided, "--reason", "Planted.").out
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert AgentMemory.objects.visible_to(world.operator).get().body == "Known before."
 
 
 def test_it_refuses_what_is_not_there(world: World) -> None:
     conversation = make_conversation(world)
     assert "There is no conversation 0" in trace(world, 0).failure
-    assert "There is no tenant" in run("trace_taint", "1", "--tenant", "nowhere").failure
+    assert "There is no tenant" in run_command("trace_taint", "1", "--tenant", "nowhere").failure
     assert "name the member by --as" in trace(world, conversation.pk, "--quarantine", "--reason", "x").failure
     assert (
         "no active member" in trace(world, conversation.pk, "--quarantine", "--reason", "x", "--as", "nobody").failure

@@ -20,7 +20,7 @@ ASKS_A_MODEL = re.compile(r"^post /admin/tenants/endpoint/\d+/test/$")
 
 
 @dataclass
-class Offer:
+class PageForm:
     """One form: how and where it is sent, and with what."""
 
     method: str
@@ -28,13 +28,13 @@ class Offer:
     values: dict[str, str] = field(default_factory=dict)
 
 
-class Page(HTMLParser):
+class PageParser(HTMLParser):
     """The links and forms of one page."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
         self.links: list[str] = []
-        self.offers: list[Offer] = []
+        self.offers: list[PageForm] = []
         self._select = self._area = ""
         self.feed(source)
 
@@ -43,15 +43,15 @@ class Page(HTMLParser):
         if tag == "a" and given.get("href"):
             self.links.append(given["href"])
         elif tag == "form":
-            self.offers.append(Offer(given.get("method", "get").lower(), given.get("action", "")))
+            self.offers.append(PageForm(given.get("method", "get").lower(), given.get("action", "")))
         elif self.offers and given.get("name"):
-            self._filled(tag, given)
+            self._set_field_value(tag, given)
         if tag == "option" and self.offers and self._select:
             values = self.offers[-1].values
             if "selected" in given or self._select not in values:
                 values[self._select] = given.get("value", "")
 
-    def _filled(self, tag: str, given: dict[str, str]) -> None:
+    def _set_field_value(self, tag: str, given: dict[str, str]) -> None:
         name, values = given["name"], self.offers[-1].values
         if tag == "textarea":
             self._area, values[name] = name, ""
@@ -70,7 +70,7 @@ class Page(HTMLParser):
 
 
 @dataclass
-class Crawl:
+class LinkCrawler:
     """Where one got from home, and what came of it."""
 
     client: Client
@@ -79,7 +79,7 @@ class Crawl:
     dead: list[str] = field(default_factory=list)
     opened: int = 0
 
-    def walk(self, start: str, *, most: int) -> "Crawl":
+    def walk(self, start: str, *, most: int) -> "LinkCrawler":
         """Breadth first, so that what is nearest is opened first."""
         waiting = deque([(start, "the beginning")])
         while waiting and self.opened < most:
@@ -88,10 +88,10 @@ class Crawl:
                 continue
             self.seen |= _sorts_of(url)
             self.opened += 1
-            waiting.extend((each, url) for each in self._opened(url, offered))
+            waiting.extend((each, url) for each in self._open_page(url, offered))
         return self
 
-    def _opened(self, url: str, offered: str) -> Iterator[str]:
+    def _open_page(self, url: str, offered: str) -> Iterator[str]:
         response = self.client.get(url, follow=True)
         if response.status_code != 200 and not any(each in url for each in INVENTED):
             self.dead.append(f"{response.status_code} {url} (offered by {offered})")
@@ -101,7 +101,7 @@ class Crawl:
         if "Perhaps it was deleted?" in source:
             self.dead.append(f"gone {url} (offered by {offered})")
         at = response.request["PATH_INFO"]
-        page = Page(source)
+        page = PageParser(source)
         if reverse("admin:index") not in page.links:
             self.dead.append(f"no way home {url} (offered by {offered})")
         for link in page.links:
@@ -109,9 +109,9 @@ class Crawl:
             if target.startswith("/") and not link.startswith("#"):
                 yield target.partition("#")[0]
         for each in page.offers:
-            self._sent(each, url)
+            self._send_form(each, url)
 
-    def _sent(self, offer: Offer, url: str) -> None:
+    def _send_form(self, offer: PageForm, url: str) -> None:
         target = urljoin(url, offer.action)
         key = f"{offer.method} {urlsplit(target).path}"
         if key in self.sent or offer.method == "dialog" or ASKS_A_MODEL.match(key):

@@ -39,14 +39,24 @@ JOURNALS = {
 }
 
 # These packages know no Django (import-linter says so), therefore their `create` and `update` are somebody else's.
-NO_ROWS_HERE = ("apps/prompt/", "apps/llm/", "apps/launcher/", "apps/outbound/", "apps/standin/", "apps/text_analysis/")
+ROWLESS_FOLDERS = (
+    "apps/prompt/",
+    "apps/llm/",
+    "apps/launcher/",
+    "apps/outbound/",
+    "apps/standin/",
+    "apps/text_analysis/",
+)
 
 # Console classes that are machinery for the declaring ones, and methods a declaration may still need.
-CONSOLE_MACHINERY = {
+CONSOLE_BASE_CLASSES = {
     "GovernedAdmin": "the one base that turns a declaration into reads, buttons and refusals",
-    "WorkedAdmin": "the same where what waits is decided on in the list",
+    "WorklistAdmin": "the same where what waits is decided on in the list",
 }
 CONSOLE_METHODS: dict[str, str] = {}
+
+# Names that several public classes share, each with the reason.
+SHARED_CLASS_NAMES: dict[str, str] = {}
 
 # `path` -> lines, and `path::function` -> lines, of what is longer than the rule.
 LONG_FILES: dict[str, int] = {}

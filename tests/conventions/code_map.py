@@ -9,7 +9,7 @@ from typing import Final
 from apps.launcher.data_folders import PROJECT
 
 PAGE: Final = PROJECT / "docs" / "code-map.md"
-HEAD: Final = """# Code map
+PAGE_HEADING: Final = """# Code map
 
 One line for each package, which is the sentence of its `__init__.py`, in the order of the layers: a package imports only from
 sections below its own. `python -m tests.conventions.code_map` writes this page from the code, and a test fails when it is out of
@@ -20,14 +20,14 @@ date.
 
 def code_map() -> str:
     """The page as it has to be."""
-    return "\n".join([HEAD, *_sections()])
+    return "\n".join([PAGE_HEADING, *_sections()])
 
 
 def _sections() -> Iterator[str]:
     for packages in _layers():
         yield f"## {', '.join(packages)}\n"
         for name in packages:
-            yield from _lines(PROJECT / "apps" / name)
+            yield from _module_lines(PROJECT / "apps" / name)
         yield ""
 
 
@@ -40,7 +40,7 @@ def _layers() -> Iterator[list[str]]:
             yield found
 
 
-def _lines(package: Path) -> Iterator[str]:
+def _module_lines(package: Path) -> Iterator[str]:
     """The package's line, and those of the packages in it, indented."""
     for folder in sorted([package, *(path.parent for path in package.rglob("*/__init__.py"))]):
         if sentence := _sentence(folder):

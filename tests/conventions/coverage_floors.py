@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class CoverageFloor:
     """What share of lines and branches together a scope keeps; floors only rise."""
 
     scope: str
@@ -55,15 +55,15 @@ NAMED_RULES = (
     "apps/tools/tool_limits.py",
 )
 KERNEL = (
-    Floor("prompt", ("apps/prompt/*",), 100.0),
-    Floor("rules", ("apps/**/rules.py", "apps/text_analysis/*", *NAMED_RULES), 100.0),
-    Floor("governance", ("apps/governance/*",), 100.0),
+    CoverageFloor("prompt", ("apps/prompt/*",), 100.0),
+    CoverageFloor("rules", ("apps/**/rules.py", "apps/text_analysis/*", *NAMED_RULES), 100.0),
+    CoverageFloor("governance", ("apps/governance/*",), 100.0),
 )
-EVERYTHING = Floor("everything", ("apps/*",), 95.0)
+EVERYTHING = CoverageFloor("everything", ("apps/*",), 95.0)
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class FileCoverage:
     """How much of one file ran, and after which of its lines something did not."""
 
     path: str
@@ -78,10 +78,10 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class FloorResult:
     """A floor beside what was measured, and the files that are not complete."""
 
-    floor: Floor
+    floor: CoverageFloor
     percent: float
     missing: tuple[str, ...]
 
@@ -90,11 +90,11 @@ class Reached:
         return self.percent >= self.floor.percent
 
 
-def measured(report: Path) -> list[File]:
+def read_report(report: Path) -> list[FileCoverage]:
     """The files of a JSON report with lines and branches counted together."""
     files = json.loads(report.read_text(encoding="utf-8"))["files"]
     return [
-        File(
+        FileCoverage(
             path,
             file["summary"]["covered_lines"] + file["summary"].get("covered_branches", 0),
             file["summary"]["num_statements"] + file["summary"].get("num_branches", 0),
@@ -106,15 +106,15 @@ def measured(report: Path) -> list[File]:
     ]
 
 
-def reached(floor: Floor, files: Iterable[File]) -> Reached:
+def measure_floor(floor: CoverageFloor, files: Iterable[FileCoverage]) -> FloorResult:
     """A scope in which nothing was measured has reached nothing."""
     inside = [file for file in files if any(fnmatch(file.path, pattern) for pattern in floor.patterns)]
     total = sum(file.total for file in inside)
     percent = 100 * sum(file.covered for file in inside) / total if total else 0.0
-    return Reached(floor, percent, tuple(str(file) for file in inside if file.covered < file.total))
+    return FloorResult(floor, percent, tuple(str(file) for file in inside if file.covered < file.total))
 
 
-def table(results: Iterable[Reached]) -> str:
+def table(results: Iterable[FloorResult]) -> str:
     """One line per scope, and below a broken floor the files with what they miss."""
     lines = [f"{'scope':<12} {'floor':>7} {'reached':>8}"]
     for result in results:
@@ -136,7 +136,7 @@ def main(arguments: Sequence[str]) -> int:
         )
         return 2
     floors = (*KERNEL, EVERYTHING) if options.everything else KERNEL
-    results = [reached(floor, measured(options.report)) for floor in floors]
+    results = [measure_floor(floor, read_report(options.report)) for floor in floors]
     print(table(results))
     return 0 if all(result.holds for result in results) else 1
 

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from apps.launcher.data_folders import PROJECT
-from tests.conventions.source_files import HOUSE, Source, sources
+from tests.conventions.source_files import CONVENTIONS_FOLDER, Source, sources
 
 REFUSALS = frozenset({"GovernanceError", "BackendError"})
 CITED = re.compile(r"\bR(\d{3})\b")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)[^)]*\)|!\[[^\]]*\]\(([^)\s]+)[^)]*\)")
-FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+CODE_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+\s+(.+?)\s*#*$", re.MULTILINE)
-ELSEWHERE = ("http://", "https://", "mailto:")
+EXTERNAL_SCHEMES = ("http://", "https://", "mailto:")
 
 
-def pages() -> dict[Path, str]:
+def documentation_pages() -> dict[Path, str]:
     """Every page of the documentation, and the pages at the root."""
     found = [*PROJECT.glob("*.md"), *(PROJECT / "docs").rglob("*.md")]
     return {path: path.read_text(encoding="utf-8") for path in sorted(found)}
@@ -28,7 +28,7 @@ def commands(found: Iterable[Source]) -> list[str]:
     return [path.stem for path in paths if not path.stem.startswith("_")]
 
 
-def unnamed(names: Iterable[str], texts: Iterable[str]) -> list[str]:
+def missing_names(names: Iterable[str], texts: Iterable[str]) -> list[str]:
     """The names that occur in none of the texts as a word of their own."""
     whole = "\n".join(texts)
     return [name for name in names if not re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", whole)]
@@ -84,9 +84,9 @@ def unknown_requirements(source: Source, known: frozenset[str]) -> Iterator[str]
 
 def broken_links(path: Path, text: str) -> Iterator[str]:
     """Links to files that are not there, or to headings the file does not have."""
-    for match in LINK.finditer(FENCED.sub("", text)):
+    for match in LINK.finditer(CODE_FENCE.sub("", text)):
         link = match[1] or match[2]
-        if link.startswith(ELSEWHERE):
+        if link.startswith(EXTERNAL_SCHEMES):
             continue
         name, _, heading = link.partition("#")
         target = (path.parent / name).resolve() if name else path
@@ -106,6 +106,6 @@ def product() -> tuple[Source, ...]:
     return sources("apps", "config")
 
 
-def tests_outside_the_house() -> list[Source]:
+def product_tests() -> list[Source]:
     """The tests of the product; the house's own sources name things only to forbid them."""
-    return [source for source in sources("tests") if not str(source.path).startswith(HOUSE)]
+    return [source for source in sources("tests") if not str(source.path).startswith(CONVENTIONS_FOLDER)]

@@ -4,18 +4,18 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 
-from tests.conventions.source_files import HOUSE, Source, functions, imported
+from tests.conventions.source_files import CONVENTIONS_FOLDER, Source, functions, imported
 
-DRAWERS = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "signals"})
+CATCH_ALL_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "misc", "signals"})
 # A ratchet, no measure of good code: what is longer already may not grow, and nothing else gets as long.
 FILE_LINES = 500
 FUNCTION_LINES = 60
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
 
 
-def drawer_names(source: Source) -> Iterator[str]:
+def catch_all_names(source: Source) -> Iterator[str]:
     """A file or folder for leftovers has no name in the domain."""
-    for part in {*source.path.parent.parts, source.path.stem} & DRAWERS:
+    for part in {*source.path.parent.parts, source.path.stem} & CATCH_ALL_NAMES:
         yield f"{source.path}: `{part}` is a drawer; name the thing that lies in it."
 
 
@@ -46,7 +46,7 @@ def signals_and_mocks(source: Source) -> Iterator[str]:
             yield source.at(node, f"`{name}`: no mocks; drive the stand-in model, pass the time as an argument.")
 
 
-def waits_in_the_broker(source: Source) -> Iterator[str]:
+def broker_delays(source: Source) -> Iterator[str]:
     """When something is due stands in a column, where a lost broker loses nothing; Celery neither waits nor tries again."""
     for node in ast.walk(source.tree):
         if not isinstance(node, ast.Call) or source.path.parts[0] not in {"apps", "config"}:
@@ -75,9 +75,9 @@ def package_sentences(source: Source) -> Iterator[str]:
         yield f"{source.path}: is one whole sentence."
 
 
-def unfinished(source: Source) -> Iterator[str]:
+def unfinished_lines(source: Source) -> Iterator[str]:
     """Nothing is left for later; the rules themselves spell the words."""
-    if str(source.path).startswith(HOUSE):
+    if str(source.path).startswith(CONVENTIONS_FOLDER):
         return
     for number, line in enumerate(source.text.splitlines(), start=1):
         if found := UNFINISHED.search(line):

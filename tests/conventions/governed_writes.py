@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
-from tests.conventions.allowances import JOURNALS, NO_ROWS_HERE, WRITERS
+from tests.conventions.allowances import JOURNALS, ROWLESS_FOLDERS, WRITERS
 from tests.conventions.source_files import Function, Source, imported, last_name, top_functions
 
 ALWAYS_WRITES = frozenset(
@@ -25,7 +25,7 @@ def acts_without_actor(source: Source) -> Iterator[str]:
             yield source.at(function, f"`{function.name}` has a default for `actor`; a missing actor is an error.")
 
 
-def acts_beside_the_door(source: Source) -> Iterator[str]:
+def acts_without_governed_write(source: Source) -> Iterator[str]:
     """Every public action enters the door once, or is made of other acts that share one transaction."""
     module = Module.of(source.tree)
     for function in _actions(source):
@@ -59,12 +59,12 @@ class Module:
         found: list[ast.expr] = []
         for node in ast.walk(within):
             if isinstance(node, ast.With | ast.AsyncWith):
-                found += _entered(node, "govern")
+                found += _named_context_managers(node, "govern")
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                found += self._led_to(node, node.func.id, above)
+                found += self._passages_of_call(node, node.func.id, above)
         return found
 
-    def _led_to(self, call: ast.Call, name: str, above: frozenset[str]) -> list[ast.expr]:
+    def _passages_of_call(self, call: ast.Call, name: str, above: frozenset[str]) -> list[ast.expr]:
         if name in self.acts:
             return [call]
         if name in self.functions and name not in above:
@@ -73,21 +73,25 @@ class Module:
 
     def is_one_commit(self, function: Function) -> bool:
         """Whether one `with acting(...)` holds every passage of a function."""
-        blocks = [node for node in ast.walk(function) if isinstance(node, ast.With) and _entered(node, "acting")]
+        blocks = [
+            node
+            for node in ast.walk(function)
+            if isinstance(node, ast.With) and _named_context_managers(node, "acting")
+        ]
         whole = len(self.passages(function))
         return any(len(self.passages(block)) == whole for block in blocks)
 
 
-def _entered(block: ast.With | ast.AsyncWith, beginning: str) -> list[ast.expr]:
+def _named_context_managers(block: ast.With | ast.AsyncWith, beginning: str) -> list[ast.expr]:
     """The context managers of a block whose name begins so."""
     managers = [item.context_expr for item in block.items]
     return [call for call in managers if isinstance(call, ast.Call) and last_name(call).startswith(beginning)]
 
 
-def writes_beside_the_door(source: Source) -> Iterator[str]:
+def ungoverned_writes(source: Source) -> Iterator[str]:
     """Rows are written in the files of `WRITERS` and nowhere else."""
     path = str(source.path)
-    if path.startswith(NO_ROWS_HERE) or any(fnmatch(path, pattern) for pattern in WRITERS):
+    if path.startswith(ROWLESS_FOLDERS) or any(fnmatch(path, pattern) for pattern in WRITERS):
         return
     for node, name in row_writes(source):
         yield source.at(node, f"`.{name}(` writes a row beside the door; call an action.")
@@ -96,20 +100,20 @@ def writes_beside_the_door(source: Source) -> Iterator[str]:
 def row_writes(source: Source) -> Iterator[tuple[ast.Call, str]]:
     """Calls that look like Django writing: by method name, by the manager they hang on, or by their arguments."""
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _writes(node, node.func):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_row_write(node, node.func):
             yield node, node.func.attr
 
 
-def _writes(call: ast.Call, method: ast.Attribute) -> bool:
+def _is_row_write(call: ast.Call, method: ast.Attribute) -> bool:
     if method.attr in ALWAYS_WRITES:
         return True
     if method.attr == "update":
         # A queryset takes fields by keyword; a dict, a set or a hash takes a value.
         return bool(call.keywords) and not call.args
     # A row or queryset is deleted without naming a thing; a cache, a client or a folder is told which.
-    return method.attr == "delete" and (not call.args or bool(MANAGERS & _chain(method.value)))
+    return method.attr == "delete" and (not call.args or bool(MANAGERS & _attribute_names(method.value)))
 
 
-def _chain(node: ast.expr) -> set[str]:
+def _attribute_names(node: ast.expr) -> set[str]:
     """Every attribute name an expression passes on its way: `a.objects.filter(...)` gives filter and objects."""
     return {inner.attr for inner in ast.walk(node) if isinstance(inner, ast.Attribute)}

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from apps.launcher.data_folders import PROJECT
 
-HOUSE = "tests/conventions"
+CONVENTIONS_FOLDER = "tests/conventions"
 GENERATED = frozenset({"migrations", "__pycache__"})
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -47,7 +47,7 @@ class Source:
 Check = Callable[[Source], Iterable[str]]
 
 
-def inline(path: str, text: str) -> Source:
+def make_source(path: str, text: str) -> Source:
     """A file that exists only in a test."""
     return Source(PurePosixPath(path), text)
 
@@ -60,7 +60,7 @@ def sources(*folders: str) -> tuple[Source, ...]:
     return tuple(source for source in found if "__pycache__" not in source.path.parts)
 
 
-def flaws(check: Check, *folders: str) -> list[str]:
+def find_flaws(check: Check, *folders: str) -> list[str]:
     """What one check finds in the product, or in the folders named."""
     return [flaw for source in sources(*(folders or ("apps", "config"))) for flaw in check(source)]
 

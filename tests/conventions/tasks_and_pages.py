@@ -4,17 +4,17 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.conventions.allowances import CONSOLE_MACHINERY, CONSOLE_METHODS
+from tests.conventions.allowances import CONSOLE_BASE_CLASSES, CONSOLE_METHODS
 from tests.conventions.source_files import Function, Source, body_of, decorators, functions, last_name
 
 TASK_DECORATORS = frozenset({"shared_task", "task"})
 TASK_LINES = 10
 PLAIN = frozenset({"int", "str", "UUID"})
-DECLARING = re.compile(r"(Admin|Inline)$")
+DECLARING_CLASS = re.compile(r"(Admin|Inline)$")
 NOUN_VERB = re.compile(r"[a-z]+(_[a-z]+)*\.[a-z]+(_[a-z]+)*")
 
 
-def tasks_that_think(source: Source) -> Iterator[str]:
+def oversized_tasks(source: Source) -> Iterator[str]:
     """A task is one statement of at most ten lines; what it wakes does the work."""
     for task in _tasks(source):
         lines = (task.end_lineno or task.lineno) - task.lineno + 1
@@ -25,7 +25,7 @@ def tasks_that_think(source: Source) -> Iterator[str]:
             yield source.at(task, f"task `{task.name}` has {len(simple)} statements; it makes exactly one call.")
 
 
-def tasks_that_carry_rows(source: Source) -> Iterator[str]:
+def tasks_with_row_arguments(source: Source) -> Iterator[str]:
     """A task takes ids, text or numbers, so that it may run twice, later and elsewhere."""
     for task in _tasks(source):
         taken = [*task.args.posonlyargs, *task.args.args, *task.args.kwonlyargs]
@@ -38,7 +38,7 @@ def _tasks(source: Source) -> Iterator[Function]:
     return (function for function in functions(source.tree) if TASK_DECORATORS & set(decorators(function)))
 
 
-def tasks_elsewhere(source: Source) -> Iterator[str]:
+def tasks_outside_tasks_py(source: Source) -> Iterator[str]:
     """Tasks stand in `tasks.py`, where the worker finds them."""
     if source.path.name != "tasks.py":
         yield from (source.at(task, f"task `{task.name}` belongs into a tasks.py.") for task in _tasks(source))
@@ -54,7 +54,7 @@ def _is_plain(annotation: ast.expr | None) -> bool:
     return annotation is not None and ast.unparse(annotation) in PLAIN
 
 
-def console_classes_that_act(source: Source) -> Iterator[str]:
+def console_classes_with_methods(source: Source) -> Iterator[str]:
     """A console page is a declaration; its only methods are displays."""
     for page in _pages(source):
         for method in (node for node in page.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)):
@@ -66,9 +66,9 @@ def _pages(source: Source) -> Iterator[ast.ClassDef]:
     if not str(source.path).startswith("apps/console/"):
         return
     for node in ast.walk(source.tree):
-        if not isinstance(node, ast.ClassDef) or node.name in CONSOLE_MACHINERY:
+        if not isinstance(node, ast.ClassDef) or node.name in CONSOLE_BASE_CLASSES:
             continue
-        if any(DECLARING.search(last_name(base)) for base in node.bases):
+        if any(DECLARING_CLASS.search(last_name(base)) for base in node.bases):
             yield node
 
 

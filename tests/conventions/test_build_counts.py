@@ -13,9 +13,9 @@ from tests.support.build_counts import (
     FIXED_SET,
     PROCESSES,
     STATEMENTS,
-    above,
     counted_statements,
     counts,
+    exceeded_limits,
     limits,
 )
 
@@ -28,12 +28,12 @@ def test_every_count_has_a_limit() -> None:
 
 
 def test_more_than_the_limit_is_named_and_less_is_not() -> None:
-    [sentence] = above(Counter({PROCESSES: 8, CLONES: 5}), {PROCESSES: 7, CLONES: 5})
+    [sentence] = exceeded_limits(Counter({PROCESSES: 8, CLONES: 5}), {PROCESSES: 7, CLONES: 5})
     assert sentence.startswith(f"{PROCESSES}: 8, at most 7")
-    assert above(Counter({"threads": 1}), {}) != []
+    assert exceeded_limits(Counter({"threads": 1}), {}) != []
 
 
-def test_a_process_is_counted_whoever_starts_it() -> None:
+def test_every_started_process_is_counted() -> None:
     before = counts[PROCESSES]
     subprocess.run([sys.executable, "-c", ""], check=True)
     assert counts[PROCESSES] == before + 1

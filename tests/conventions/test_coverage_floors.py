@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.conventions import coverage_floors
-from tests.conventions.coverage_floors import File, Floor, main, reached, table
+from tests.conventions.coverage_floors import CoverageFloor, FileCoverage, main, measure_floor, table
 
 # Reads the product's sources and runs none of it.
 pytestmark = pytest.mark.unmeasured
 
-FLOOR = Floor("prompt", ("apps/prompt/*",), 100.0)
+FLOOR = CoverageFloor("prompt", ("apps/prompt/*",), 100.0)
 
 
 def write_report(folder: Path, **covered_branches: int) -> Path:
@@ -29,7 +29,9 @@ def write_report(folder: Path, **covered_branches: int) -> Path:
 
 
 def test_missed_branch_breaks_a_floor_of_a_hundred() -> None:
-    result = reached(FLOOR, [File("apps/prompt/slots.py", 13, 14), File("apps/llm/model_backend.py", 0, 14)])
+    result = measure_floor(
+        FLOOR, [FileCoverage("apps/prompt/slots.py", 13, 14), FileCoverage("apps/llm/model_backend.py", 0, 14)]
+    )
     assert not result.holds
     assert result.missing == ("apps/prompt/slots.py (1)",)
     assert "below its floor" in table([result])
@@ -40,11 +42,11 @@ def test_what_did_not_run_is_named_by_its_lines(tmp_path: Path) -> None:
     file = {"summary": summary, "missing_lines": [7, 8], "missing_branches": [[6, 7]]}
     report = tmp_path / "coverage.json"
     report.write_text(json.dumps({"files": {"apps/prompt/slots.py": file}}))
-    assert [str(each) for each in coverage_floors.measured(report)] == ["apps/prompt/slots.py (3) at 6, 7, 8"]
+    assert [str(each) for each in coverage_floors.read_report(report)] == ["apps/prompt/slots.py (3) at 6, 7, 8"]
 
 
 def test_scope_without_files_reaches_nothing() -> None:
-    assert not reached(FLOOR, [File("apps/llm/model_backend.py", 14, 14)]).holds
+    assert not measure_floor(FLOOR, [FileCoverage("apps/llm/model_backend.py", 14, 14)]).holds
 
 
 def test_complete_report_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

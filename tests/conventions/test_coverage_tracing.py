@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.coverage_tracing import untraced
+from tests.support.coverage_tracing import without_tracing
 
 pytestmark = [pytest.mark.pure, pytest.mark.unmeasured]
 
@@ -39,6 +39,6 @@ def tracers() -> tuple[object, object]:
 @pytest.mark.usefixtures("traced")
 def test_no_thread_is_traced_in_a_test_whose_lines_do_not_count() -> None:
     assert tracers() == (_tracer, _tracer)
-    with untraced():
+    with without_tracing():
         assert tracers() == (None, None)
     assert tracers() == (_tracer, _tracer)

@@ -6,7 +6,7 @@ import pytest
 
 from apps.launcher.data_folders import PROJECT
 from tests.conventions import documentation
-from tests.conventions.source_files import inline, sources
+from tests.conventions.source_files import make_source, sources
 
 # Reads the product's sources and runs none of it.
 pytestmark = pytest.mark.unmeasured
@@ -17,16 +17,21 @@ PAGE = PROJECT / "docs" / "page.md"
 @pytest.mark.slow
 def test_every_command_has_a_test_and_a_line_in_the_documentation() -> None:
     names = documentation.commands(documentation.product())
-    tests = [source.text for source in documentation.tests_outside_the_house()]
-    assert documentation.unnamed(names, tests) == [], "commands no test names"
-    assert documentation.unnamed(names, documentation.pages().values()) == [], "commands no page names"
+    tests = [source.text for source in documentation.product_tests()]
+    assert documentation.missing_names(names, tests) == [], "commands no test names"
+    assert documentation.missing_names(names, documentation.documentation_pages().values()) == [], (
+        "commands no page names"
+    )
 
 
 def test_command_named_only_inside_another_word_is_caught() -> None:
-    found = [inline("apps/skills/management/commands/mine.py", ""), inline("apps/skills/management/commands/_x.py", "")]
+    found = [
+        make_source("apps/skills/management/commands/mine.py", ""),
+        make_source("apps/skills/management/commands/_x.py", ""),
+    ]
     assert documentation.commands(found) == ["mine"]
-    assert documentation.unnamed(["mine"], ["the mine_skills command", "determine"]) == ["mine"]
-    assert documentation.unnamed(["mine"], ['call_command("mine")']) == []
+    assert documentation.missing_names(["mine"], ["the mine_skills command", "determine"]) == ["mine"]
+    assert documentation.missing_names(["mine"], ['call_command("mine")']) == []
 
 
 def test_every_setting_is_documented() -> None:
@@ -38,7 +43,7 @@ def test_every_setting_is_documented() -> None:
 
 def test_setting_without_a_line_is_caught() -> None:
     text = "class Environment(BaseSettings):\n    model_config: X = 1\n    debug: bool = False\n    redis_url: str = ''"
-    names = documentation.settings_fields(inline("config/env_settings.py", text))
+    names = documentation.settings_fields(make_source("config/env_settings.py", text))
     assert names == ["DEBUG", "REDIS_URL"]
     assert documentation.undocumented(names, "`REDIS_URL` is where. DEBUG is not code here.") == ["DEBUG"]
 
@@ -52,8 +57,8 @@ def test_every_error_code_is_documented() -> None:
 
 
 def test_error_code_is_found_across_files_and_generations() -> None:
-    child = inline("apps/a/errors.py", "class Late(errors.Spent):\n    code: ClassVar[str] = 'late'")
-    parent = inline(
+    child = make_source("apps/a/errors.py", "class Late(errors.Spent):\n    code: ClassVar[str] = 'late'")
+    parent = make_source(
         "apps/b/errors.py", "class Spent(BackendError):\n    code = 'spent'\nclass Odd(Exception):\n    code = 'no'"
     )
     assert documentation.error_codes([child, parent]) == {"Late": "late", "Spent": "spent"}
@@ -61,19 +66,21 @@ def test_error_code_is_found_across_files_and_generations() -> None:
 
 def test_every_requirement_a_file_cites_exists() -> None:
     known = documentation.known_requirements()
-    cited = [*documentation.product(), *documentation.tests_outside_the_house()]
+    cited = [*documentation.product(), *documentation.product_tests()]
     assert [flaw for source in cited for flaw in documentation.unknown_requirements(source, known)] == []
 
 
 def test_unknown_requirement_is_caught() -> None:
-    source = inline("tests/rules/test_skills.py", "# R190\nx = 1\n# R191, R000\n# R12, XR999")
+    source = make_source("tests/rules/test_skills.py", "# R190\nx = 1\n# R191, R000\n# R12, XR999")
     found = list(documentation.unknown_requirements(source, documentation.known_requirements()))
     assert [flaw.split()[1] for flaw in found] == ["R191", "R000"]
 
 
 def test_every_link_in_the_documentation_leads_somewhere() -> None:
     assert [
-        flaw for path, text in documentation.pages().items() for flaw in documentation.broken_links(path, text)
+        flaw
+        for path, text in documentation.documentation_pages().items()
+        for flaw in documentation.broken_links(path, text)
     ] == []
 
 
@@ -88,4 +95,4 @@ def test_sound_link_passes(link: str) -> None:
 
 
 def test_pages_are_found() -> None:
-    assert Path(PROJECT / "docs" / "contributing.md") in documentation.pages()
+    assert Path(PROJECT / "docs" / "contributing.md") in documentation.documentation_pages()

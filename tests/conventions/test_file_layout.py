@@ -6,7 +6,7 @@ import pytest
 
 from tests.conventions import file_layout
 from tests.conventions.allowances import LONG_FILES, LONG_FUNCTIONS
-from tests.conventions.source_files import Check, flaws, inline, sources
+from tests.conventions.source_files import Check, find_flaws, make_source, sources
 
 # Reads the product's sources and runs none of it.
 pytestmark = pytest.mark.unmeasured
@@ -14,18 +14,18 @@ pytestmark = pytest.mark.unmeasured
 LONG_FUNCTION = "def act() -> None:\n" + "    pass\n" * 60
 
 RULES: dict[str, Check] = {
-    "drawers": file_layout.drawer_names,
+    "drawers": file_layout.catch_all_names,
     "relative": file_layout.relative_imports,
     "hidden": file_layout.hidden_imports,
     "signals": file_layout.signals_and_mocks,
-    "broker": file_layout.waits_in_the_broker,
+    "broker": file_layout.broker_delays,
     "package": file_layout.package_sentences,
-    "unfinished": file_layout.unfinished,
+    "unfinished": file_layout.unfinished_lines,
     "file length": partial(file_layout.long_files, allowed=LONG_FILES),
     "function length": partial(file_layout.long_functions, allowed=LONG_FUNCTIONS),
 }
 
-BAD = [
+REJECTED_SOURCES = [
     ("drawers", "apps/skills/utils.py", ""),
     ("drawers", "apps/helpers/skills.py", ""),
     ("relative", "apps/skills/models.py", "from . import rules"),
@@ -55,7 +55,7 @@ BAD = [
     ("function length", "apps/skills/models.py", LONG_FUNCTION),
 ]
 
-LAWFUL = [
+ACCEPTED_SOURCES = [
     ("drawers", "apps/skills/management/commands/mine_skills.py", ""),
     ("drawers", "apps/webhooks/delivery_service.py", ""),
     ("drawers", "apps/tenants/service.py", ""),
@@ -76,30 +76,32 @@ LAWFUL = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "text"), BAD)
+@pytest.mark.parametrize(("rule", "path", "text"), REJECTED_SOURCES)
 def test_rule_catches(rule: str, path: str, text: str) -> None:
-    assert list(RULES[rule](inline(path, text)))
+    assert list(RULES[rule](make_source(path, text)))
 
 
-@pytest.mark.parametrize(("rule", "path", "text"), LAWFUL)
+@pytest.mark.parametrize(("rule", "path", "text"), ACCEPTED_SOURCES)
 def test_rule_lets_pass(rule: str, path: str, text: str) -> None:
-    assert list(RULES[rule](inline(path, text))) == []
+    assert list(RULES[rule](make_source(path, text))) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["drawers", "relative", "hidden", "package", "function length"])
 def test_product_stands_in_its_places(rule: str) -> None:
-    assert flaws(RULES[rule]) == []
+    assert find_flaws(RULES[rule]) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["signals", "broker", "unfinished", "file length"])
 def test_product_and_tests_stand_in_their_places(rule: str) -> None:
-    assert flaws(RULES[rule], "apps", "config", "tests", "benchmarks") == []
+    assert find_flaws(RULES[rule], "apps", "config", "tests", "benchmarks") == []
 
 
 def test_allowance_shrinks_with_what_it_allows() -> None:
-    grown, shrunk, right, short = (inline("apps/skills/models.py", "pass\n" * lines) for lines in (551, 540, 550, 20))
+    grown, shrunk, right, short = (
+        make_source("apps/skills/models.py", "pass\n" * lines) for lines in (551, 540, 550, 20)
+    )
     allowed = {"apps/skills/models.py": 550}
     assert "limit 550" in next(iter(file_layout.long_files(grown, allowed)))
     assert "lower its allowance" in next(iter(file_layout.long_files(shrunk, allowed)))

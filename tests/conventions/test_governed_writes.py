@@ -6,21 +6,21 @@ import pytest
 
 from tests.conventions import governed_writes
 from tests.conventions.allowances import JOURNALS, WRITERS
-from tests.conventions.source_files import Check, flaws, inline, sources, top_functions
+from tests.conventions.source_files import Check, find_flaws, make_source, sources, top_functions
 
 # Reads the product's sources and runs none of it.
 pytestmark = pytest.mark.unmeasured
 
 ACTIONS = "apps/skills/actions.py"
-LAWFUL_ACTION = "def approve(skill, *, actor):\n    with governed(Act.X, actor) as change:\n        skill.approve()\n"
+ACCEPTED_ACTION = "def approve(skill, *, actor):\n    with governed(Act.X, actor) as change:\n        skill.approve()\n"
 
 RULES: dict[str, Check] = {
     "actor": governed_writes.acts_without_actor,
-    "door": governed_writes.acts_beside_the_door,
-    "writes": governed_writes.writes_beside_the_door,
+    "door": governed_writes.acts_without_governed_write,
+    "writes": governed_writes.ungoverned_writes,
 }
 
-BAD = [
+REJECTED_SOURCES = [
     ("actor", ACTIONS, "def approve(skill, actor): ..."),
     ("actor", ACTIONS, "def approve(skill, *, reason): ..."),
     ("actor", ACTIONS, "def approve(skill, *, actor=None): ..."),
@@ -30,12 +30,12 @@ BAD = [
         ACTIONS,
         "def approve(skill, *, actor):\n    with governed(1):\n        pass\n    with governed(2):\n        pass",
     ),
-    ("door", ACTIONS, LAWFUL_ACTION + "def approve_both(a, b, *, actor):\n    approve(a)\n    approve(b)"),
+    ("door", ACTIONS, ACCEPTED_ACTION + "def approve_both(a, b, *, actor):\n    approve(a)\n    approve(b)"),
     ("door", ACTIONS, "def approve(skill, *, actor):\n    governed(1)"),
     (
         "door",
         ACTIONS,
-        LAWFUL_ACTION + "def both(a, *, actor):\n    with acting(actor):\n        approve(a)\n    approve(a)",
+        ACCEPTED_ACTION + "def both(a, *, actor):\n    with acting(actor):\n        approve(a)\n    approve(a)",
     ),
     ("door", ACTIONS, "def approve(skill, *, actor):\n    with acting(actor):\n        skill.save()"),
     ("writes", "apps/skills/distillation.py", "skill.save()"),
@@ -50,14 +50,14 @@ BAD = [
     ("writes", "apps/runtime/turns/turn_machine.py", "skill.delete()"),
 ]
 
-LAWFUL = [
-    ("actor", ACTIONS, LAWFUL_ACTION + "def _inner(skill): ..."),
+ACCEPTED_SOURCES = [
+    ("actor", ACTIONS, ACCEPTED_ACTION + "def _inner(skill): ..."),
     ("actor", "apps/desk/rules.py", "def vet(proposal): ..."),
-    ("door", ACTIONS, LAWFUL_ACTION),
+    ("door", ACTIONS, ACCEPTED_ACTION),
     (
         "door",
         ACTIONS,
-        LAWFUL_ACTION + "def approve_named(name, *, actor):\n    return approve(find(name), actor=actor)",
+        ACCEPTED_ACTION + "def approve_named(name, *, actor):\n    return approve(find(name), actor=actor)",
     ),
     ("door", ACTIONS, "def approve(skill, *, actor):\n    with governing.governed(1), other():\n        pass"),
     (
@@ -68,7 +68,7 @@ LAWFUL = [
     (
         "door",
         ACTIONS,
-        LAWFUL_ACTION + "def both(a, *, actor):\n    with acting(actor):\n        approve(a)\n        approve(a)",
+        ACCEPTED_ACTION + "def both(a, *, actor):\n    with acting(actor):\n        approve(a)\n        approve(a)",
     ),
     (
         "door",
@@ -84,20 +84,20 @@ LAWFUL = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "text"), BAD)
+@pytest.mark.parametrize(("rule", "path", "text"), REJECTED_SOURCES)
 def test_rule_catches(rule: str, path: str, text: str) -> None:
-    assert list(RULES[rule](inline(path, text)))
+    assert list(RULES[rule](make_source(path, text)))
 
 
-@pytest.mark.parametrize(("rule", "path", "text"), LAWFUL)
+@pytest.mark.parametrize(("rule", "path", "text"), ACCEPTED_SOURCES)
 def test_rule_lets_pass(rule: str, path: str, text: str) -> None:
-    assert list(RULES[rule](inline(path, text))) == []
+    assert list(RULES[rule](make_source(path, text))) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", list(RULES))
-def test_product_passes_the_one_door(rule: str) -> None:
-    assert flaws(RULES[rule]) == []
+def test_product_uses_governed_writes(rule: str) -> None:
+    assert find_flaws(RULES[rule]) == []
 
 
 @pytest.mark.slow

@@ -4,15 +4,15 @@ import pytest
 
 from apps.launcher.data_folders import PROJECT
 from tests.durability.mutants import DURABLE
-from tests.governance.mutants import CODE, CodeMutant
+from tests.governance.mutants import CODE_MUTANTS, CodeMutant
 
 # Reads the product's sources and runs none of it.
 pytestmark = pytest.mark.unmeasured
 
-IN_CODE = [each for each in (*CODE, *DURABLE) if isinstance(each, CodeMutant)]
+MUTANTS_OF_CODE = [each for each in (*CODE_MUTANTS, *DURABLE) if isinstance(each, CodeMutant)]
 
 
-@pytest.mark.parametrize("mutant", IN_CODE, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", MUTANTS_OF_CODE, ids=lambda mutant: mutant.name)
 def test_a_protection_that_is_taken_away_stands_once_in_the_code(mutant: CodeMutant) -> None:
     assert (PROJECT / mutant.path).read_text("utf-8").count(mutant.words) == 1
     for test in mutant.tests:

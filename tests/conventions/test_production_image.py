@@ -7,11 +7,11 @@ import pytest
 
 from apps.launcher.data_folders import PROJECT
 from tests.support.image_files import (
-    ABSENT,
-    EVERY_MODULE,
+    ABSENT_MODULES,
+    IMPORT_ALL_SCRIPT,
     NOT_FOR_PRODUCTION,
-    REFUSING,
-    WEB_PROCESS,
+    REFUSE_IMPORTS_SCRIPT,
+    WEB_PROCESS_SCRIPT,
     copy_image,
     image_files,
     run_in_image,
@@ -48,14 +48,22 @@ def test_an_image_that_is_asked_for_the_demo_says_what_to_do(image: Path) -> Non
 @pytest.mark.slow
 def test_every_module_of_production_imports_without_the_embedded_parts() -> None:
     # In the repository, where the modules are compiled already; `tests.proofs.production` does it in the image's files.
-    seen = run_in_image(PROJECT, "-c", REFUSING + EVERY_MODULE, *ABSENT, "--", *NOT_FOR_PRODUCTION, *ABSENT)
+    seen = run_in_image(
+        PROJECT,
+        "-c",
+        REFUSE_IMPORTS_SCRIPT + IMPORT_ALL_SCRIPT,
+        *ABSENT_MODULES,
+        "--",
+        *NOT_FOR_PRODUCTION,
+        *ABSENT_MODULES,
+    )
     assert seen.returncode == 0, seen.stderr
     assert int(seen.stdout) > 800
 
 
 @pytest.mark.slow
 def test_a_web_process_loads_no_client_of_models_or_tool_servers(image: Path) -> None:
-    seen = run_in_image(image, "-c", REFUSING + WEB_PROCESS, *ABSENT, "--")
+    seen = run_in_image(image, "-c", REFUSE_IMPORTS_SCRIPT + WEB_PROCESS_SCRIPT, *ABSENT_MODULES, "--")
     assert seen.returncode == 0, seen.stderr
     loaded = set(seen.stdout.split())
     assert {"apps.console.site", "apps.api.urls"} <= loaded
@@ -64,23 +72,23 @@ def test_a_web_process_loads_no_client_of_models_or_tool_servers(image: Path) ->
 
 def test_the_launcher_says_which_packages_it_lacks(image: Path) -> None:
     start = "import runpy; runpy.run_module('apps.launcher', run_name='__main__')"
-    seen = run_in_image(image, "-c", REFUSING + start, "rich", "--", "run", "--", "true")
+    seen = run_in_image(image, "-c", REFUSE_IMPORTS_SCRIPT + start, "rich", "--", "run", "--", "true")
     assert seen.returncode == 1
     assert "install requirements-embedded.lock" in seen.stderr
 
 
 def test_the_lock_of_production_lacks_the_embedded_parts_and_every_other_lock_has_its_versions() -> None:
-    production = locked("requirements.lock")
+    production = locked_versions("requirements.lock")
     assert production.keys() & EMBEDDED == set()
     for name in ("requirements-embedded.lock", "requirements-dev.lock"):
-        assert locked(name).keys() >= production.keys() | EMBEDDED
+        assert locked_versions(name).keys() >= production.keys() | EMBEDDED
     for name in ("requirements-embedded.lock", "requirements-s3.lock", "requirements-dev.lock"):
-        assert production.items() <= locked(name).items(), (
+        assert production.items() <= locked_versions(name).items(), (
             f"{name}: compile it anew; docs/decisions/lock-files.md says how."
         )
 
 
-def locked(name: str) -> dict[str, str]:
+def locked_versions(name: str) -> dict[str, str]:
     """The versions of a lock file by package."""
     text = (PROJECT / name).read_text(encoding="utf-8")
     return dict(re.findall(r"^([a-z0-9._-]+)==(\S+)", text, re.MULTILINE))

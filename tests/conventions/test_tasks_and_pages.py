@@ -3,7 +3,7 @@
 import pytest
 
 from tests.conventions import tasks_and_pages
-from tests.conventions.source_files import Check, flaws, inline
+from tests.conventions.source_files import Check, find_flaws, make_source
 
 # Reads the product's sources and runs none of it.
 pytestmark = pytest.mark.unmeasured
@@ -14,14 +14,14 @@ ACTS = "apps/governance/policy/acts.py"
 TASK = "@shared_task\ndef wake(conversation_id: int) -> None:\n"
 
 RULES: dict[str, Check] = {
-    "one call": tasks_and_pages.tasks_that_think,
-    "ids": tasks_and_pages.tasks_that_carry_rows,
-    "tasks.py": tasks_and_pages.tasks_elsewhere,
-    "pages": tasks_and_pages.console_classes_that_act,
+    "one call": tasks_and_pages.oversized_tasks,
+    "ids": tasks_and_pages.tasks_with_row_arguments,
+    "tasks.py": tasks_and_pages.tasks_outside_tasks_py,
+    "pages": tasks_and_pages.console_classes_with_methods,
     "acts": tasks_and_pages.misnamed_acts,
 }
 
-BAD = [
+REJECTED_SOURCES = [
     ("one call", TASKS, TASK + "    take_turn(conversation_id)\n    sweep()"),
     ("one call", TASKS, TASK + "    pass"),
     ("one call", TASKS, TASK + "    if conversation_id:\n        take_turn(1)\n    else:\n        sweep()"),
@@ -37,7 +37,7 @@ BAD = [
     ("acts", ACTS, "class Act(StrEnum):\n    SKILL_APPROVE = 'skill.approve'\n    SKILL_APPROVE = 'skill.approve'"),
 ]
 
-LAWFUL = [
+ACCEPTED_SOURCES = [
     ("one call", TASKS, TASK + '    """Wake one conversation."""\n    take_turn(conversation_id)'),
     ("one call", TASKS, TASK + "    for due in sweep():\n        wake.delay(due)"),
     ("ids", TASKS, "@shared_task(bind=True)\ndef wake(self, key: str, until: int | None) -> None:\n    take_turn(key)"),
@@ -57,17 +57,17 @@ LAWFUL = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "text"), BAD)
+@pytest.mark.parametrize(("rule", "path", "text"), REJECTED_SOURCES)
 def test_rule_catches(rule: str, path: str, text: str) -> None:
-    assert list(RULES[rule](inline(path, text)))
+    assert list(RULES[rule](make_source(path, text)))
 
 
-@pytest.mark.parametrize(("rule", "path", "text"), LAWFUL)
+@pytest.mark.parametrize(("rule", "path", "text"), ACCEPTED_SOURCES)
 def test_rule_lets_pass(rule: str, path: str, text: str) -> None:
-    assert list(RULES[rule](inline(path, text))) == []
+    assert list(RULES[rule](make_source(path, text))) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", list(RULES))
 def test_product_only_calls_from_its_surfaces(rule: str) -> None:
-    assert flaws(RULES[rule]) == []
+    assert find_flaws(RULES[rule]) == []

@@ -10,13 +10,13 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from apps.conversations.actions import receive_message, resolve_conversation
-from apps.conversations.admission_control import Proof, prove_conversation
+from apps.conversations.admission_control import CustomerProof, prove_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, TooMany
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, TooManyRequests
 from apps.memory.models import CustomerProfile
 from apps.runtime.models import Turn
-from apps.runtime.turns.turn_machine import AskModel, begin
+from apps.runtime.turns.turn_machine import AskModel, start_turn
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import SealedSecret, TenantSettings
@@ -24,12 +24,12 @@ from apps.tenants.rules import signature_of
 from tests.support.drivers.conversation import (
     CUSTOMER,
     calls,
-    lease_runs_out,
+    expire_lease,
     prompt,
     reply,
+    run_turn,
+    send_customer_message,
     sessions,
-    take,
-    tell,
     tool,
 )
 from tests.support.servers.standin_model import StandIn
@@ -38,12 +38,12 @@ from tests.support.worlds.world import World, make_event, make_invokable, make_p
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 KEY, OTHER = "a" * 40, "b" * 40
-SIGNED = signature_of(KEY, CUSTOMER)
-KNOWN = "Prefers letters."
+SIGNATURE = signature_of(KEY, CUSTOMER)
+PROFILE_TEXT = "Prefers letters."
 
 
 def settings_of(world: World) -> TenantSettings:
-    with acting(world.admin):
+    with acting_as(world.admin):
         return TenantSettings.objects.visible_to(world.admin).get()
 
 
@@ -54,57 +54,59 @@ def world() -> World:
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
     rotate_proof_key(settings_of(world), actor=world.admin, key=KEY)
     make_persona(world)
-    make_profile(world, CUSTOMER, preferences=KNOWN)
+    make_profile(world, CUSTOMER, preferences=PROFILE_TEXT)
     return world
 
 
-def told(world: World, standin: StandIn, text: str, **more: str) -> bool:
+def is_profile_in_prompt(world: World, standin: StandIn, text: str, **more: str) -> bool:
     """Whether the agent that answers was told what is known."""
-    take(world, tell(world, text, **more), standin.backend)
-    return KNOWN in prompt(standin.requests()[-1])
+    run_turn(world, send_customer_message(world, text, **more), standin.backend)
+    return PROFILE_TEXT in prompt(standin.requests()[-1])
 
 
 def test_a_profile_is_told_only_of_who_has_proven_to_be_the_customer(world: World, standin: StandIn) -> None:
-    assert not told(world, standin, "It is me", thread="claimed")
-    assert told(world, standin, "It is me, signed", thread="proven", user_hash=SIGNED)
+    assert not is_profile_in_prompt(world, standin, "It is me", thread="claimed")
+    assert is_profile_in_prompt(world, standin, "It is me, signed", thread="proven", user_hash=SIGNATURE)
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=False)
-    assert told(world, standin, "Believed", thread="believed")
+    assert is_profile_in_prompt(world, standin, "Believed", thread="believed")
 
 
 def test_a_proof_in_the_middle_counts_from_the_next_session_on(world: World, standin: StandIn) -> None:
-    assert not told(world, standin, "Hello")
-    assert not told(world, standin, "Now signed", user_hash=SIGNED)
+    assert not is_profile_in_prompt(world, standin, "Hello")
+    assert not is_profile_in_prompt(world, standin, "Now signed", user_hash=SIGNATURE)
     amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
-    assert told(world, standin, "And later", user_hash=SIGNED)
+    assert is_profile_in_prompt(world, standin, "And later", user_hash=SIGNATURE)
 
 
 def test_nobody_goes_on_unproven_where_the_customer_was_proven(world: World, standin: StandIn) -> None:
-    first = tell(world, "It is me", user_hash=SIGNED)
+    first = send_customer_message(world, "It is me", user_hash=SIGNATURE)
     with pytest.raises(Invalid, match="with every message") as refusal:
-        tell(world, "Me too")
+        send_customer_message(world, "Me too")
     assert set(refusal.value.fields) == {"user_hash"}
     # The same message again is the same event, and needs no second look.
-    assert tell(world, "It is me").pk == first.pk
+    assert send_customer_message(world, "It is me").pk == first.pk
     resolve_conversation(first.conversation, actor=world.bot)
-    sequel = tell(world, "Hello again")
+    sequel = send_customer_message(world, "Hello again")
     assert (sequel.conversation.follows_id, sequel.conversation.is_proven) == (first.conversation_id, False)
-    assert not told(world, standin, "Who am I?")
+    assert not is_profile_in_prompt(world, standin, "Who am I?")
 
 
 def test_an_agent_notes_nothing_about_who_has_not_proven_to_be_the_customer(world: World, standin: StandIn) -> None:
     wish = tool("update_customer_profile", preferences="Send my parcels elsewhere.")
-    for more, saved in ({}, False), ({"user_hash": SIGNED}, True):
+    for more, saved in ({}, False), ({"user_hash": SIGNATURE}, True):
         standin.play(wish, reply("Well."))
-        turn = take(world, tell(world, f"Note it {saved}", thread=f"{saved}", **more), standin.backend)
+        turn = run_turn(
+            world, send_customer_message(world, f"Note it {saved}", thread=f"{saved}", **more), standin.backend
+        )
         assert ("Nobody has proven" not in calls(world, turn)[0]["result"]) is saved
-        with acting(world.operator):
+        with acting_as(world.operator):
             [profile] = CustomerProfile.objects.visible_to(world.operator)
             assert ("elsewhere" in profile.preferences) is saved
 
 
 def test_the_database_shows_and_takes_no_profile_of_who_is_not_proven(world: World) -> None:
     for is_proven, seen in (True, 1), (False, 0):
-        with acting(world.bot.serving(CUSTOMER, is_proven=is_proven)):
+        with acting_as(world.bot.serving(CUSTOMER, is_proven=is_proven)):
             assert CustomerProfile.objects.count() == seen
 
 
@@ -113,27 +115,29 @@ def test_the_database_shows_and_takes_no_profile_of_who_is_not_proven(world: Wor
     [
         (CUSTOMER, signature_of(OTHER, CUSTOMER), "not the signature"),
         (CUSTOMER, signature_of(KEY, "http:somebody"), "not the signature"),
-        ("", SIGNED, "send the end_user_key"),
+        ("", SIGNATURE, "send the end_user_key"),
     ],
 )
 def test_a_wrong_signature_is_refused_and_nothing_arrives(
     world: World, customer: str, user_hash: str, said: str
 ) -> None:
     with pytest.raises(Invalid, match=said):
-        tell(world, "It is me", customer=customer, user_hash=user_hash)
-    with acting(world.operator):
+        send_customer_message(world, "It is me", customer=customer, user_hash=user_hash)
+    with acting_as(world.operator):
         assert not Conversation.objects.visible_to(world.operator).exists()
 
 
 def test_two_keys_hold_while_one_takes_the_others_place(world: World) -> None:
     rotate_proof_key(settings_of(world), actor=world.admin, key=OTHER)
     for at, key in enumerate((KEY, OTHER)):
-        assert tell(world, f"{at}", thread=f"{at}", user_hash=signature_of(key, CUSTOMER)).conversation.is_proven
+        assert send_customer_message(
+            world, f"{at}", thread=f"{at}", user_hash=signature_of(key, CUSTOMER)
+        ).conversation.is_proven
     rotate_proof_key(settings_of(world), actor=world.admin, key="c" * 40, keep_former=False)
     for key in (KEY, OTHER):
         with pytest.raises(Invalid, match="not the signature"):
-            tell(world, "Too late", thread="late", user_hash=signature_of(key, CUSTOMER))
-    with acting(world.system):
+            send_customer_message(world, "Too late", thread="late", user_hash=signature_of(key, CUSTOMER))
+    with acting_as(world.system):
         assert SealedSecret.objects.filter(tenant=world.tenant).count() == 1
 
 
@@ -143,27 +147,27 @@ def test_without_a_key_that_opens_nothing_is_proven(world: World, settings: Sett
             rotate_proof_key(settings_of(world), actor=world.admin, key=broken)
     standing, settings.SEALING_KEYS = settings.SEALING_KEYS, ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
     with pytest.raises(Invalid, match="keeps no key"):
-        tell(world, "It is me", user_hash=SIGNED)
+        send_customer_message(world, "It is me", user_hash=SIGNATURE)
     settings.SEALING_KEYS = standing
     assert not rotate_proof_key(settings_of(world), actor=world.admin, key="").has_proof_key
     with pytest.raises(Invalid, match="keeps no key"):
-        tell(world, "It is me", user_hash=SIGNED)
+        send_customer_message(world, "It is me", user_hash=SIGNATURE)
 
 
 def test_a_conversation_is_proven_once_and_only_where_it_names_somebody(world: World) -> None:
-    nobody = tell(world, "Hello", customer="", thread="nobody").conversation
-    with pytest.raises(Conflicting, match="names no customer"):
-        prove_conversation(nobody, actor=world.system, proof=Proof(1))
-    proven = tell(world, "It is me", user_hash=SIGNED).conversation
-    with pytest.raises(Conflicting, match="proven already"):
-        prove_conversation(proven, actor=world.system, proof=Proof(1))
+    nobody = send_customer_message(world, "Hello", customer="", thread="nobody").conversation
+    with pytest.raises(Conflict, match="names no customer"):
+        prove_conversation(nobody, actor=world.system, proof=CustomerProof(1))
+    proven = send_customer_message(world, "It is me", user_hash=SIGNATURE).conversation
+    with pytest.raises(Conflict, match="proven already"):
+        prove_conversation(proven, actor=world.system, proof=CustomerProof(1))
     for change in (
         "proven_key_id = proven_key_id + 1",
         "proven_at = NULL, proven_key_id = NULL",
         "end_user_key = 'http:other'",
     ):
         said = "permission denied" if "other" in change else "cannot be changed"
-        with pytest.raises(DatabaseError, match=said), transaction.atomic(), acting(world.system):
+        with pytest.raises(DatabaseError, match=said), transaction.atomic(), acting_as(world.system):
             Conversation.objects.raw(
                 f"UPDATE conversations_conversation SET {change} WHERE id = %s RETURNING id",  # noqa: S608  # of constants
                 [proven.pk],
@@ -175,16 +179,16 @@ def test_a_customer_sends_so_many_messages_and_no_more(world: World, named: str,
     minute, day = limits
     amend_settings(settings_of(world), actor=world.admin, messages_per_minute=minute, messages_per_day=day)
     for at in range(2):
-        tell(world, f"{at}", thread=f"{at}")
-    with pytest.raises(TooMany, match=f"2 messages within {named}") as refusal:
-        tell(world, "Too much", thread="another")
+        send_customer_message(world, f"{at}", thread=f"{at}")
+    with pytest.raises(TooManyRequests, match=f"2 messages within {named}") as refusal:
+        send_customer_message(world, "Too much", thread="another")
     assert 0 < refusal.value.wait <= (60 if minute == 2 else 86_400)
     # What was taken before is answered again; neither others nor people are held back.
-    tell(world, "1", thread="1")
-    tell(world, "I am somebody else", customer="http:bob", thread="bob")
+    send_customer_message(world, "1", thread="1")
+    send_customer_message(world, "I am somebody else", customer="http:bob", thread="bob")
     for _ in range(2):
         make_event(world, end_user_key="", conversation_key="nobody")
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyRequests):
         make_event(world, end_user_key="", conversation_key="nobody")
     make_event(world, end_user_key="", conversation_key="nobody else")
 
@@ -201,36 +205,36 @@ def test_a_colleague_writes_to_an_agent_as_often_as_it_takes(world: World) -> No
             text=text,
             idempotency_key=text,
         )
-    tell(world, "Hello")
-    with pytest.raises(TooMany):
-        tell(world, "Hello?")
+    send_customer_message(world, "Hello")
+    with pytest.raises(TooManyRequests):
+        send_customer_message(world, "Hello?")
 
 
 def test_a_session_that_told_of_somebody_is_over_once_the_tenant_wants_a_proof(world: World, standin: StandIn) -> None:
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=False)
-    assert told(world, standin, "Believed")
+    assert is_profile_in_prompt(world, standin, "Believed")
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
-    assert not told(world, standin, "Believed no more")
-    assert not told(world, standin, "Nor now")
+    assert not is_profile_in_prompt(world, standin, "Believed no more")
+    assert not is_profile_in_prompt(world, standin, "Nor now")
     # The one session that knows nobody goes on.
-    conversation = tell(world, "Signed", user_hash=SIGNED).conversation
+    conversation = send_customer_message(world, "Signed", user_hash=SIGNATURE).conversation
     assert len(sessions(world, conversation)) == 2
 
 
 def test_a_turn_that_is_resumed_leaves_the_session_that_told_of_somebody_too(world: World, standin: StandIn) -> None:
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=False)
-    event = tell(world, "Believed")
+    event = send_customer_message(world, "Believed")
     standin.play(tool("list_skills"), reply("Well."))
-    turning = begin(world.tenant.pk, event.conversation_id)
+    turning = start_turn(world.tenant.pk, event.conversation_id)
     assert turning is not None
     assert isinstance(turning.move, AskModel)
     turning.took_reply(standin.backend.complete(turning.move.request))
-    assert KNOWN in prompt(standin.requests()[-1])
+    assert PROFILE_TEXT in prompt(standin.requests()[-1])
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
-    lease_runs_out(world, turning.turn)
-    turn = take(world, event, standin.backend)
+    expire_lease(world, turning.turn)
+    turn = run_turn(world, event, standin.backend)
     assert (turn.status, turn.attempts) == (Turn.Status.DONE, 2)
-    assert KNOWN not in prompt(standin.requests()[-1])
+    assert PROFILE_TEXT not in prompt(standin.requests()[-1])
     assert turn.session == sessions(world, event.conversation_id)[-1]
 
 
@@ -238,57 +242,57 @@ def test_what_came_in_before_the_proof_is_answered_unproven_with_all_that_came_a
     world: World, standin: StandIn
 ) -> None:
     make_invokable(world)
-    tell(world, "Read my profile to me.")
-    proven = tell(world, "It is me", user_hash=SIGNED)
+    send_customer_message(world, "Read my profile to me.")
+    proven = send_customer_message(world, "It is me", user_hash=SIGNATURE)
     wish = tool("update_customer_profile", preferences="Send my parcels elsewhere.")
     standin.play(wish, tool("delegate", agent_key="billing", task="Who is it?"), reply("Well."))
-    turn = take(world, proven, standin.backend)
+    turn = run_turn(world, proven, standin.backend)
     noted, asked = calls(world, turn)
     assert "Nobody has proven" in noted["result"]
     assert not asked["is_error"], asked
-    assert KNOWN not in prompt(standin.requests()[-1])
-    with acting(world.system):
+    assert PROFILE_TEXT not in prompt(standin.requests()[-1])
+    with acting_as(world.system):
         assert not Conversation.objects.get(parent=proven.conversation_id).is_proven
         first, second = InboundEvent.objects.filter(conversation=proven.conversation_id).order_by("pk")
         assert first.received_at < (proven.conversation.proven_at or first.received_at) <= second.received_at
     amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
-    assert told(world, standin, "And later", user_hash=SIGNED)
+    assert is_profile_in_prompt(world, standin, "And later", user_hash=SIGNATURE)
 
 
 def test_a_proof_is_later_than_all_before_it_by_whichever_clock(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     fast = timezone.now() + timedelta(seconds=5)
     with monkeypatch.context() as there:
         there.setattr(timezone, "now", lambda: fast)
-        ahead = tell(world, "From a machine whose clock is ahead")
-    conversation = tell(world, "It is me", user_hash=SIGNED).conversation
+        ahead = send_customer_message(world, "From a machine whose clock is ahead")
+    conversation = send_customer_message(world, "It is me", user_hash=SIGNATURE).conversation
     assert conversation.proven_at == ahead.received_at + timedelta(microseconds=1)
 
 
-def test_whoever_merely_names_a_customer_uses_up_nothing_of_who_has_proven_to_be_them(world: World) -> None:
+def test_unverified_messages_do_not_count_against_the_verified_customer(world: World) -> None:
     amend_settings(settings_of(world), actor=world.admin, messages_per_minute=2)
     for at in range(2):
-        tell(world, f"Not me {at}", thread="own")
-    with pytest.raises(TooMany):
-        tell(world, "Not me", thread="other")
+        send_customer_message(world, f"Not me {at}", thread="own")
+    with pytest.raises(TooManyRequests):
+        send_customer_message(world, "Not me", thread="other")
     # Not even in the thread that is proven afterwards.
-    tell(world, "It is me", thread="own", user_hash=SIGNED)
-    tell(world, "Me again", thread="second", user_hash=SIGNED)
+    send_customer_message(world, "It is me", thread="own", user_hash=SIGNATURE)
+    send_customer_message(world, "Me again", thread="second", user_hash=SIGNATURE)
     for thread in "own", "third":
-        with pytest.raises(TooMany):
-            tell(world, "And again", thread=thread, user_hash=SIGNED)
+        with pytest.raises(TooManyRequests):
+            send_customer_message(world, "And again", thread=thread, user_hash=SIGNATURE)
     amend_settings(settings_of(world), actor=world.admin, messages_per_minute=3, is_customer_proof_required=False)
     # Where everybody is believed, what comes into a proven thread counts as theirs.
-    tell(world, "Believed", thread="own")
-    with pytest.raises(TooMany):
-        tell(world, "Believed too", thread="own")
+    send_customer_message(world, "Believed", thread="own")
+    with pytest.raises(TooManyRequests):
+        send_customer_message(world, "Believed too", thread="own")
 
 
 def test_what_a_customer_sent_is_found_in_one_look_at_the_last_day(world: World) -> None:
-    for at, more in enumerate(({}, {"user_hash": SIGNED})):
+    for at, more in enumerate(({}, {"user_hash": SIGNATURE})):
         with CaptureQueriesContext(connection) as sent:
-            tell(world, f"{at}", thread=f"{at}", **more)
+            send_customer_message(world, f"{at}", thread=f"{at}", **more)
         [look] = [each["sql"] for each in sent if "ROW_NUMBER" in each["sql"]]
-        with acting(world.system), connection.cursor() as cursor:
+        with acting_as(world.system), connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
             cursor.execute(f"EXPLAIN {look}")
             plan = "\n".join(line for (line,) in cursor.fetchall())

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from apps.conversations.rules import seconds_to_wait
-from apps.tenants.rules import key_flaw, signature_of, signs
+from apps.tenants.rules import is_signature_of, key_flaw, signature_of
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -16,7 +16,7 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 def test_a_signature_is_the_hmac_that_every_language_makes() -> None:
     expected = "f582971b0df3ba63c7ae360763e979a3b95b72bba22a72c1a460dbe410f6e1ad"
     assert signature_of(KEY, "http:ann") == expected
-    assert signs(KEY, "http:ann", signature_of(KEY, "http:ann"))
+    assert is_signature_of(KEY, "http:ann", signature_of(KEY, "http:ann"))
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_signature_is_the_hmac_that_every_language_makes() -> None:
     ],
 )
 def test_nothing_but_the_signature_of_this_customer_by_this_key_is_one(key: str, customer: str, user_hash: str) -> None:
-    assert not signs(key, customer, user_hash)
+    assert not is_signature_of(key, customer, user_hash)
 
 
 @pytest.mark.parametrize("key", ["", "k" * 31, "k" * 501, f"{KEY} ", f"{KEY}é", f"{KEY}\n"])

@@ -6,8 +6,8 @@ from django.db import IntegrityError, transaction
 from apps.conversations.actions import receive_message
 from apps.conversations.models import InboundEvent
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid
 from apps.personas.actions import create_identity_card
 from apps.personas.models import IdentityCard
 from tests.support.worlds.world import World, make_event, make_identity_card, make_neighbour, make_world
@@ -22,7 +22,7 @@ def world() -> World:
     return make_world()
 
 
-def tell_neighbour(world: World, agent_id: int, actor: Actor, key: str = "k") -> InboundEvent:
+def message_neighbour(world: World, agent_id: int, actor: Actor, key: str = "k") -> InboundEvent:
     """What a customer says to another agent of the tenant, on the line."""
     return receive_message(
         agent_id,
@@ -39,10 +39,10 @@ def test_a_line_has_a_card_of_one_agent(world: World) -> None:
     make_identity_card(world, line_key=LINE)
     make_identity_card(world)
     neighbour = make_neighbour(world)
-    with pytest.raises(Conflicting, match="This line belongs to another agent"):
+    with pytest.raises(Conflict, match="This line belongs to another agent"):
         create_identity_card(neighbour.pk, actor=world.operator, values={"line_key": LINE})
     create_identity_card(neighbour.pk, actor=world.operator, values={"business_name": "Acme"})
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert IdentityCard.objects.visible_to(world.operator).filter(line_key=LINE).get().agent_id == world.agent.pk
 
 
@@ -57,34 +57,34 @@ def test_tenants_have_lines_of_the_same_name(world: World) -> None:
 def test_what_comes_in_on_a_line_is_told_to_its_agent_alone(world: World, role: str) -> None:
     actor: Actor = getattr(world, role)
     neighbour = make_neighbour(world)
-    tell_neighbour(world, neighbour.pk, actor, "before it had a card")
+    message_neighbour(world, neighbour.pk, actor, "before it had a card")
     make_identity_card(world, line_key=LINE)
     with pytest.raises(Invalid, match="belongs to another agent") as refused:
-        tell_neighbour(world, neighbour.pk, actor)
+        message_neighbour(world, neighbour.pk, actor)
     assert list(refused.value.fields) == ["line"]
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert InboundEvent.objects.filter(conversation__agent=neighbour).count() == 1
     assert make_event(world, line_key=LINE).line_key == LINE
     # A message that was taken then and is sent again is still the same one.
-    assert tell_neighbour(world, neighbour.pk, actor, "before it had a card").pk
+    assert message_neighbour(world, neighbour.pk, actor, "before it had a card").pk
 
 
 def test_the_database_keeps_a_message_to_its_line(world: World) -> None:
     make_identity_card(world, line_key=LINE)
-    event = tell_neighbour_without_line(world)
+    event = message_neighbour_without_line(world)
     event.pk, event.line_key, event.idempotency_key = None, LINE, "past the act"
     with (
-        acting(world.system),
+        acting_as(world.system),
         pytest.raises(IntegrityError, match="for the agent of that line"),
         transaction.atomic(),
     ):
         event.save(force_insert=True)
     event.line_key = "another line"
-    with acting(world.system), transaction.atomic():
+    with acting_as(world.system), transaction.atomic():
         event.save(force_insert=True)
 
 
-def tell_neighbour_without_line(world: World) -> InboundEvent:
+def message_neighbour_without_line(world: World) -> InboundEvent:
     """A message to another agent that names no line."""
     neighbour = make_neighbour(world)
     return receive_message(

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apps.conversations.rules import BETWEEN_AGENTS, CHANNEL, EVENT_CHARACTERS, NOWHERE, message_flaws
+from apps.conversations.rules import CHANNEL, DELEGATION_CHANNEL, EVENT_CHARACTERS, SCHEDULE_CHANNEL, message_flaws
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -33,7 +33,7 @@ def test_what_cannot_be_taken_says_why_by_field(text: str, end_user_key: str, fi
     assert all(reason.endswith((".", "id.")) for reasons in flaws.values() for reason in reasons)
 
 
-@pytest.mark.parametrize("channel", [NOWHERE, BETWEEN_AGENTS])
+@pytest.mark.parametrize("channel", [SCHEDULE_CHANNEL, DELEGATION_CHANNEL])
 def test_a_customer_writes_on_no_channel_of_ours(channel: str) -> None:
     flaws = message_flaws("Hi", f"{channel}:abc", channel, is_of_customer=True)
     assert set(flaws) == {"channel"}

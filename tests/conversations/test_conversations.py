@@ -16,17 +16,20 @@ from apps.conversations.actions import (
     resolve_conversation,
 )
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.rules import Line, ToolCall
+from apps.conversations.rules import ConversationLine, ToolCall
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible
-from apps.runtime.turn_store.turn_claim import claim
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted, NotVisible
+from apps.runtime.turn_store.turn_claim import claim_turn
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
-from tests.support.drivers.conversation import tell
+from tests.support.drivers.conversation import send_customer_message
 from tests.support.worlds.world import World, make_conversation, make_event, make_world
 
-LINES = [Line("customer", "Hi"), Line("agent", "", (ToolCall("c", "look", {"a": 1}, "Found."),))]
+LINES = [
+    ConversationLine("customer", "Hi"),
+    ConversationLine("agent", "", (ToolCall("c", "look", {"a": 1}, "Found."),)),
+]
 
 
 @pytest.fixture
@@ -36,7 +39,11 @@ def world(db: None) -> World:
 
 def test_messages_of_a_thread_join_its_open_conversation(world: World) -> None:
     # R008, R069
-    first, second, elsewhere = tell(world, "One"), tell(world, "Two"), tell(world, "Three", thread="another")
+    first, second, elsewhere = (
+        send_customer_message(world, "One"),
+        send_customer_message(world, "Two"),
+        send_customer_message(world, "Three", thread="another"),
+    )
     assert first.conversation_id == second.conversation_id != elsewhere.conversation_id
 
 
@@ -44,7 +51,10 @@ def test_a_thread_belongs_to_one_agent_and_one_channel(world: World) -> None:
     # R008
     sales = create_agent("sales", "Sales", actor=world.admin)
     bot = agent_actor(world.tenant.pk, sales.pk, sales.service_user_id, "sales")
-    support, seller = tell(world, "Hi"), tell(World(**{**vars(world), "agent": sales, "bot": bot}), "Hi")
+    support, seller = (
+        send_customer_message(world, "Hi"),
+        send_customer_message(World(**{**vars(world), "agent": sales, "bot": bot}), "Hi"),
+    )
     slack = receive_message(
         world.agent.pk, actor=world.bot, channel="slack", conversation_key="thread", text="Hi", idempotency_key="k"
     )
@@ -53,20 +63,20 @@ def test_a_thread_belongs_to_one_agent_and_one_channel(world: World) -> None:
 
 def test_the_same_key_again_is_the_same_message(world: World) -> None:
     # R126
-    first = tell(world, "Hello", key="k")
-    assert tell(world, "Hello", key="k") == first
-    with pytest.raises(Conflicting, match="Use a fresh key per message"):
-        tell(world, "Something else", key="k")
-    assert tell(world, "Something else", key="l") != first
-    assert tell(world, "Hello", key="k", thread="another") != first
+    first = send_customer_message(world, "Hello", key="k")
+    assert send_customer_message(world, "Hello", key="k") == first
+    with pytest.raises(Conflict, match="Use a fresh key per message"):
+        send_customer_message(world, "Something else", key="k")
+    assert send_customer_message(world, "Something else", key="l") != first
+    assert send_customer_message(world, "Hello", key="k", thread="another") != first
 
 
 def test_the_same_key_is_known_after_the_conversation_ended(world: World) -> None:
     # R108, R126
-    first = tell(world, "Hello", key="k")
+    first = send_customer_message(world, "Hello", key="k")
     resolve_conversation(first.conversation, actor=world.bot)
-    assert tell(world, "Hello", key="k") == first
-    assert tell(world, "Hello", key="l").conversation.follows_id == first.conversation_id
+    assert send_customer_message(world, "Hello", key="k") == first
+    assert send_customer_message(world, "Hello", key="l").conversation.follows_id == first.conversation_id
 
 
 @pytest.mark.parametrize(
@@ -92,34 +102,34 @@ def test_a_message_that_cannot_be_taken_says_why(world: World, given: dict[str, 
     with pytest.raises(Invalid) as refusal:
         receive_message(world.agent.pk, actor=world.bot, **values)
     assert set(refusal.value.fields) == {field}
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not Conversation.objects.visible_to(world.operator).exists()
 
 
 def test_a_thread_is_nobody_elses(world: World) -> None:
     # R007
-    tell(world, "Hello", customer="http:one")
+    send_customer_message(world, "Hello", customer="http:one")
     with pytest.raises(Invalid, match="This thread belongs to http:one"):
-        tell(world, "Me too", customer="http:two")
+        send_customer_message(world, "Me too", customer="http:two")
 
 
 def test_an_ended_thread_of_somebody_else_is_not_followed(world: World) -> None:
     # R007
-    first = tell(world, "Hello", customer="http:one").conversation
+    first = send_customer_message(world, "Hello", customer="http:one").conversation
     resolve_conversation(first, actor=world.bot)
-    second = tell(world, "Hi", customer="http:two").conversation
+    second = send_customer_message(world, "Hi", customer="http:two").conversation
     assert (second.end_user_key, second.follows_id) == ("http:two", None)
 
 
 def test_a_known_key_tells_nobody_else_what_it_was_for(world: World) -> None:
     # R007, R126
-    tell(world, "Hello", key="k", customer="http:one")
+    send_customer_message(world, "Hello", key="k", customer="http:one")
     with pytest.raises(Invalid, match="This thread belongs to"):
-        tell(world, "Hello", key="k", customer="http:two")
+        send_customer_message(world, "Hello", key="k", customer="http:two")
 
 
 def test_a_persons_words_in_a_thread_are_marked_as_theirs(world: World) -> None:
-    event = tell(world, "Hello")
+    event = send_customer_message(world, "Hello")
     said = receive_message(
         world.agent.pk, actor=world.operator, channel="http", conversation_key="thread", text="Hi", idempotency_key="o"
     )
@@ -158,13 +168,13 @@ def test_no_agent_ends_its_neighbours_conversation(world: World) -> None:
 
 def test_a_conversation_follows_the_latest_that_ended(world: World) -> None:
     # R108, as section Z decides it
-    first = tell(world, "One").conversation
+    first = send_customer_message(world, "One").conversation
     abandon_conversation(first, actor=world.bot)
-    second = tell(world, "Two").conversation
+    second = send_customer_message(world, "Two").conversation
     resolve_conversation(second, actor=world.bot)
-    third = tell(world, "Three").conversation
+    third = send_customer_message(world, "Three").conversation
     assert (first.follows_id, second.follows_id, third.follows_id) == (None, first.pk, second.pk)
-    assert tell(world, "Four", thread="another").conversation.follows_id is None
+    assert send_customer_message(world, "Four", thread="another").conversation.follows_id is None
 
 
 def test_a_transcript_is_imported_once_as_a_resolved_conversation(world: World) -> None:
@@ -177,7 +187,7 @@ def test_a_transcript_is_imported_once_as_a_resolved_conversation(world: World) 
     conversation = bring(world.system)
     assert conversation is not None
     assert (conversation.status, conversation.origin, conversation.taint) == ("resolved", "imported", "import")
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert list(Message.objects.values_list("sender", "text")) == [("customer", "Hi"), ("agent", "")]
         assert Message.objects.exclude(tool_calls=[]).get().tool_calls[0]["result"] == "Found."
     assert bring(world.operator) is None
@@ -215,15 +225,15 @@ def test_an_event_keeps_the_line_it_came_in_on(world: World) -> None:
     assert (again.conversation_id, again.line_key) == (event.conversation_id, "sales")
 
 
-def at_once(world: World, texts: list[str]) -> list[InboundEvent | str]:
+def send_together(world: World, texts: list[str]) -> list[InboundEvent | str]:
     """The same key from several workers at the same moment; each answer is an event, or a refusal's code."""
     barrier = Barrier(len(texts))
 
     def arrive(text: str) -> InboundEvent | str:
         barrier.wait()
         try:
-            return tell(world, text, key="k")
-        except Conflicting as refusal:
+            return send_customer_message(world, text, key="k")
+        except Conflict as refusal:
             return refusal.code
         finally:
             connections.close_all()
@@ -235,9 +245,9 @@ def at_once(world: World, texts: list[str]) -> list[InboundEvent | str]:
 def test_one_key_sent_at_once_by_many_is_one_message(committing: str) -> None:
     # R126
     world = make_world()
-    arrived = at_once(world, ["Hello"] * 4)
+    arrived = send_together(world, ["Hello"] * 4)
     assert len({event.pk for event in arrived if isinstance(event, InboundEvent)}) == 1
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert InboundEvent.objects.count() == 1
         assert Conversation.objects.visible_to(world.operator).count() == 1
 
@@ -245,20 +255,20 @@ def test_one_key_sent_at_once_by_many_is_one_message(committing: str) -> None:
 def test_one_key_with_other_words_at_once_is_one_message_and_refusals(committing: str) -> None:
     # R126
     world = make_world()
-    arrived = at_once(world, ["A", "B", "C"])
+    arrived = send_together(world, ["A", "B", "C"])
     assert sorted(str(type(one).__name__) for one in arrived) == ["InboundEvent", "str", "str"]
 
 
 def test_workers_that_come_at_once_take_a_turn_once(committing: str) -> None:
     # R126
     world = make_world()
-    event = tell(world, "Hello")
+    event = send_customer_message(world, "Hello")
     barrier = Barrier(4)
 
     def work(_: int) -> bool:
         barrier.wait()
         try:
-            return claim(event.conversation_id, actor=world.system) is not None
+            return claim_turn(event.conversation_id, actor=world.system) is not None
         finally:
             connections.close_all()
 

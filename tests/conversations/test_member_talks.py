@@ -15,23 +15,23 @@ from apps.conversations.actions import (
     send_message,
     take_over_conversation,
 )
-from apps.conversations.member_talks import say_in_talk
+from apps.conversations.member_talks import send_talk_message
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError, IllegalTransition, Invalid, NotPermitted, NotVisible
-from apps.governance.models.base import door_open
+from apps.governance.models.base import governed_write_open
 from apps.schedules.actions import draft_schedule
 from apps.tenants.actions import allow_invokable, amend_agent, deactivate_member
-from apps.tenants.authentication.actor_resolution import member_served
+from apps.tenants.authentication.actor_resolution import member_via_assistant
 from tests.support.factories.member_talks import (
-    as_assistant,
     make_assistant,
     make_member_overlay,
     make_talk,
-    tell_assistant,
+    message_assistant,
+    turn_into_assistant,
 )
 from tests.support.worlds.world import World, make_member, make_world
 
@@ -40,31 +40,31 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def world() -> World:
-    return as_assistant(make_world())
+    return turn_into_assistant(make_world())
 
 
 def test_a_member_begins_a_talk_and_it_is_theirs_for_life(world: World) -> None:
     # R129
     talk = make_talk(world)
     assert (talk.channel, talk.member_user_id, talk.end_user_key) == ("console", world.operator_user.pk, "")
-    event = tell_assistant(talk, "What waits for me?", world.operator)
+    event = message_assistant(talk, "What waits for me?", world.operator)
     assert (event.kind, event.sent_by) == (InboundEvent.Kind.OPERATOR, world.operator.label)
     abandon_conversation(talk, actor=world.operator)
     with pytest.raises(IllegalTransition, match="You closed this talk"):
-        tell_assistant(talk, "One more thing", world.operator)
+        message_assistant(talk, "One more thing", world.operator)
 
 
 def test_the_same_message_of_a_talk_arrives_once(world: World) -> None:
     talk = make_talk(world)
-    first = say_in_talk(talk, actor=world.operator, text="Hello", idempotency_key="a")
-    assert say_in_talk(talk, actor=world.operator, text="Hello", idempotency_key="a") == first
+    first = send_talk_message(talk, actor=world.operator, text="Hello", idempotency_key="a")
+    assert send_talk_message(talk, actor=world.operator, text="Hello", idempotency_key="a") == first
     with pytest.raises(GovernanceError, match="used for another message"):
-        say_in_talk(talk, actor=world.operator, text="Other", idempotency_key="a")
+        send_talk_message(talk, actor=world.operator, text="Other", idempotency_key="a")
 
 
 def test_nobody_but_its_member_finds_a_talk(world: World) -> None:
     talk = make_talk(world)
-    tell_assistant(talk, "Keep this between us", world.operator)
+    message_assistant(talk, "Keep this between us", world.operator)
     seeing = {
         "member": (world.operator, 1),
         "colleague": (world.admin, 0),
@@ -73,12 +73,12 @@ def test_nobody_but_its_member_finds_a_talk(world: World) -> None:
         "another's turn": (world.bot.for_member(world.admin_user.pk), 0),
     }
     for actor, number in seeing.values():
-        with acting(actor):
+        with acting_as(actor):
             assert Conversation.objects.visible_to(actor).count() == number
             # Row security, without the product's own filter.
             assert InboundEvent.objects.count() == number
     with pytest.raises(NotVisible):
-        tell_assistant(talk, "I am not who you think", world.admin)
+        message_assistant(talk, "I am not who you think", world.admin)
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_nothing_of_a_customers_conversation_is_done_with_a_talk(world: World) -
         )
 
 
-def by_hand(world: World, actor: Actor, **values: object) -> None:
+def insert_conversation(world: World, actor: Actor, **values: object) -> None:
     """What a forgotten path would write, past the product's own checks."""
-    with acting(actor), door_open():
+    with acting_as(actor), governed_write_open():
         Conversation(tenant_id=world.tenant.pk, agent=world.agent, conversation_key="k", **values).save(
             force_insert=True
         )
@@ -167,41 +167,41 @@ def test_postgresql_refuses_what_the_product_would(world: World) -> None:
     }
     for actor, values in attempts.values():
         with pytest.raises(DatabaseError), transaction.atomic():
-            by_hand(world, actor, **values)
+            insert_conversation(world, actor, **values)
     talk = make_talk(world)
     for actor in (world.operator, world.system, world.bot):
-        with pytest.raises(DatabaseError), transaction.atomic(), acting(actor), connection.cursor() as cursor:
+        with pytest.raises(DatabaseError), transaction.atomic(), acting_as(actor), connection.cursor() as cursor:
             cursor.execute("UPDATE conversations_conversation SET member_user_id = NULL WHERE id = %s", [talk.pk])
 
 
-def serving(world: World, user_id: int) -> Actor | None:
+def member_actor(world: World, user_id: int) -> Actor | None:
     """The member, by way of the assistant."""
-    return member_served(user_id, world.tenant.pk, agent_id=world.agent.pk, agent_label="agent:support")
+    return member_via_assistant(user_id, world.tenant.pk, agent_id=world.agent.pk, agent_label="agent:support")
 
 
 def test_an_assistants_reader_writes_nothing_whatever_its_member_may(world: World) -> None:
     # R129: PostgreSQL refuses, in a read-only transaction; and the member's own transaction around it goes on.
-    reader = serving(world, world.operator_user.pk)
+    reader = member_actor(world, world.operator_user.pk)
     assert reader is not None
     assert reader.label == f"{world.operator.label} via agent:support"
     with pytest.raises(
         NotPermitted, match="An assistant may not write a member overlay for its member: it looks things up"
     ):
         make_member_overlay(world, actor=reader)
-    with acting(world.operator):
-        with pytest.raises(DatabaseError) as refusal, acting(reader), connection.cursor() as cursor:
+    with acting_as(world.operator):
+        with pytest.raises(DatabaseError) as refusal, acting_as(reader), connection.cursor() as cursor:
             cursor.execute("UPDATE personas_persona SET style = 'x'")
         assert isinstance(refusal.value.__cause__, psycopg.errors.ReadOnlySqlTransaction)
-        with acting(reader):
+        with acting_as(reader):
             assert not Conversation.objects.visible_to(reader).exists()
         make_member_overlay(world)
 
 
 def test_who_is_no_member_any_more_is_served_no_more(world: World) -> None:
     member = make_member(world)
-    assert serving(world, member.user_id) is not None
+    assert member_actor(world, member.user_id) is not None
     deactivate_member(member, actor=world.admin)
-    assert serving(world, member.user_id) is None
+    assert member_actor(world, member.user_id) is None
 
 
 def test_neither_a_schedule_nor_another_agent_comes_to_an_assistant(world: World) -> None:

@@ -5,13 +5,13 @@ from django.db import DatabaseError, connection, transaction
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.conversations.off_the_record_erasure import forget_conversation
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting
+from apps.conversations.off_the_record_erasure import erase_conversation_text
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict
 from apps.runtime.models import ModelCall, ToolStep, Turn
-from apps.runtime.off_the_record_erasure import forget, forget_all
+from apps.runtime.off_the_record_erasure import erase_conversation, erase_due_conversations
 from apps.tenants.due_work import due_work
-from tests.support.drivers.conversation import reply, take, tell, tool
+from tests.support.drivers.conversation import reply, run_turn, send_customer_message, tool
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_conversation, make_persona, make_world
 
@@ -25,20 +25,20 @@ def world() -> World:
     return make_world()
 
 
-def confide(world: World, standin: StandIn, text: str = SECRET, *, off_the_record: bool = True) -> InboundEvent:
+def send_secret(world: World, standin: StandIn, text: str = SECRET, *, off_the_record: bool = True) -> InboundEvent:
     standin.play(tool("get_skill", skill_id=SECRET), reply(f"I heard of {SECRET}."))
-    event = tell(world, text, key="first", off_the_record=off_the_record, sender_name=SECRET)
-    take(world, event, standin.backend)
+    event = send_customer_message(world, text, key="first", off_the_record=off_the_record, sender_name=SECRET)
+    run_turn(world, event, standin.backend)
     return event
 
 
-def due(world: World) -> list[int]:
+def due_erasures(world: World) -> list[int]:
     return [row_id for tenant_id, row_id in due_work("off_the_record_erasures") if tenant_id == world.tenant.pk]
 
 
-def remembered(world: World) -> list[str]:
+def tables_with_secret(world: World) -> list[str]:
     """The tables in which the words stand."""
-    with acting(world.system), connection.cursor() as cursor:
+    with acting_as(world.system), connection.cursor() as cursor:
         found = []
         for model in (InboundEvent, Message, ModelCall, ToolStep, Turn, Conversation):
             table = model._meta.db_table
@@ -50,15 +50,15 @@ def remembered(world: World) -> list[str]:
 def test_what_was_said_off_the_record_is_gone_when_the_conversation_has_ended(world: World, standin: StandIn) -> None:
     # R178
     make_persona(world)
-    conversation = confide(world, standin).conversation
-    assert len(remembered(world)) == 4
-    assert not due(world)
+    conversation = send_secret(world, standin).conversation
+    assert len(tables_with_secret(world)) == 4
+    assert not due_erasures(world)
     resolve_conversation(conversation, actor=world.bot)
-    assert due(world) == [conversation.pk]
-    forget_all([(world.tenant.pk, conversation.pk)])
-    assert remembered(world) == []
-    assert not due(world)
-    with acting(world.operator):
+    assert due_erasures(world) == [conversation.pk]
+    erase_due_conversations([(world.tenant.pk, conversation.pk)])
+    assert tables_with_secret(world) == []
+    assert not due_erasures(world)
+    with acting_as(world.operator):
         stands = Conversation.objects.visible_to(world.operator).get(pk=conversation.pk)
         assert stands.erased_at is not None
         assert Message.objects.filter(conversation=conversation).count() > 1
@@ -67,39 +67,39 @@ def test_what_was_said_off_the_record_is_gone_when_the_conversation_has_ended(wo
 def test_a_conversation_that_was_forgotten_goes_on_without_what_was_said(world: World, standin: StandIn) -> None:
     # R178
     make_persona(world)
-    event = confide(world, standin)
-    assert not due(world)
-    forget(event.conversation)
+    event = send_secret(world, standin)
+    assert not due_erasures(world)
+    erase_conversation(event.conversation)
     # The same message again is the same event still.
-    assert tell(world, SECRET, key="first", off_the_record=True).pk == event.pk
-    later = tell(world, "And now?")
-    take(world, later, standin.backend)
+    assert send_customer_message(world, SECRET, key="first", off_the_record=True).pk == event.pk
+    later = send_customer_message(world, "And now?")
+    run_turn(world, later, standin.backend)
     assert SECRET not in str(standin.requests()[-1])
-    assert remembered(world) == []
+    assert tables_with_secret(world) == []
 
 
 def test_a_turn_that_runs_keeps_what_it_needs(world: World, standin: StandIn) -> None:
     make_persona(world)
-    event = confide(world, standin)
-    waiting = tell(world, f"More of {SECRET}", key="second")
-    forget(event.conversation)
-    with acting(world.system):
+    event = send_secret(world, standin)
+    waiting = send_customer_message(world, f"More of {SECRET}", key="second")
+    erase_conversation(event.conversation)
+    with acting_as(world.system):
         assert InboundEvent.objects.get(pk=waiting.pk).text.endswith(SECRET)
-    assert remembered(world) == ["conversations_inboundevent"]
+    assert tables_with_secret(world) == ["conversations_inboundevent"]
 
 
 def test_on_the_record_nothing_is_forgotten_and_nothing_but_words_ever_goes(world: World, standin: StandIn) -> None:
     make_persona(world)
-    kept = confide(world, standin, off_the_record=False).conversation
-    with pytest.raises(Conflicting, match="on the record"):
-        forget_conversation(kept, actor=world.system)
+    kept = send_secret(world, standin, off_the_record=False).conversation
+    with pytest.raises(Conflict, match="on the record"):
+        erase_conversation_text(kept, actor=world.system)
     private = make_conversation(world, off_the_record=True)
     for change, conversation in (
         ("text = '', tool_calls = '[]', api_message = NULL", kept),
         ("text = 'other'", private),
         ("position = 99", private),
     ):
-        with pytest.raises(DatabaseError), transaction.atomic(), acting(world.system), connection.cursor() as cursor:
+        with pytest.raises(DatabaseError), transaction.atomic(), acting_as(world.system), connection.cursor() as cursor:
             cursor.execute(
                 f"UPDATE conversations_message SET {change} WHERE conversation_id = %s",  # noqa: S608  # of constants
                 [conversation.pk],

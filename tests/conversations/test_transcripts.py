@@ -8,47 +8,47 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.conversations.rules import Line, ToolCall
+from apps.conversations.rules import ConversationLine, ToolCall
 from apps.conversations.transcript_parsing import (
     LINE_BYTES,
-    MESSAGES,
+    MOST_MESSAGES,
     TEXT_CHARACTERS,
-    Malformed,
-    Transcript,
+    ImportedTranscript,
+    MalformedTranscript,
     parse_line,
 )
 
 pytestmark = pytest.mark.pure
 
-ASKED = {"role": "user", "content": "Where is my parcel?"}
+CUSTOMER_MESSAGE = {"role": "user", "content": "Where is my parcel?"}
 CALL = {"id": "call-1", "type": "function", "function": {"name": "find_parcel", "arguments": '{"number": 7}'}}
-CALLED = {"role": "assistant", "content": None, "tool_calls": [CALL]}
-ANSWERED = {"role": "tool", "tool_call_id": "call-1", "content": "In the van."}
+CALL_MESSAGE = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+TOOL_RESULT = {"role": "tool", "tool_call_id": "call-1", "content": "In the van."}
 
 
-def read(*messages: Any, **given: Any) -> Transcript | Malformed:
+def parse_messages(*messages: Any, **given: Any) -> ImportedTranscript | MalformedTranscript:
     return parse_line(json.dumps({"id": "t-1", "messages": list(messages)} | given).encode())
 
 
-def transcript(*messages: Any, **given: Any) -> Transcript:
-    found = read(*messages, **given)
-    assert isinstance(found, Transcript), found
+def transcript(*messages: Any, **given: Any) -> ImportedTranscript:
+    found = parse_messages(*messages, **given)
+    assert isinstance(found, ImportedTranscript), found
     return found
 
 
 def reasons(*messages: Any, **given: Any) -> str:
-    found = read(*messages, **given)
-    assert isinstance(found, Malformed), found
+    found = parse_messages(*messages, **given)
+    assert isinstance(found, MalformedTranscript), found
     return " ".join(found.reasons)
 
 
 def test_openai_style_keeps_each_tool_call_with_what_came_back() -> None:
     told = {"role": "assistant", "content": [{"type": "text", "text": "It is in the van."}]}
-    found = transcript({"role": "system", "content": "Be kind."}, ASKED, CALLED, ANSWERED, told)
+    found = transcript({"role": "system", "content": "Be kind."}, CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, told)
     assert found.lines == (
-        Line("customer", "Where is my parcel?"),
-        Line("agent", "", (ToolCall("call-1", "find_parcel", {"number": 7}, "In the van."),)),
-        Line("agent", "It is in the van."),
+        ConversationLine("customer", "Where is my parcel?"),
+        ConversationLine("agent", "", (ToolCall("call-1", "find_parcel", {"number": 7}, "In the van."),)),
+        ConversationLine("agent", "It is in the van."),
     )
 
 
@@ -63,38 +63,43 @@ def test_anthropic_style_gives_the_same_lines() -> None:
         system="Be kind.",
     )
     told = {"role": "assistant", "content": "It is in the van."}
-    assert found.lines == transcript(ASKED, CALLED, ANSWERED, told).lines
+    assert found.lines == transcript(CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, told).lines
 
 
 def test_what_a_customer_writes_beside_a_tool_result_is_a_line_of_its_own() -> None:
     use = {"type": "tool_use", "id": "a", "name": "look", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "a", "content": "Gone.", "is_error": True}
     found = transcript(
-        ASKED,
+        CUSTOMER_MESSAGE,
         {"role": "assistant", "content": [{"type": "text", "text": "One moment."}, use]},
         {"role": "user", "content": [result, {"type": "text", "text": "Hurry."}]},
     )
     assert found.lines[1:] == (
-        Line("agent", "One moment.", (ToolCall("a", "look", {}, "Gone.", is_error=True),)),
-        Line("customer", "Hurry."),
+        ConversationLine("agent", "One moment.", (ToolCall("a", "look", {}, "Gone.", is_error=True),)),
+        ConversationLine("customer", "Hurry."),
     )
 
 
 @pytest.mark.parametrize(("text", "failed"), [("Error: no such user", True), ("No error was found.", False)])
 def test_result_that_begins_with_error_is_a_failed_call(text: str, failed: bool) -> None:
-    found = transcript(ASKED, CALLED, ANSWERED | {"content": text})
+    found = transcript(CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT | {"content": text})
     assert found.lines[1].tool_calls[0].is_error is failed
 
 
 def test_two_calls_of_one_id_each_get_their_own_answer() -> None:
-    found = transcript(ASKED, CALLED, ANSWERED, CALLED, ANSWERED | {"content": "Delivered."})
+    found = transcript(
+        CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, CALL_MESSAGE, TOOL_RESULT | {"content": "Delivered."}
+    )
     assert [line.tool_calls[0].result for line in found.lines[1:]] == ["In the van.", "Delivered."]
 
 
 def test_several_calls_of_one_message_are_answered_in_any_order() -> None:
     two = [CALL, CALL | {"id": "call-2"}]
     found = transcript(
-        ASKED, CALLED | {"tool_calls": two}, ANSWERED | {"tool_call_id": "call-2", "content": "B"}, ANSWERED
+        CUSTOMER_MESSAGE,
+        CALL_MESSAGE | {"tool_calls": two},
+        TOOL_RESULT | {"tool_call_id": "call-2", "content": "B"},
+        TOOL_RESULT,
     )
     assert [call.result for call in found.lines[1].tool_calls] == ["In the van.", "B"]
 
@@ -102,7 +107,7 @@ def test_several_calls_of_one_message_are_answered_in_any_order() -> None:
 def test_picture_leaves_its_kind_where_it_stood() -> None:
     picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
     found = transcript({"role": "user", "content": [{"type": "text", "text": "Look:"}, picture]})
-    assert found.lines == (Line("customer", "Look:\n[image_url]"),)
+    assert found.lines == (ConversationLine("customer", "Look:\n[image_url]"),)
 
 
 @pytest.mark.parametrize(
@@ -116,17 +121,17 @@ def test_picture_leaves_its_kind_where_it_stood() -> None:
     ],
 )
 def test_outcome_comes_from_the_reward_then_from_the_outcome(given: dict[str, Any], outcome: str) -> None:
-    assert transcript(ASKED, **given).outcome == outcome
+    assert transcript(CUSTOMER_MESSAGE, **given).outcome == outcome
 
 
 def test_id_is_the_given_one_or_the_hash_of_the_line() -> None:
-    assert transcript(ASKED).transcript_id == "t-1"
-    named = parse_line(json.dumps({"transcript_id": 12, "messages": [ASKED]}).encode())
-    assert isinstance(named, Transcript)
+    assert transcript(CUSTOMER_MESSAGE).transcript_id == "t-1"
+    named = parse_line(json.dumps({"transcript_id": 12, "messages": [CUSTOMER_MESSAGE]}).encode())
+    assert isinstance(named, ImportedTranscript)
     assert named.transcript_id == "12"
-    raw = json.dumps({"messages": [ASKED]}).encode()
+    raw = json.dumps({"messages": [CUSTOMER_MESSAGE]}).encode()
     found = parse_line(raw + b"\n")
-    assert isinstance(found, Transcript)
+    assert isinstance(found, ImportedTranscript)
     assert found.transcript_id == hashlib.sha256(raw).hexdigest()
 
 
@@ -142,19 +147,22 @@ def test_id_is_the_given_one_or_the_hash_of_the_line() -> None:
         ({"role": "assistant", "tool_calls": "x"}, "not a list"),
         ({"role": "assistant", "tool_calls": [{"id": "a"}]}, "names no function"),
         ({"role": "assistant", "tool_calls": [{"function": {"name": "look"}}]}, "no id or no name"),
-        (CALLED | {"tool_calls": [CALL | {"function": {"name": "look", "arguments": "{oops"}}]}, "not JSON"),
-        (CALLED | {"tool_calls": [CALL | {"function": {"name": "look", "arguments": [1]}}]}, "not an object"),
-        (CALLED | {"tool_calls": [CALL | {"function": {"name": "look", "arguments": '{"a": "\\u0000"}'}}]}, "NUL"),
+        (CALL_MESSAGE | {"tool_calls": [CALL | {"function": {"name": "look", "arguments": "{oops"}}]}, "not JSON"),
+        (CALL_MESSAGE | {"tool_calls": [CALL | {"function": {"name": "look", "arguments": [1]}}]}, "not an object"),
+        (
+            CALL_MESSAGE | {"tool_calls": [CALL | {"function": {"name": "look", "arguments": '{"a": "\\u0000"}'}}]},
+            "NUL",
+        ),
     ],
 )
 def test_flawed_message_is_named_by_its_number(message: object, reason: str) -> None:
-    assert reason in reasons(ASKED, message)
-    assert reasons(ASKED, message).startswith("Message 2:")
+    assert reason in reasons(CUSTOMER_MESSAGE, message)
+    assert reasons(CUSTOMER_MESSAGE, message).startswith("Message 2:")
 
 
 def test_answer_to_a_call_nobody_made_is_refused() -> None:
-    assert "nobody made" in reasons(ASKED, ANSWERED)
-    assert "nobody made" in reasons(ASKED, CALLED, ANSWERED, ANSWERED)
+    assert "nobody made" in reasons(CUSTOMER_MESSAGE, TOOL_RESULT)
+    assert "nobody made" in reasons(CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, TOOL_RESULT)
 
 
 @pytest.mark.parametrize(
@@ -166,11 +174,11 @@ def test_answer_to_a_call_nobody_made_is_refused() -> None:
         ({"outcome": "splendid"}, "none of solved"),
         ({"messages": None}, "no list of messages"),
         ({"messages": []}, "No customer"),
-        ({"messages": [ASKED] * (MESSAGES + 1)}, "at most 2000"),
+        ({"messages": [CUSTOMER_MESSAGE] * (MOST_MESSAGES + 1)}, "at most 2000"),
     ],
 )
 def test_flawed_line_says_what_is_wrong(given: dict[str, Any], reason: str) -> None:
-    assert reason in reasons(ASKED, **given)
+    assert reason in reasons(CUSTOMER_MESSAGE, **given)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +197,7 @@ def test_flawed_line_says_what_is_wrong(given: dict[str, Any], reason: str) -> N
 )
 def test_line_no_database_stores_is_refused(raw: bytes, reason: str) -> None:
     found = parse_line(raw)
-    assert isinstance(found, Malformed)
+    assert isinstance(found, MalformedTranscript)
     assert reason in found.reasons[0]
 
 
@@ -198,7 +206,9 @@ def test_text_that_only_spells_a_nul_is_taken() -> None:
 
 
 def test_byte_order_mark_is_no_flaw() -> None:
-    assert isinstance(parse_line(b"\xef\xbb\xbf" + json.dumps({"messages": [ASKED]}).encode()), Transcript)
+    assert isinstance(
+        parse_line(b"\xef\xbb\xbf" + json.dumps({"messages": [CUSTOMER_MESSAGE]}).encode()), ImportedTranscript
+    )
 
 
 _json = st.recursive(
@@ -219,10 +229,10 @@ _json = st.recursive(
 
 @given(st.lists(_json, max_size=5))
 def test_whatever_stands_in_a_line_is_taken_or_refused_and_never_raises(messages: list[Any]) -> None:
-    found = read(*messages)
-    assert isinstance(found, Transcript) or found.reasons
+    found = parse_messages(*messages)
+    assert isinstance(found, ImportedTranscript) or found.reasons
 
 
 @given(st.binary(max_size=200))
 def test_whatever_bytes_come_they_are_refused_or_taken(raw: bytes) -> None:
-    assert isinstance(parse_line(raw), Transcript | Malformed)
+    assert isinstance(parse_line(raw), ImportedTranscript | MalformedTranscript)

@@ -18,13 +18,20 @@ from apps.desk.actions import (
 )
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.queues import waiting_drafts, waiting_escalations
-from apps.desk.rules import Fact, Grounding, Sending
+from apps.desk.rules import Grounding, GroundingFact, SendRuleValue
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, GovernanceError, IllegalTransition, Invalid, NotPermitted, Unseen
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import (
+    Conflict,
+    GovernanceError,
+    IllegalTransition,
+    Invalid,
+    NotPermitted,
+    ReviewedContentChanged,
+)
 from apps.governance.models import ChangeRecord, Taint
 from apps.prompt.prompt_input import SendMode
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
 from tests.support.factories.desk import make_escalation, make_send_rule, make_waiting_draft
 from tests.support.worlds.world import World, make_conversation, make_neighbour, make_skill, make_world
 
@@ -43,31 +50,31 @@ def thread(world: World) -> Conversation:
     return make_conversation(world)
 
 
-def stored(world: World, row: Any) -> Any:  # Any: a row of the desk
-    with acting(world.operator):
+def reload_row(world: World, row: Any) -> Any:  # Any: a row of the desk
+    with acting_as(world.operator):
         return type(row).objects.visible_to(world.operator).get(pk=row.pk)
 
 
-def message_of(world: World, conversation: Conversation) -> int:
-    with acting(world.operator):
+def last_message_id(world: World, conversation: Conversation) -> int:
+    with acting_as(world.operator):
         return int(conversation.messages.latest("position").pk)
 
 
-def acts_on(world: World, row: Any) -> list[str]:  # Any: a row of the desk
-    with acting(world.operator):
+def list_acts(world: World, row: Any) -> list[str]:  # Any: a row of the desk
+    with acting_as(world.operator):
         about = ChangeRecord.objects.filter(subject_type=row._meta.label_lower, subject_id=row.pk)
         return list(about.order_by("id").values_list("act", flat=True))
 
 
 def open_escalations(conversation_id: int, actor: Actor) -> int:
     """How many questions of a conversation wait."""
-    with acting(actor):
+    with acting_as(actor):
         return Escalation.objects.visible_to(actor).open().of_conversation(conversation_id).count()
 
 
 def test_a_draft_waits_with_its_label_and_the_facts_under_it(world: World, thread: Conversation) -> None:
     # R134, R136
-    facts = [Fact(Grounding.SKILL, "issue-a-refund", 12), Fact(Grounding.TOOL, "find_order")]
+    facts = [GroundingFact(Grounding.SKILL, "issue-a-refund", 12), GroundingFact(Grounding.TOOL, "find_order")]
     draft = make_draft(
         thread.pk,
         actor=world.system,
@@ -77,41 +84,48 @@ def test_a_draft_waits_with_its_label_and_the_facts_under_it(world: World, threa
         grounding=Grounding.SKILL,
         facts=facts,
     )
-    waiting = stored(world, draft)
+    waiting = reload_row(world, draft)
     assert (waiting.status, waiting.grounding, waiting.taint) == (Draft.Status.OPEN, "skill", Taint.CUSTOMER)
     assert waiting.facts[0] == {"kind": "skill", "name": "issue-a-refund", "record_id": 12}
-    assert acts_on(world, draft) == ["draft.create"]
-    with acting(world.operator):
+    assert list_acts(world, draft) == ["draft.create"]
+    with acting_as(world.operator):
         waits = waiting_drafts(world.operator).count(), waiting_escalations(world.operator).count()
     assert waits == (1, 0)
 
 
 def test_a_later_draft_overtakes_the_one_that_waits(world: World, thread: Conversation) -> None:
     first, second = make_waiting_draft(world, thread), make_waiting_draft(world, thread, "It arrives today.")
-    assert (stored(world, first).status, stored(world, second).status) == (Draft.Status.SUPERSEDED, Draft.Status.OPEN)
-    assert acts_on(world, first) == ["draft.create", "draft.supersede"]
-    with pytest.raises(Unseen) as refusal:
-        send_draft(first, actor=world.operator, message_id=message_of(world, thread), reviewed_sha256=first.text_sha256)
+    assert (reload_row(world, first).status, reload_row(world, second).status) == (
+        Draft.Status.SUPERSEDED,
+        Draft.Status.OPEN,
+    )
+    assert list_acts(world, first) == ["draft.create", "draft.supersede"]
+    with pytest.raises(ReviewedContentChanged) as refusal:
+        send_draft(
+            first, actor=world.operator, message_id=last_message_id(world, thread), reviewed_sha256=first.text_sha256
+        )
     assert refusal.value.current_content == {"draft_id": second.pk, "text": "It arrives today."}
     assert f"Draft {second.pk} stands in its place" in str(refusal.value)
-    assert stored(world, second).status == Draft.Status.OPEN
+    assert reload_row(world, second).status == Draft.Status.OPEN
 
 
 def test_an_overtaken_draft_without_another_says_so(world: World, thread: Conversation) -> None:
     first, second = make_waiting_draft(world, thread), make_waiting_draft(world, thread)
     discard_draft(second, actor=world.operator, reason_code="wrong")
-    with pytest.raises(Unseen, match="No draft waits there any more") as refusal:
-        send_draft(first, actor=world.operator, message_id=message_of(world, thread), reviewed_sha256=first.text_sha256)
+    with pytest.raises(ReviewedContentChanged, match="No draft waits there any more") as refusal:
+        send_draft(
+            first, actor=world.operator, message_id=last_message_id(world, thread), reviewed_sha256=first.text_sha256
+        )
     assert refusal.value.current_content is None
 
 
 def test_a_yes_is_bound_to_the_words_the_person_saw(world: World, thread: Conversation) -> None:
     draft = make_waiting_draft(world, thread)
-    sending: dict[str, Any] = {"actor": world.operator, "message_id": message_of(world, thread)}
-    with pytest.raises(Unseen, match="What you read is not what this draft says"):
+    sending: dict[str, Any] = {"actor": world.operator, "message_id": last_message_id(world, thread)}
+    with pytest.raises(ReviewedContentChanged, match="What you read is not what this draft says"):
         send_draft(draft, **sending, reviewed_sha256="0" * 64)
     send_draft(draft, **sending, reviewed_sha256=draft.text_sha256)
-    sent = stored(world, draft)
+    sent = reload_row(world, draft)
     assert (sent.status, sent.sent_text, sent.message_id) == (Draft.Status.SENT, draft.text, sending["message_id"])
     assert sent.decided_by == world.operator.label
     with pytest.raises(IllegalTransition):
@@ -124,11 +138,11 @@ def test_an_edited_draft_keeps_both_texts(world: World, thread: Conversation) ->
     send_edited_draft(
         draft,
         actor=world.operator,
-        message_id=message_of(world, thread),
+        message_id=last_message_id(world, thread),
         sent_text="It arrives tomorrow.",
         reviewed_sha256=draft.text_sha256,
     )
-    sent = stored(world, draft)
+    sent = reload_row(world, draft)
     assert (sent.status, sent.text, sent.sent_text) == (
         Draft.Status.SENT_EDITED,
         "It is on its way.",
@@ -142,7 +156,7 @@ def test_a_discarded_draft_says_what_was_wrong(world: World) -> None:
     with pytest.raises(Invalid, match="what is wrong"):
         discard_draft(draft, actor=world.operator, reason_code="")
     discard_draft(draft, actor=world.operator, reason_code="wrong_tone", reason="Too cheerful.")
-    gone = stored(world, draft)
+    gone = reload_row(world, draft)
     assert (gone.status, gone.reason_code, gone.reason) == (Draft.Status.DISCARDED, "wrong_tone", "Too cheerful.")
 
 
@@ -157,15 +171,15 @@ def test_an_agent_reads_its_drafts_and_decides_on_none(world: World) -> None:
         "UPDATE desk_draft SET text = 'x'",
         "DELETE FROM desk_draft",
     ):
-        assert attempt(world.bot, statement).sqlstate == NO_RIGHT
-    assert attempt(world.bot, "SELECT text FROM desk_draft").rows == 1
-    assert attempt(world.bot.serving("http:somebody-else"), "SELECT text FROM desk_draft").rows == 0
+        assert run_and_undo(world.bot, statement).sqlstate == NO_RIGHT
+    assert run_and_undo(world.bot, "SELECT text FROM desk_draft").rows == 1
+    assert run_and_undo(world.bot.serving("http:somebody-else"), "SELECT text FROM desk_draft").rows == 0
 
 
 def test_nobody_rewrites_what_an_agent_drafted(world: World) -> None:
     make_waiting_draft(world)
     for actor in (world.operator, world.admin, world.system):
-        assert attempt(actor, "UPDATE desk_draft SET text = 'x'").sqlstate == NO_RIGHT
+        assert run_and_undo(actor, "UPDATE desk_draft SET text = 'x'").sqlstate == NO_RIGHT
 
 
 def test_a_question_asked_twice_for_one_reason_waits_once(world: World, thread: Conversation) -> None:
@@ -175,11 +189,11 @@ def test_a_question_asked_twice_for_one_reason_waits_once(world: World, thread: 
     again = open_escalation(thread.pk, **asked, reason=POLICY, question="Even after a year?")
     other = open_escalation(thread.pk, **asked, reason=UNSUPPORTED, question="Can we call them?")
     assert (first.pk, other.pk != first.pk) == (again.pk, True)
-    assert stored(world, first).question == "May it be refunded?\n\nEven after a year?"
+    assert reload_row(world, first).question == "May it be refunded?\n\nEven after a year?"
     assert open_escalations(thread.pk, world.system) == 2
-    assert acts_on(world, first) == ["escalation.open", "escalation.open"]
+    assert list_acts(world, first) == ["escalation.open", "escalation.open"]
     open_escalation(thread.pk, **asked, reason=POLICY, question="Even after a year?")
-    assert acts_on(world, first) == ["escalation.open", "escalation.open"], "nothing came to it"
+    assert list_acts(world, first) == ["escalation.open", "escalation.open"], "nothing came to it"
 
 
 def test_an_answer_and_a_dismissal_settle_a_question_for_good(world: World, thread: Conversation) -> None:
@@ -188,11 +202,11 @@ def test_an_answer_and_a_dismissal_settle_a_question_for_good(world: World, thre
         answer_escalation(answered, actor=world.operator, answer=" ")
     answer_escalation(answered, actor=world.operator, answer="Yes, within a month.")
     dismiss_escalation(dismissed, actor=world.operator, dismissal_reason="They called.")
-    assert (stored(world, answered).answer, stored(world, answered).decided_by) == (
+    assert (reload_row(world, answered).answer, reload_row(world, answered).decided_by) == (
         "Yes, within a month.",
         world.operator.label,
     )
-    assert stored(world, dismissed).dismissal_reason == "They called."
+    assert reload_row(world, dismissed).dismissal_reason == "They called."
     assert open_escalations(thread.pk, world.operator) == 0
     for row in (answered, dismissed):
         with pytest.raises(IllegalTransition, match=r"Cannot dismiss an escalation that is (answered|dismissed)"):
@@ -207,7 +221,7 @@ def test_an_escalation_asks_something(world: World, thread: Conversation) -> Non
 
 def test_an_agent_asks_in_its_own_name_in_conversations_it_sees(world: World, thread: Conversation) -> None:
     question = make_escalation(world, thread)
-    assert (stored(world, question).opened_by, stored(world, question).taint) == (
+    assert (reload_row(world, question).opened_by, reload_row(world, question).taint) == (
         world.bot.label,
         Taint.CUSTOMER,
     )
@@ -219,10 +233,10 @@ def test_an_agent_asks_in_its_own_name_in_conversations_it_sees(world: World, th
         " VALUES (%s, %s, %s, 'policy', 'x', %s, 'open', '', '', '', 1, 'customer', now(), now())"
     )
     values = [world.tenant.pk, thread.pk, world.agent.pk]
-    assert attempt(world.bot, born, [*values, world.bot.label]).passed
-    assert attempt(world.bot, born, [*values, "operator:1"]).sqlstate == NO_RIGHT
+    assert run_and_undo(world.bot, born, [*values, world.bot.label]).passed
+    assert run_and_undo(world.bot, born, [*values, "operator:1"]).sqlstate == NO_RIGHT
     neighbour = make_neighbour(world)
-    assert not attempt(world.bot, born, [*values[:2], neighbour.pk, world.bot.label]).passed
+    assert not run_and_undo(world.bot, born, [*values[:2], neighbour.pk, world.bot.label]).passed
 
 
 def make_escalation_as(world: World, thread: Conversation, customer: str) -> Escalation:
@@ -239,9 +253,9 @@ def make_escalation_as(world: World, thread: Conversation, customer: str) -> Esc
 def test_an_agent_adds_nothing_to_a_settled_question(world: World) -> None:
     question = make_escalation(world)
     change = "UPDATE desk_escalation SET question = 'x' WHERE id = %s"
-    assert attempt(world.bot, change, [question.pk]).rows == 1
+    assert run_and_undo(world.bot, change, [question.pk]).rows == 1
     answer_escalation(question, actor=world.operator, answer="Yes.")
-    assert attempt(world.bot, change, [question.pk]).rows == 0
+    assert run_and_undo(world.bot, change, [question.pk]).rows == 0
 
 
 def test_send_rules_are_read_as_the_modes_take_them(world: World) -> None:
@@ -249,25 +263,25 @@ def test_send_rules_are_read_as_the_modes_take_them(world: World) -> None:
     skill = make_skill(world, "approved")
     make_send_rule(world)
     rule = make_send_rule(world, "", "observe", skill)
-    with acting(world.system):
+    with acting_as(world.system):
         found = SendRule.objects.visible_to(world.system).sendings(world.agent.pk)
-    assert found == (Sending(SendMode.SUGGEST, "sms"), Sending(SendMode.OBSERVE, skill_id=skill.pk))
+    assert found == (SendRuleValue(SendMode.SUGGEST, "sms"), SendRuleValue(SendMode.OBSERVE, skill_id=skill.pk))
     lift_send_rule(rule, actor=world.operator)
-    with acting(world.system):
+    with acting_as(world.system):
         assert len(SendRule.objects.visible_to(world.system).sendings(world.agent.pk)) == 1
-    assert not attempt(world.bot, "SELECT 1 FROM desk_sendrule").passed
+    assert not run_and_undo(world.bot, "SELECT 1 FROM desk_sendrule").passed
 
 
 def test_a_send_rule_names_a_channel_or_a_skill_and_is_there_once(world: World) -> None:
     with pytest.raises(Invalid, match="Name a channel, a skill, or both"):
         make_send_rule(world, "")
     rule = make_send_rule(world)
-    with pytest.raises(Conflicting, match="There is a rule for this agent"):
+    with pytest.raises(Conflict, match="There is a rule for this agent"):
         make_send_rule(world)
     with pytest.raises(Invalid, match="A channel is lower-case letters"):
         make_send_rule(world, "Not a channel")
     write_send_rule(rule, actor=world.operator, values={"send_mode": "observe"})
-    assert stored(world, rule).send_mode == "observe"
+    assert reload_row(world, rule).send_mode == "observe"
     with pytest.raises(NotPermitted):
         write_send_rule(rule, actor=world.operator, values={"channel": "http"})
 

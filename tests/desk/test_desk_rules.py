@@ -2,7 +2,15 @@
 
 import pytest
 
-from apps.desk.rules import QUESTION_CHARACTERS, Fact, Grounding, Sending, grounding_of, joined_question, mode_of
+from apps.desk.rules import (
+    QUESTION_CHARACTERS,
+    Grounding,
+    GroundingFact,
+    SendRuleValue,
+    grounding_of,
+    joined_question,
+    send_mode_of,
+)
 from apps.prompt.prompt_input import SendMode
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
@@ -16,18 +24,24 @@ REFUNDS, PARCELS = 7, 8
     [
         (AUTONOMOUS, (), "http", set(), AUTONOMOUS),
         (OBSERVE, (), "http", set(), OBSERVE),
-        (AUTONOMOUS, (Sending(SUGGEST, "sms"),), "sms", set(), SUGGEST),
-        (AUTONOMOUS, (Sending(SUGGEST, "sms"),), "http", set(), AUTONOMOUS),
-        (SUGGEST, (Sending(AUTONOMOUS, "sms"),), "sms", set(), AUTONOMOUS),
-        (AUTONOMOUS, (Sending(SUGGEST, skill_id=REFUNDS),), "http", {REFUNDS}, SUGGEST),
-        (AUTONOMOUS, (Sending(SUGGEST, skill_id=REFUNDS),), "http", {PARCELS}, AUTONOMOUS),
-        (AUTONOMOUS, (Sending(SUGGEST, "sms", REFUNDS),), "http", {REFUNDS}, AUTONOMOUS),
-        (AUTONOMOUS, (Sending(SUGGEST, "sms", REFUNDS),), "sms", {REFUNDS}, SUGGEST),
-        (OBSERVE, (Sending(AUTONOMOUS, skill_id=REFUNDS),), "http", {REFUNDS}, OBSERVE),
-        (AUTONOMOUS, (Sending(OBSERVE, "sms"), Sending(SUGGEST, skill_id=REFUNDS)), "sms", {REFUNDS}, OBSERVE),
+        (AUTONOMOUS, (SendRuleValue(SUGGEST, "sms"),), "sms", set(), SUGGEST),
+        (AUTONOMOUS, (SendRuleValue(SUGGEST, "sms"),), "http", set(), AUTONOMOUS),
+        (SUGGEST, (SendRuleValue(AUTONOMOUS, "sms"),), "sms", set(), AUTONOMOUS),
+        (AUTONOMOUS, (SendRuleValue(SUGGEST, skill_id=REFUNDS),), "http", {REFUNDS}, SUGGEST),
+        (AUTONOMOUS, (SendRuleValue(SUGGEST, skill_id=REFUNDS),), "http", {PARCELS}, AUTONOMOUS),
+        (AUTONOMOUS, (SendRuleValue(SUGGEST, "sms", REFUNDS),), "http", {REFUNDS}, AUTONOMOUS),
+        (AUTONOMOUS, (SendRuleValue(SUGGEST, "sms", REFUNDS),), "sms", {REFUNDS}, SUGGEST),
+        (OBSERVE, (SendRuleValue(AUTONOMOUS, skill_id=REFUNDS),), "http", {REFUNDS}, OBSERVE),
         (
             AUTONOMOUS,
-            (Sending(SUGGEST, skill_id=REFUNDS), Sending(OBSERVE, skill_id=PARCELS)),
+            (SendRuleValue(OBSERVE, "sms"), SendRuleValue(SUGGEST, skill_id=REFUNDS)),
+            "sms",
+            {REFUNDS},
+            OBSERVE,
+        ),
+        (
+            AUTONOMOUS,
+            (SendRuleValue(SUGGEST, skill_id=REFUNDS), SendRuleValue(OBSERVE, skill_id=PARCELS)),
             "http",
             {REFUNDS, PARCELS},
             OBSERVE,
@@ -35,10 +49,10 @@ REFUNDS, PARCELS = 7, 8
     ],
 )
 def test_a_reply_leaves_by_its_channels_rule_made_stricter_by_the_skills_it_read(
-    default: SendMode, rules: tuple[Sending, ...], channel: str, fetched: set[int], expected: SendMode
+    default: SendMode, rules: tuple[SendRuleValue, ...], channel: str, fetched: set[int], expected: SendMode
 ) -> None:
     # R134
-    assert mode_of(default, rules, channel, fetched) == expected
+    assert send_mode_of(default, rules, channel, fetched) == expected
 
 
 @pytest.mark.parametrize(
@@ -52,7 +66,7 @@ def test_a_reply_leaves_by_its_channels_rule_made_stricter_by_the_skills_it_read
 )
 def test_a_draft_is_labelled_by_the_firmest_of_its_facts(kinds: tuple[Grounding, ...], expected: Grounding) -> None:
     # R136
-    assert grounding_of(Fact(kind, "x") for kind in kinds) == expected
+    assert grounding_of(GroundingFact(kind, "x") for kind in kinds) == expected
 
 
 def test_a_question_that_is_asked_again_grows_once_and_stays_within_its_length() -> None:

@@ -13,23 +13,29 @@ from apps.conversations.actions import (
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import (
-    Conflicting,
+    Conflict,
     GovernanceError,
     IllegalTransition,
     Invalid,
     NotPermitted,
     NotVisible,
+    ReviewedContentChanged,
     Stale,
-    Unseen,
 )
 from apps.runtime.models import Turn
-from apps.runtime.turn_store.turn_journal import history_of
-from apps.runtime.turns.operator_replies import answer_question, hand_back, length_of, send_out, write_to_customer
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
-from tests.support.drivers.conversation import lines, reply, say, take, tell, turn_of
-from tests.support.factories.desk import make_escalation, make_held_conversation, make_waiting_draft
+from apps.runtime.turn_store.turn_journal import read_history
+from apps.runtime.turns.operator_replies import (
+    answer_question,
+    conversation_length,
+    hand_back,
+    send_reviewed_draft,
+    write_to_customer,
+)
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
+from tests.support.drivers.conversation import lines, reply, run_customer_turn, run_turn, send_customer_message, turn_of
+from tests.support.factories.desk import make_escalation, make_taken_over_conversation, make_waiting_draft
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_conversation, make_world
 
@@ -42,33 +48,33 @@ def world() -> World:
 
 
 def thread_of(world: World, event: InboundEvent) -> Conversation:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return Conversation.objects.visible_to(world.operator).get(pk=event.conversation_id)
 
 
-def write(world: World, conversation: Conversation, text: str, actor: Actor | None = None) -> Message:
+def write_message(world: World, conversation: Conversation, text: str, actor: Actor | None = None) -> Message:
     actor = actor or world.operator
-    with acting(actor):
-        seen = length_of(conversation)
+    with acting_as(actor):
+        seen = conversation_length(conversation)
     return write_to_customer(conversation, actor=actor, text=text, seen_length=seen)
 
 
-def told(world: World, conversation: Conversation) -> list[tuple[str, str]]:
+def agent_history(world: World, conversation: Conversation) -> list[tuple[str, str]]:
     """What the agent is told of the conversation so far."""
-    history = history_of(conversation, actor=world.system)
+    history = read_history(conversation, actor=world.system)
     return [(wire["role"], "".join(block.get("text", "") for block in wire["content"])) for wire in history]  # type: ignore[union-attr, misc]  # messages as the API takes them
 
 
 def test_a_person_answers_what_waits_and_the_customer_finds_it_as_the_reply(world: World) -> None:
     # R134
-    event = tell(world, "Is anybody there?")
+    event = send_customer_message(world, "Is anybody there?")
     thread = take_over_conversation(thread_of(world, event), actor=world.operator)
-    message = write(world, thread, "Yes, I am.")
+    message = write_message(world, thread, "Yes, I am.")
     turn = turn_of(world, event)
     assert (turn.status, turn.reply_id, message.turn_id) == (Turn.Status.DONE, message.pk, turn.pk)
     assert (turn.outcome, message.is_reply) == (Turn.Outcome.REPLIED, True)
     assert lines(world, thread.pk) == [("customer", "Is anybody there?"), ("operator", "Yes, I am.")]
-    [(role, text)] = told(world, thread)
+    [(role, text)] = agent_history(world, thread)
     assert role == "user"
     assert (
         text.index("Is anybody there?")
@@ -78,26 +84,26 @@ def test_a_person_answers_what_waits_and_the_customer_finds_it_as_the_reply(worl
 
 
 def test_the_agent_goes_on_with_what_a_person_said(world: World, standin: StandIn) -> None:
-    event = tell(world, "Is anybody there?")
+    event = send_customer_message(world, "Is anybody there?")
     thread = take_over_conversation(thread_of(world, event), actor=world.operator)
-    write(world, thread, "Yes, I am.")
-    write(world, thread, "Your parcel is found.")
+    write_message(world, thread, "Yes, I am.")
+    write_message(world, thread, "Your parcel is found.")
     hand_back(thread, actor=world.operator)
     standin.play(reply("Anything else?"))
-    turn = take(world, tell(world, "Thank you!"), standin.backend)
+    turn = run_turn(world, send_customer_message(world, "Thank you!"), standin.backend)
     assert turn.status == Turn.Status.DONE, turn.failure
     assert [sender for sender, _ in lines(world, thread.pk)] == [
         *("customer", "operator", "operator", "customer", "agent")
     ]
-    assert sum("A colleague took this conversation" in text for _, text in told(world, thread)) == 2
+    assert sum("A colleague took this conversation" in text for _, text in agent_history(world, thread)) == 2
 
 
 def test_a_message_on_a_line_and_by_text_keeps_its_header(world: World) -> None:
-    event = tell(world, "Hi", channel="sms", customer="sms:+15550100", thread="t", line_key="sales")
+    event = send_customer_message(world, "Hi", channel="sms", customer="sms:+15550100", thread="t", line_key="sales")
     instruct(world, event)
     thread = take_over_conversation(thread_of(world, event), actor=world.operator)
-    write(world, thread, "Hello.")
-    [(_, text)] = told(world, thread)
+    write_message(world, thread, "Hello.")
+    [(_, text)] = agent_history(world, thread)
     assert "[New SMS" in text
     assert "line sales" in text
     assert "Be brief." in text
@@ -116,18 +122,18 @@ def instruct(world: World, event: InboundEvent) -> None:
 
 
 def test_nobody_writes_twice_or_past_a_colleague(world: World) -> None:
-    thread = make_held_conversation(world)
-    with acting(world.operator):
-        seen = length_of(thread)
+    thread = make_taken_over_conversation(world)
+    with acting_as(world.operator):
+        seen = conversation_length(thread)
     write_to_customer(thread, actor=world.operator, text="Hello.", seen_length=seen)
     with pytest.raises(Stale, match="went on since you read it"):
         write_to_customer(thread, actor=world.operator, text="Hello.", seen_length=seen)
     assert [text for _, text in lines(world, thread.pk)].count("Hello.") == 1
 
 
-def test_an_agents_running_turn_is_left_to_whoever_stops_it(world: World) -> None:
-    thread = make_held_conversation(world)
-    with acting(world.system):
+def test_sending_leaves_an_agents_running_turn_alone(world: World) -> None:
+    thread = make_taken_over_conversation(world)
+    with acting_as(world.system):
         Turn.objects.create(tenant_id=world.tenant.pk, conversation=thread, lease_until="2999-01-01T00:00:00Z")
     event = receive_message(
         world.agent.pk,
@@ -137,30 +143,30 @@ def test_an_agents_running_turn_is_left_to_whoever_stops_it(world: World) -> Non
         text="And now?",
         idempotency_key="now",
     )
-    assert write(world, thread, "One moment.").turn_id is None
-    with acting(world.system):
+    assert write_message(world, thread, "One moment.").turn_id is None
+    with acting_as(world.system):
         assert InboundEvent.objects.get(pk=event.pk).turn_id is None, "it waits for the next answer"
 
 
 def test_a_person_writes_only_where_the_agent_is_locked_out(world: World) -> None:
     thread = make_conversation(world)
-    with pytest.raises(Conflicting, match="Take the conversation over first"):
-        write(world, thread, "Hello.")
+    with pytest.raises(Conflict, match="Take the conversation over first"):
+        write_message(world, thread, "Hello.")
     take_over_conversation(thread, actor=world.operator)
     for text, flaw in ((" ", "empty"), ("x" * 20_001, "at most"), ("\x00", "NUL")):
         with pytest.raises(Invalid, match=flaw):
-            write(world, thread, text)
+            write_message(world, thread, text)
     with pytest.raises(NotPermitted):
-        write(world, thread, "Me too.", world.bot)
-    write(world, thread, "Hello.", world.admin)
+        write_message(world, thread, "Me too.", world.bot)
+    write_message(world, thread, "Hello.", world.admin)
 
 
 def test_a_conversation_is_taken_over_and_handed_back_once(world: World) -> None:
     thread = make_conversation(world)
-    with pytest.raises(Conflicting, match="Nobody holds"):
+    with pytest.raises(Conflict, match="Nobody holds"):
         hand_back_conversation(thread, actor=world.operator)
     take_over_conversation(thread, actor=world.operator)
-    with pytest.raises(Conflicting, match="You hold this conversation already"):
+    with pytest.raises(Conflict, match="You hold this conversation already"):
         take_over_conversation(thread, actor=world.operator)
     assert (thread.taken_over_by, thread.is_held) == (world.operator.label, True)
     take_over_conversation(thread, actor=world.admin)
@@ -175,7 +181,7 @@ def test_a_conversation_is_taken_over_and_handed_back_once(world: World) -> None
 
 
 def test_an_agent_neither_ends_nor_frees_what_a_person_holds(world: World) -> None:
-    thread = make_held_conversation(world)
+    thread = make_taken_over_conversation(world)
     with pytest.raises(NotPermitted, match="A colleague has this conversation in hand"):
         resolve_conversation(thread, actor=world.bot)
     with pytest.raises(NotPermitted):
@@ -184,7 +190,7 @@ def test_an_agent_neither_ends_nor_frees_what_a_person_holds(world: World) -> No
         "UPDATE conversations_conversation SET status = 'resolved', resolved_at = now() WHERE id = %s",
         "UPDATE conversations_conversation SET taken_over_by = '', taken_over_by_id = NULL, taken_over_at = NULL WHERE id = %s",
     ):
-        assert attempt(world.bot, statement, [thread.pk]).sqlstate == NO_RIGHT
+        assert run_and_undo(world.bot, statement, [thread.pk]).sqlstate == NO_RIGHT
     resolve_conversation(thread, actor=world.operator)
 
 
@@ -199,21 +205,21 @@ def test_a_draft_goes_out_as_the_agents_words(world: World) -> None:
     # R134, R138
     thread = make_conversation(world)
     draft = make_waiting_draft(world, thread)
-    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
+    send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     assert lines(world, thread.pk)[-1] == ("agent", "It is on its way.")
-    assert told(world, thread) == [("assistant", "It is on its way.")]
+    assert agent_history(world, thread) == [("assistant", "It is on its way.")]
     assert (draft.status, draft.sent_text) == (Draft.Status.SENT, draft.text)
 
 
 def test_an_edited_draft_goes_out_in_the_persons_words(world: World) -> None:
     thread = make_conversation(world)
     draft = make_waiting_draft(world, thread)
-    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="It arrives tomorrow.")
+    send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="It arrives tomorrow.")
     assert lines(world, thread.pk)[-1] == ("agent", "It arrives tomorrow.")
-    assert told(world, thread) == [("assistant", "It arrives tomorrow.")]
+    assert agent_history(world, thread) == [("assistant", "It arrives tomorrow.")]
     assert (draft.status, draft.text) == (Draft.Status.SENT_EDITED, "It is on its way.")
     unchanged = make_waiting_draft(world, thread)
-    send_out(unchanged, actor=world.operator, reviewed_sha256=unchanged.text_sha256, text=unchanged.text)
+    send_reviewed_draft(unchanged, actor=world.operator, reviewed_sha256=unchanged.text_sha256, text=unchanged.text)
     assert unchanged.status == Draft.Status.SENT
 
 
@@ -224,29 +230,29 @@ def test_what_is_refused_leaves_no_message(world: World) -> None:
     refused: list[type[GovernanceError]] = []
     for actor, seen in ((world.operator, "0" * 64), (world.bot, draft.text_sha256)):
         with pytest.raises(GovernanceError) as refusal:
-            send_out(draft, actor=actor, reviewed_sha256=seen)
+            send_reviewed_draft(draft, actor=actor, reviewed_sha256=seen)
         refused.append(refusal.type)
-    assert refused == [Unseen, NotPermitted]
+    assert refused == [ReviewedContentChanged, NotPermitted]
     assert lines(world, thread.pk) == before
-    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
+    send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     with pytest.raises(IllegalTransition):
-        send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
+        send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     assert len(lines(world, thread.pk)) == len(before) + 1
 
 
 def test_an_answer_goes_back_to_the_agent_who_relays_it(world: World, standin: StandIn) -> None:
     # R135, R138
-    thread = thread_of(world, tell(world, "May I send it back?"))
-    say(world, "Hello?", standin)
+    thread = thread_of(world, send_customer_message(world, "May I send it back?"))
+    run_customer_turn(world, "Hello?", standin)
     question = make_escalation(world, thread)
     answer_question(question, actor=world.operator, answer="Yes, within a month.")
     standin.play(reply("You may, within a month."))
-    with acting(world.system):
+    with acting_as(world.system):
         event = InboundEvent.objects.get(conversation=thread, turn_id=None)
     assert (event.kind, event.sent_by) == (InboundEvent.Kind.OPERATOR, world.operator.label)
-    turn = take(world, event, standin.backend)
+    turn = run_turn(world, event, standin.backend)
     assert turn.status == Turn.Status.DONE, turn.failure
-    assert "a question that you handed over (missing knowledge)" in told(world, thread)[-2][1]
+    assert "a question that you handed over (missing knowledge)" in agent_history(world, thread)[-2][1]
     assert lines(world, thread.pk)[-1] == ("agent", "You may, within a month.")
     assert question.status == Escalation.Status.ANSWERED
 
@@ -255,9 +261,9 @@ def test_an_answer_may_go_to_the_customer_word_for_word(world: World) -> None:
     question = make_escalation(world)
     answer_question(question, actor=world.operator, answer="Yes, within a month.", word_for_word=True)
     assert lines(world, question.conversation_id)[-1] == ("operator", "Yes, within a month.")
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not question.conversation.events.exists()
-    [(role, text)] = told(world, question.conversation)
+    [(role, text)] = agent_history(world, question.conversation)
     assert (role, "A colleague took this conversation in hand" in text) == ("user", True)
 
 
@@ -271,7 +277,7 @@ def test_an_answer_after_the_end_opens_what_follows(world: World) -> None:
     with pytest.raises(IllegalTransition, match="nobody writes in it any more"):
         answer_question(question, actor=world.operator, answer="Yes.", word_for_word=True)
     answer_question(question, actor=world.operator, answer="Yes.")
-    with acting(world.operator):
+    with acting_as(world.operator):
         following = Conversation.objects.visible_to(world.operator).open().get(conversation_key="ended")
     assert following.follows_id == thread.pk
     assert answered.status == Escalation.Status.OPEN

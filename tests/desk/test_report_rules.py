@@ -2,33 +2,33 @@
 
 import pytest
 
-from apps.desk.reports.rules import OTHER, Reply, unexplained, unreportable
-from apps.learning.lessons.lesson_cases import Told, Untaught, of_reported_reply
+from apps.desk.reports.rules import OTHER_REASON, ReportableReply, missing_explanation, reason_unreportable
+from apps.learning.lessons.lesson_cases import LessonText, NoLesson, lesson_from_reported_reply
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 
 def test_what_an_agent_said_to_its_customer_may_be_reported() -> None:
-    assert unreportable(Reply(is_agents=True, is_off_the_record=False, is_talk=False)) == ""
+    assert reason_unreportable(ReportableReply(is_agents=True, is_off_the_record=False, is_talk=False)) == ""
 
 
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (Reply(is_agents=True, is_off_the_record=True, is_talk=False), "off the record"),
-        (Reply(is_agents=True, is_off_the_record=False, is_talk=True), "theirs alone"),
-        (Reply(is_agents=False, is_off_the_record=False, is_talk=False), "judged on its own page"),
+        (ReportableReply(is_agents=True, is_off_the_record=True, is_talk=False), "off the record"),
+        (ReportableReply(is_agents=True, is_off_the_record=False, is_talk=True), "theirs alone"),
+        (ReportableReply(is_agents=False, is_off_the_record=False, is_talk=False), "judged on its own page"),
     ],
 )
-def test_everything_else_is_refused_with_its_reason(reply: Reply, said: str) -> None:
+def test_everything_else_is_refused_with_its_reason(reply: ReportableReply, said: str) -> None:
     # R178
-    assert said in unreportable(reply)
+    assert said in reason_unreportable(reply)
 
 
 def test_another_reason_is_explained() -> None:
-    assert "in words" in unexplained(OTHER, " \n")
-    assert unexplained(OTHER, "It is in the wrong language.") == ""
-    assert unexplained("wrong_fact", "") == ""
+    assert "in words" in missing_explanation(OTHER_REASON, " \n")
+    assert missing_explanation(OTHER_REASON, "It is in the wrong language.") == ""
+    assert missing_explanation("wrong_fact", "") == ""
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_another_reason_is_explained() -> None:
         (
             "Too soon.",
             "Fourteen days.",
-            Told("When?", "A fact is wrong. Too soon. The reply was: Two.", "Fourteen days."),
+            LessonText("When?", "A fact is wrong. Too soon. The reply was: Two.", "Fourteen days."),
         ),
-        ("", "Fourteen days.", Told("When?", "A fact is wrong: Two.", "Fourteen days.")),
-        ("Too soon.", " ", Told("When?", "A fact is wrong: Two.", "Too soon.")),
-        (" ", "", Untaught("Nobody said in words what was wrong with it.")),
+        ("", "Fourteen days.", LessonText("When?", "A fact is wrong: Two.", "Fourteen days.")),
+        ("Too soon.", " ", LessonText("When?", "A fact is wrong: Two.", "Too soon.")),
+        (" ", "", NoLesson("Nobody said in words what was wrong with it.")),
     ],
 )
-def test_a_report_teaches_what_was_said_instead_or_why(why: str, instead: str, taught: Told | Untaught) -> None:
-    assert of_reported_reply("When?", "Two.", "A fact is wrong", why, instead) == taught
+def test_a_report_teaches_what_was_said_instead_or_why(why: str, instead: str, taught: LessonText | NoLesson) -> None:
+    assert lesson_from_reported_reply("When?", "Two.", "A fact is wrong", why, instead) == taught

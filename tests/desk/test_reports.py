@@ -10,14 +10,14 @@ from apps.desk.reports.actions import make_report as file_report
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
 from apps.learning.reply_reports import report_reply
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, Outcome, attempt
-from tests.support.drivers.conversation import reply, say, tool
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, StatementOutcome, run_and_undo
+from tests.support.drivers.conversation import reply, run_customer_turn, tool
 from tests.support.factories.member_talks import make_assistant, make_talk
-from tests.support.factories.reports import SAID, WHY, make_reply, make_report, make_report_of, report_in
+from tests.support.factories.reports import EXPLANATION, REPLY_TEXT, make_reply, make_report, make_report_of, report_in
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_conversation, make_event, make_persona, make_world
 
@@ -30,8 +30,8 @@ def world() -> World:
     return make_world()
 
 
-def recorded(world: World, report: Report) -> list[ChangeRecord]:
-    with acting(world.operator):
+def report_records(world: World, report: Report) -> list[ChangeRecord]:
+    with acting_as(world.operator):
         rows = ChangeRecord.objects.filter(subject_type="desk.report", subject_id=report.pk)
         return list(rows.select_related("text").order_by("pk"))
 
@@ -45,16 +45,16 @@ def test_a_report_names_the_reply_and_quotes_nothing_of_it(world: World) -> None
         world.agent.pk,
     )
     assert (report.explanation, report.author) == ("Refunds take\nfourteen days.", world.operator.label)
-    [record] = recorded(world, report)
+    [record] = report_records(world, report)
     assert record.evidence == {"message_id": said.pk}
-    assert SAID not in json.dumps(record.text.after)
+    assert REPLY_TEXT not in json.dumps(record.text.after)
 
 
 def test_each_person_reports_a_reply_once_and_again_after_taking_it_back(world: World) -> None:
     said = make_reply(world)
     first = make_report_of(world, said)
     assert make_report_of(world, said, actor=world.admin).author == world.admin.label
-    with pytest.raises(Conflicting, match="reported this reply already"):
+    with pytest.raises(Conflict, match="reported this reply already"):
         make_report_of(world, said)
     withdraw_report(first, actor=world.operator)
     assert make_report_of(world, said).status == Report.Status.OPEN
@@ -68,7 +68,7 @@ def test_only_its_reporter_takes_a_report_back_and_the_history_keeps_the_words(w
         withdraw_report(report, actor=world.operator, read_at=report.version + 1)
     withdraw_report(report, actor=world.operator, read_at=report.version)
     assert (report.status, report.explanation, report.correction) == (Report.Status.WITHDRAWN, "", "")
-    assert recorded(world, report)[1].text.before["explanation"] == WHY
+    assert report_records(world, report)[1].text.before["explanation"] == EXPLANATION
     with pytest.raises(IllegalTransition):
         settle_report(report, actor=world.operator, outcome="skill")
 
@@ -101,29 +101,29 @@ def test_what_cannot_be_kept_is_refused_by_its_field(world: World, field: str, s
     assert set(refused.value.fields) == {field}
 
 
-def test_a_reply_off_the_record_is_not_reported_and_neither_wall_lets_it_be(world: World) -> None:
+def test_application_and_database_refuse_a_report_off_the_record(world: World) -> None:
     # R178
     event = make_event(world, "Quietly.", off_the_record=True)
     said = make_reply(world, conversation=event.conversation)
-    with pytest.raises(Conflicting, match="off the record"):
+    with pytest.raises(Conflict, match="off the record"):
         make_report_of(world, said)
-    assert inserted(world, said, said.conversation).sqlstate == NO_RIGHT
+    assert insert_report(world, said, said.conversation).sqlstate == NO_RIGHT
 
 
 def test_what_members_talk_about_is_not_reported(world: World) -> None:
     talk = make_talk(make_assistant(world))
-    with acting(world.system):
+    with acting_as(world.system):
         said = Message.objects.create(
             tenant=world.tenant, conversation=talk, position=90, sender="agent", text="Hi.", is_reply=True
         )
-    with pytest.raises((Conflicting, NotVisible)):
+    with pytest.raises((Conflict, NotVisible)):
         make_report_of(world, said)
-    assert inserted(world, said, talk).sqlstate == NO_RIGHT
+    assert insert_report(world, said, talk).sqlstate == NO_RIGHT
 
 
-def inserted(world: World, said: Message, thread: Conversation) -> Outcome:
+def insert_report(world: World, said: Message, thread: Conversation) -> StatementOutcome:
     """An attempt on a report past the application."""
-    return attempt(
+    return run_and_undo(
         world.operator,
         "INSERT INTO desk_report (tenant_id, conversation_id, agent_id, message_id, reason_code, explanation, correction,"
         " status, author, outcome, resolution, decided_by, version, taint, created_at, updated_at) VALUES (%s, %s, %s, %s,"
@@ -135,18 +135,18 @@ def inserted(world: World, said: Message, thread: Conversation) -> Outcome:
 @pytest.mark.parametrize("sender", ["customer", "operator", "agent"])
 def test_only_what_an_agent_said_to_its_customer_is_reported(world: World, sender: str) -> None:
     thread = make_conversation(world)
-    with acting(world.operator):
+    with acting_as(world.operator):
         others = thread.messages.filter(sender=sender, is_reply=False).last()
-    said = others or person_says(world, thread)
-    with pytest.raises(Conflicting, match="Only what an agent said"):
+    said = others or send_operator_message(world, thread)
+    with pytest.raises(Conflict, match="Only what an agent said"):
         make_report_of(world, said)
-    assert inserted(world, said, thread).sqlstate == NO_RIGHT
+    assert insert_report(world, said, thread).sqlstate == NO_RIGHT
     proper = make_reply(world)
-    assert inserted(world, proper, thread).sqlstate == NO_RIGHT
-    assert inserted(world, proper, proper.conversation).sqlstate == ""
+    assert insert_report(world, proper, thread).sqlstate == NO_RIGHT
+    assert insert_report(world, proper, proper.conversation).sqlstate == ""
 
 
-def person_says(world: World, thread: Conversation) -> Message:
+def send_operator_message(world: World, thread: Conversation) -> Message:
     return send_message(thread, actor=world.operator, sender=Message.Sender.OPERATOR, text="Hello.", wire={})
 
 
@@ -170,19 +170,19 @@ def test_the_database_lets_nobody_reword_a_report(world: World) -> None:
     report = make_report(world)
     reworded = "UPDATE desk_report SET explanation = %s WHERE id = %s"
     for words in ("Otherwise.", ""):
-        assert attempt(world.operator, reworded, [words, report.pk]).sqlstate == BROKEN_RULE
+        assert run_and_undo(world.operator, reworded, [words, report.pk]).sqlstate == BROKEN_RULE
     for statement in ("UPDATE desk_report SET author = 'operator:1'", "DELETE FROM desk_report"):
-        assert attempt(world.operator, statement).sqlstate == NO_RIGHT
+        assert run_and_undo(world.operator, statement).sqlstate == NO_RIGHT
     settle_report(report, actor=world.operator, outcome="skill")
-    otherwise = attempt(world.operator, "UPDATE desk_report SET outcome = 'nothing_wrong'")
+    otherwise = run_and_undo(world.operator, "UPDATE desk_report SET outcome = 'nothing_wrong'")
     assert otherwise.sqlstate == BROKEN_RULE
 
 
 def test_agents_read_no_report_and_workers_write_none(world: World) -> None:
     said = make_reply(world)
     make_report_of(world, said)
-    assert attempt(world.bot, "SELECT explanation FROM desk_report").sqlstate == NO_RIGHT
-    assert attempt(world.system, "UPDATE desk_report SET outcome = 'skill'").sqlstate == NO_RIGHT
+    assert run_and_undo(world.bot, "SELECT explanation FROM desk_report").sqlstate == NO_RIGHT
+    assert run_and_undo(world.system, "UPDATE desk_report SET outcome = 'skill'").sqlstate == NO_RIGHT
     with pytest.raises(NotPermitted):
         make_report_of(world, said, actor=world.bot)
 
@@ -190,11 +190,11 @@ def test_agents_read_no_report_and_workers_write_none(world: World) -> None:
 def test_no_prompt_and_no_answer_of_a_tool_carries_a_report(world: World, standin: StandIn) -> None:
     make_persona(world)
     standin.play(reply("Two days."), tool("list_skills"), reply("Done."))
-    turn = say(world, "When is it paid?", standin)
+    turn = run_customer_turn(world, "When is it paid?", standin)
     assert turn.reply is not None
     said = turn.reply
     make_report_of(world, said, explanation=f"Say {SECRET} to nobody.", correction=f"{SECRET}: fourteen days.")
-    say(world, "Hello again", standin)
+    run_customer_turn(world, "Hello again", standin)
     assert SECRET not in json.dumps(standin.requests())
 
 

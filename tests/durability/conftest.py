@@ -8,12 +8,12 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.durability.crash_scenarios import Wires, wired
-from tests.durability.forked_workers import Stage, staged
+from tests.durability.crash_scenarios import ExternalStage, open_external_stage
+from tests.durability.forked_workers import CrashStage, open_stage
 from tests.durability.invariants import watch
-from tests.support.database.clone_pool import StandingClones
+from tests.support.database.clone_pool import ClonePool
 from tests.support.servers.standin_model import StandIn
-from tests.support.servers.tool_server import Served, running_tool_server
+from tests.support.servers.tool_server import ToolServerProcess, running_tool_server
 
 
 @pytest.fixture
@@ -27,31 +27,31 @@ def raw(committing: str, postgres: Postgres) -> Iterator[psycopg.Connection[Any]
 @pytest.fixture(scope="module")
 def stage(
     postgres: Postgres,
-    standing_clones: StandingClones,
+    standing_clones: ClonePool,
     django_db_setup: str,
     django_db_blocker: DjangoDbBlocker,
     standing_in: StandIn,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Stage]:
+) -> Iterator[CrashStage]:
     """A stage for workers that die, in a database of its own. A module's tests share it: each plays with customers of its own."""
     standing_in.forget()
     with (
         django_db_blocker.unblock(),
         standing_clones.lend(django_db_setup) as name,
-        staged(postgres, name, standing_in, tmp_path_factory.mktemp("stage")) as stage,
+        open_stage(postgres, name, standing_in, tmp_path_factory.mktemp("stage")) as stage,
     ):
         yield stage
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[Served]:
+def served() -> Iterator[ToolServerProcess]:
     """A tool server of the module's own: every refund that it has seen is one of these scenes', made once."""
     with running_tool_server() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def wires(stage: Stage, served: Served) -> Iterator[Wires]:
+def wires(stage: CrashStage, served: ToolServerProcess) -> Iterator[ExternalStage]:
     """The stage, and an agent on it with tools of others, another agent to ask and a webhook."""
-    with wired(stage, served) as wires:
+    with open_external_stage(stage, served) as wires:
         yield wires

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from apps.llm.model_backend import JsonObject, Tool
+from apps.llm.model_backend import JsonObject, ToolDefinition
 from apps.runtime.models import ToolStep
-from apps.runtime.tools.toolbox import Outcome, Toolbox
+from apps.runtime.tools.toolbox import CallOutcome, Toolbox
 
 RepeatSafety = ToolStep.RepeatSafety
 SHAPE: JsonObject = {
@@ -27,10 +27,10 @@ class CounterTool:
     method: str = "POST"
 
     @property
-    def definition(self) -> Tool:
-        return Tool(self.name, f"Somebody else's {self.name}.", SHAPE)
+    def definition(self) -> ToolDefinition:
+        return ToolDefinition(self.name, f"Somebody else's {self.name}.", SHAPE)
 
-    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
+    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
         """What the counter says. Where it says nothing, nobody knows what a write has done."""
         timeout = aiohttp.ClientTimeout(total=timeout_seconds)
         try:
@@ -38,10 +38,10 @@ class CounterTool:
                 aiohttp.ClientSession(timeout=timeout) as client,
                 client.request(self.method, self.url, json=dict(arguments), headers={"Idempotency-Key": key}) as answer,
             ):
-                return Outcome(await answer.text())
+                return CallOutcome(await answer.text())
         except (TimeoutError, aiohttp.ClientError) as error:
             lost = self.repeat_safety is not RepeatSafety.READ_ONLY
-            return Outcome(f"No answer: {type(error).__name__}.", is_error=True, is_unknown=lost)
+            return CallOutcome(f"No answer: {type(error).__name__}.", is_error=True, is_unknown=lost)
 
 
 def toolbox_at(url: str) -> Toolbox:

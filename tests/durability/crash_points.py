@@ -14,17 +14,17 @@ from aiohttp import ClientSession
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
-from apps.llm.model_backend import Backend, JsonObject, Reply, Request, Tool
+from apps.llm.model_backend import JsonObject, ModelBackend, ModelReply, ModelRequest, ToolDefinition
 from apps.runtime.models import ToolStep
-from apps.runtime.tools.tool_server_tools import OthersTool
-from apps.runtime.tools.toolbox import Outcome, OutsideTool
+from apps.runtime.tools.tool_server_tools import ToolServerTool
+from apps.runtime.tools.toolbox import CallOutcome, ExternalTool
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 ENDINGS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 SIDES = ("before", "after")
-WORDS = 60
+SQL_CHARACTERS = 60
 # Its name tells the thread and how many there were before.
 SAVEPOINT = re.compile(r' "s\d+_x\d+"')
 
@@ -43,17 +43,17 @@ class Crossings:
         self.seen.append(name)
         here = len(self.seen) == self.point
         if here and self.side == "before":
-            self._end()
+            self._end_process()
         result = call(*args, **named)
         if here and self.side == "after":
-            self._end()
+            self._end_process()
         return result
 
     def at(self, name: str) -> None:
         """A crossing whose two sides are one."""
-        self.around(name, _nothing)
+        self.around(name, _do_nothing)
 
-    def _end(self) -> None:
+    def _end_process(self) -> None:
         os.kill(os.getpid(), ENDINGS[self.ending])
 
     def watch_database(self) -> None:
@@ -61,23 +61,25 @@ class Crossings:
         crossings, execute = self, CursorWrapper.execute
 
         def executed(cursor: CursorWrapper, sql: Any, params: Any = None) -> Any:  # Any: the library's own
-            return crossings.around(_words(sql), execute, cursor, sql, params)
+            return crossings.around(_sql_words(sql), execute, cursor, sql, params)
 
         CursorWrapper.execute = executed  # type: ignore[assignment, method-assign]  # a seam of the library
         for name in ("_commit", "_rollback"):
-            setattr(BaseDatabaseWrapper, name, self._ending(name, getattr(BaseDatabaseWrapper, name)))
+            setattr(BaseDatabaseWrapper, name, self._wrap_transaction_end(name, getattr(BaseDatabaseWrapper, name)))
 
     def watch_tools_of_others(self) -> None:
         """The same for the tools that a claim brings."""
-        crossings, call = self, OthersTool.call
+        crossings, call = self, ToolServerTool.call
 
-        async def called(tool: OthersTool, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
+        async def called(
+            tool: ToolServerTool, arguments: JsonObject, *, key: str, timeout_seconds: float
+        ) -> CallOutcome:
             crossings.at("call a tool of others")
             outcome = await call(tool, arguments, key=key, timeout_seconds=timeout_seconds)
             crossings.at("a tool of others called")
             return outcome
 
-        OthersTool.call = called  # type: ignore[assignment, method-assign]  # the process is this one's own
+        ToolServerTool.call = called  # type: ignore[assignment, method-assign]  # the process is this one's own
 
     def watch_posts(self) -> None:
         """The same for what is sent to webhooks."""
@@ -91,7 +93,9 @@ class Crossings:
 
         ClientSession._request = requested  # type: ignore[assignment, method-assign]  # a seam of the library
 
-    def _ending(self, name: str, ends: Callable[[BaseDatabaseWrapper], None]) -> Callable[[BaseDatabaseWrapper], None]:
+    def _wrap_transaction_end(
+        self, name: str, ends: Callable[[BaseDatabaseWrapper], None]
+    ) -> Callable[[BaseDatabaseWrapper], None]:
         return lambda database: self.around(name.strip("_"), ends, database)
 
 
@@ -99,10 +103,10 @@ class Crossings:
 class WatchedModel:
     """A model, and who counts its calls."""
 
-    backend: Backend
+    backend: ModelBackend
     crossings: Crossings
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         return self.crossings.around("ask the model", self.backend.complete, request)
 
 
@@ -110,27 +114,27 @@ class WatchedModel:
 class WatchedTool:
     """An outside tool, and who counts its calls."""
 
-    tool: OutsideTool
+    tool: ExternalTool
     crossings: Crossings
 
     @property
-    def definition(self) -> Tool:
+    def definition(self) -> ToolDefinition:
         return self.tool.definition
 
     @property
     def repeat_safety(self) -> ToolStep.RepeatSafety:
         return self.tool.repeat_safety
 
-    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
+    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
         self.crossings.at(f"call {self.definition.name}")
         outcome = await self.tool.call(arguments, key=key, timeout_seconds=timeout_seconds)
         self.crossings.at(f"{self.definition.name} called")
         return outcome
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """What lies between the two sides of a crossing that has one."""
 
 
-def _words(sql: object) -> str:
-    return " ".join(SAVEPOINT.sub("", str(sql)).split())[:WORDS]
+def _sql_words(sql: object) -> str:
+    return " ".join(SAVEPOINT.sub("", str(sql)).split())[:SQL_CHARACTERS]

@@ -15,21 +15,21 @@ from django.test import override_settings
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.database.actor_transaction import acting
-from apps.runtime.off_the_record_erasure import forget_due
-from apps.runtime.tools.tool_approvals import let_call
+from apps.governance.database.actor_transaction import acting_as
+from apps.runtime.off_the_record_erasure import erase_if_due
+from apps.runtime.tools.tool_approvals import permit_call
 from apps.runtime.tools.tool_server_refresh import refresh_server
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tools.models import ToolApproval
-from tests.durability.forked_workers import LOOPBACK, Stage
+from tests.durability.forked_workers import LOOPBACK, CrashStage
 from tests.durability.invariants import Bill, broken
-from tests.durability.scripted_model import ANSWERED, CHECKED, PAID, RELAYED, SAID, Cast
+from tests.durability.scripted_model import ANSWERED, CHECKING_REPLY, PAID, RELAYED, SAID, ScriptedModel
 from tests.durability.webhook_delivery import deliver_due
-from tests.support.drivers.conversation import lines, tell
-from tests.support.drivers.external_tool_turns import allow
+from tests.support.drivers.conversation import lines, send_customer_message
+from tests.support.drivers.external_tool_turns import allow_agent_tool
 from tests.support.factories.external_tools import make_tool_server
-from tests.support.servers.effects_server import effects_at
-from tests.support.servers.tool_server import Served
+from tests.support.servers.effects_server import read_effects
+from tests.support.servers.tool_server import ToolServerProcess
 from tests.support.servers.webhook_receiver import make_webhook
 from tests.support.worlds.world import make_event, make_invokable, make_world
 
@@ -37,7 +37,7 @@ _numbers = count(1)
 
 _TURNS = "SELECT id FROM runtime_turn WHERE conversation_id = %s"
 # Where words of a conversation stand while it is not forgotten.
-KEPT: Mapping[LiteralString, LiteralString] = {
+TEXT_SEARCHES: Mapping[LiteralString, LiteralString] = {
     table: f"SELECT FROM {table} AS row WHERE {of} AND row::text LIKE %s"
     for table, of in {
         "conversations_message": "conversation_id = %s",
@@ -46,11 +46,11 @@ KEPT: Mapping[LiteralString, LiteralString] = {
         "runtime_toolstep": f"turn_id IN ({_TURNS})",
     }.items()
 }
-TOLD = "SELECT count(*) FROM governance_changerecord WHERE act = 'conversation.erase' AND subject_id = %s"
+ERASURE_COUNT = "SELECT count(*) FROM governance_changerecord WHERE act = 'conversation.erase' AND subject_id = %s"
 
 
 @dataclass(frozen=True)
-class Scene:
+class CrashScene:
     """A conversation that one worker takes; how others go on behind it, and what of that must not be."""
 
     conversation_id: int
@@ -60,35 +60,35 @@ class Scene:
 
 
 @dataclass(frozen=True)
-class Wires:
+class ExternalStage:
     """A stage whose agent pays back by a real tool server, asks another agent, and whose replies a webhook is told."""
 
-    stage: Stage
-    served: Served
+    stage: CrashStage
+    served: ToolServerProcess
 
     def tell(self, text: str) -> InboundEvent:
         """A new customer writes."""
         number = next(_numbers)
         customer = {"thread": f"wire-{number}", "customer": f"http:wire-{number}", "key": f"wire-{number}"}
-        return tell(self.stage.world, text.format(order=f"N{number}"), **customer)
+        return send_customer_message(self.stage.world, text.format(order=f"N{number}"), **customer)
 
     def answers(self, conversation_id: int) -> None:
         """A worker that lives answers what waits, and tells the webhook."""
         tenant_id = self.stage.world.tenant.pk
-        answer(tenant_id, conversation_id, backend=Cast(self.stage.standin))
+        answer_conversation(tenant_id, conversation_id, backend=ScriptedModel(self.stage.standin))
         deliver_due(tenant_id)
 
     def agrees(self, conversation_id: int) -> None:
         """A person lets the one call that waits be made."""
         operator = self.stage.world.operator
-        with acting(operator):
+        with acting_as(operator):
             waiting = ToolApproval.objects.visible_to(operator).select_related("conversation__agent")
             approval = waiting.get(conversation=conversation_id)
-        let_call(approval, actor=operator)
+        permit_call(approval, actor=operator)
 
     def below(self, conversation_id: int) -> int:
         """The conversation in which another agent was asked; raises where there is not exactly one."""
-        with acting(self.stage.world.system):
+        with acting_as(self.stage.world.system):
             return int(Conversation.objects.get(parent=conversation_id).pk)
 
     def said(self, conversation_id: int) -> list[tuple[str, str]]:
@@ -96,30 +96,30 @@ class Wires:
 
     def broken(self) -> list[str]:
         """What of all that happened here must not have happened."""
-        effects = effects_at(self.stage.counter)
+        effects = read_effects(self.stage.counter)
         paid = Counter(str(seen["key"]) for seen in self.served.seen() if seen["name"] == "refund")
         effects = replace(effects, unsafe={**effects.unsafe, **paid})
         return broken(self.stage.raw, effects=effects, bill=Bill.shown(self.stage.standin.bill()))
 
 
 @contextmanager
-def wired(stage: Stage, served: Served) -> Iterator[Wires]:
+def open_external_stage(stage: CrashStage, served: ToolServerProcess) -> Iterator[ExternalStage]:
     """The stage with a tenant of its own."""
     with override_settings(REACHABLE_NETWORKS=(ip_network(LOOPBACK),)):
         world = make_world()
         server = make_tool_server(world, served.url)
         assert refresh_server(server.pk, actor=world.operator).has_answered
-        allow(world, server, "refund", waits=True)
+        allow_agent_tool(world, server, "refund", waits=True)
         make_invokable(world)
         make_webhook(world, f"{stage.counter}/told")
-        wires = Wires(replace(stage, world=world), served)
+        wires = ExternalStage(replace(stage, world=world), served)
         # What every session shares is kept with the first.
-        for opens in (call_is_asked_for, question_is_asked):
+        for opens in (call_request_scene, question_scene):
             opens(wires).goes_on()
         yield wires
 
 
-def call_is_asked_for(wires: Wires) -> Scene:
+def call_request_scene(wires: ExternalStage) -> CrashScene:
     """The worker has the agent ask for a call that a person decides on."""
     thread = wires.tell("Please pay order {order} back").conversation_id
 
@@ -128,18 +128,18 @@ def call_is_asked_for(wires: Wires) -> Scene:
         wires.agrees(thread)
         wires.answers(thread)
 
-    return Scene(thread, goes_on, lambda: _paid(wires, thread))
+    return CrashScene(thread, goes_on, lambda: _check_payments(wires, thread))
 
 
-def call_is_made(wires: Wires) -> Scene:
+def approved_call_scene(wires: ExternalStage) -> CrashScene:
     """The worker makes a call that a person has let."""
     thread = wires.tell("Please pay order {order} back").conversation_id
     wires.answers(thread)
     wires.agrees(thread)
-    return Scene(thread, lambda: wires.answers(thread), lambda: _paid(wires, thread))
+    return CrashScene(thread, lambda: wires.answers(thread), lambda: _check_payments(wires, thread))
 
 
-def question_is_asked(wires: Wires) -> Scene:
+def question_scene(wires: ExternalStage) -> CrashScene:
     """The worker has an agent ask another."""
     thread = wires.tell("What do I owe?").conversation_id
 
@@ -148,10 +148,10 @@ def question_is_asked(wires: Wires) -> Scene:
         wires.answers(wires.below(thread))
         wires.answers(thread)
 
-    return Scene(thread, goes_on, lambda: _relayed(wires, thread))
+    return CrashScene(thread, goes_on, lambda: _check_relayed_answer(wires, thread))
 
 
-def question_is_answered(wires: Wires) -> Scene:
+def answer_scene(wires: ExternalStage) -> CrashScene:
     """The worker has the other agent answer."""
     thread = wires.tell("What do I owe?").conversation_id
     wires.answers(thread)
@@ -161,18 +161,18 @@ def question_is_answered(wires: Wires) -> Scene:
         wires.answers(below)
         wires.answers(thread)
 
-    return Scene(below, goes_on, lambda: _relayed(wires, thread))
+    return CrashScene(below, goes_on, lambda: _check_relayed_answer(wires, thread))
 
 
-def answer_is_relayed(wires: Wires) -> Scene:
+def relay_scene(wires: ExternalStage) -> CrashScene:
     """The worker has the agent that asked tell its customer."""
     thread = wires.tell("What do I owe?").conversation_id
     wires.answers(thread)
     wires.answers(wires.below(thread))
-    return Scene(thread, lambda: wires.answers(thread), lambda: _relayed(wires, thread))
+    return CrashScene(thread, lambda: wires.answers(thread), lambda: _check_relayed_answer(wires, thread))
 
 
-def words_are_forgotten(wires: Wires) -> Scene:
+def erasure_scene(wires: ExternalStage) -> CrashScene:
     """The worker takes its words from a conversation off the record that has ended."""
     word = f"Rumpelstiltskin-{next(_numbers)}"
     customer = {"conversation_key": word, "idempotency_key": word, "end_user_key": f"http:{word}"}
@@ -182,40 +182,44 @@ def words_are_forgotten(wires: Wires) -> Scene:
     resolve_conversation(event.conversation, actor=wires.stage.world.bot, outcome=Conversation.Outcome.SOLVED)
     tenant_id = wires.stage.world.tenant.pk
     deliver_due(tenant_id)
-    return Scene(thread, lambda: forget_due(tenant_id, thread), lambda: _forgotten(wires, thread, word), "forget")
+    return CrashScene(
+        thread, lambda: erase_if_due(tenant_id, thread), lambda: _check_erasure(wires, thread, word), "forget"
+    )
 
 
-SCENES: Mapping[str, Callable[[Wires], Scene]] = {
-    "a call is asked for": call_is_asked_for,
-    "a call is made": call_is_made,
-    "a question is asked": question_is_asked,
-    "a question is answered": question_is_answered,
-    "an answer is relayed": answer_is_relayed,
-    "words are forgotten": words_are_forgotten,
+SCENES: Mapping[str, Callable[[ExternalStage], CrashScene]] = {
+    "a call is asked for": call_request_scene,
+    "a call is made": approved_call_scene,
+    "a question is asked": question_scene,
+    "a question is answered": answer_scene,
+    "an answer is relayed": relay_scene,
+    "words are forgotten": erasure_scene,
 }
 
 
-def _paid(wires: Wires, thread: int) -> Iterator[str]:
+def _check_payments(wires: ExternalStage, thread: int) -> Iterator[str]:
     """Once if the customer was told so, at most once if they were told that nobody knows."""
     [(_, asked), *others] = wires.said(thread)
     told = [text for sender, text in others if sender == "agent" and text]
     times = sum(seen["arguments"] == {"number": asked.split()[3]} for seen in wires.served.seen())
-    if told not in ([SAID, PAID], [SAID, CHECKED]) or times > 1 or (told[-1] == PAID and not times):
+    if told not in ([SAID, PAID], [SAID, CHECKING_REPLY]) or times > 1 or (told[-1] == PAID and not times):
         yield f"{asked}: it was paid back {times} times, and the customer was told {told}"
 
 
-def _relayed(wires: Wires, thread: int) -> Iterator[str]:
+def _check_relayed_answer(wires: ExternalStage, thread: int) -> Iterator[str]:
     told = [(sender, text) for sender, text in wires.said(thread)[1:] if text]
     if told != [("agent", SAID), ("peer", ANSWERED), ("agent", RELAYED)]:
         yield f"conversation {thread}: what was asked and answered is {told}"
 
 
-def _forgotten(wires: Wires, thread: int, word: str) -> Iterator[str]:
+def _check_erasure(wires: ExternalStage, thread: int, word: str) -> Iterator[str]:
     """Everywhere, once, and told of once."""
     raw = wires.stage.raw
-    kept = [place for place, statement in KEPT.items() if raw.execute(statement, [thread, f"%{word}%"]).fetchone()]
+    kept = [
+        place for place, statement in TEXT_SEARCHES.items() if raw.execute(statement, [thread, f"%{word}%"]).fetchone()
+    ]
     [(forgotten,)] = raw.execute("SELECT erased_at FROM conversations_conversation WHERE id = %s", [thread]).fetchall()
-    [(told,)] = raw.execute(TOLD, [str(thread)]).fetchall()
+    [(told,)] = raw.execute(ERASURE_COUNT, [str(thread)]).fetchall()
     raw.commit()
     if kept or not forgotten or told != 1:
         yield f"conversation {thread}: {word} stands in {kept}, forgotten at {forgotten}, told of {told} times"

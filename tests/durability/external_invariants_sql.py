@@ -2,7 +2,7 @@
 
 from typing import Final
 
-_CALLS: Final = """
+_CALL_COUNTS: Final = """
 calls AS (
     SELECT turn.conversation_id, tool.name, tool.arguments, count(*) AS n
       FROM runtime_toolstep AS tool JOIN runtime_turn AS turn ON turn.id = tool.turn_id
@@ -12,7 +12,7 @@ calls AS (
       FROM tools_toolapproval WHERE status = 'consumed' GROUP BY 1, 2, 3
 )"""
 
-_ASKED: Final = """
+_APPROVAL_COUNTS: Final = """
 asked AS (
     SELECT turn_id, count(*) AS n FROM runtime_toolstep
      WHERE name = 'delegate' AND repeat_safety = 'transactional' AND NOT is_error GROUP BY 1
@@ -20,9 +20,9 @@ asked AS (
     SELECT delegating_turn_id AS turn_id, count(*) AS n FROM conversations_conversation WHERE parent_id IS NOT NULL GROUP BY 1
 )"""
 
-ELSEWHERE: Final = {
+EXTERNAL_INVARIANTS: Final = {
     "a write of others is called once by a yes, and never without one": f"""
-        WITH {_CALLS}
+        WITH {_CALL_COUNTS}
         SELECT 'conversation', conversation_id, name FROM calls FULL JOIN made USING (conversation_id, name, arguments)
          WHERE calls.n IS DISTINCT FROM made.n
     """,  # noqa: S608  # of constants
@@ -33,7 +33,7 @@ ELSEWHERE: Final = {
              WHERE asked.conversation_id = turn.conversation_id AND asked.reason = 'unknown_outcome')
     """,
     "a question opens one conversation, in which it is put once": f"""
-        WITH {_ASKED}
+        WITH {_APPROVAL_COUNTS}
         SELECT 'turn', turn_id FROM asked FULL JOIN opened USING (turn_id) WHERE asked.n IS DISTINCT FROM opened.n
          UNION ALL
         SELECT 'conversation', child.id FROM conversations_conversation AS child
@@ -64,4 +64,4 @@ ELSEWHERE: Final = {
     """,
 }
 
-NOTED: Final = "SELECT conversation_id, id FROM webhooks_delivery WHERE status = 'delivered'"
+DELIVERED_WEBHOOKS: Final = "SELECT conversation_id, id FROM webhooks_delivery WHERE status = 'delivered'"

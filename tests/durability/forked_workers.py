@@ -19,21 +19,21 @@ from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import create_profile
 from apps.runtime.tools.toolbox import Toolbox
-from apps.runtime.turns.turn_machine import Turning
-from apps.runtime.worker.sync_driver import answer, more_waits
+from apps.runtime.turns.turn_machine import TurnMachine
+from apps.runtime.worker.sync_driver import answer_conversation, drive_turn
 from tests.durability.counter_tools import toolbox_at
 from tests.durability.invariants import Bill, broken, watch
 from tests.settings import PREFIX
-from tests.support.drivers.conversation import reply, tell
-from tests.support.servers.effects_server import effects_at, running_counter
+from tests.support.drivers.conversation import reply, send_customer_message
+from tests.support.servers.effects_server import read_effects, run_effects_server
 from tests.support.servers.standin_model import StandIn
 from tests.support.timeouts import PATIENCE_SECONDS
 from tests.support.worlds.world import World, make_world
 
 _numbers = count(1)
 LOOPBACK = "127.0.0.0/8"
-DONE = "Everything is done."
-PASSED = (
+FINAL_REPLY = "Everything is done."
+EXPIRE_LEASES = (
     "UPDATE runtime_turn SET lease_until = statement_timestamp() WHERE conversation_id = %s AND status = 'running'",
     "UPDATE webhooks_delivery SET lease_until = now(), next_attempt_at = now() WHERE conversation_id = %s AND status = 'waiting'",
 )
@@ -48,7 +48,7 @@ def script(order: str) -> list[dict[str, object]]:
         ("book", {"order": order}),
         ("dispatch", {"order": order}),
     ]
-    return [{"tools": [{"name": name, "arguments": arguments} for name, arguments in uses]}, reply(DONE)]
+    return [{"tools": [{"name": name, "arguments": arguments} for name, arguments in uses]}, reply(FINAL_REPLY)]
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class Workers:
         assert self.child.stdin is not None
         self.child.stdin.write(json.dumps(order) + "\n")
         self.child.stdin.flush()
-        return int(self._told()["pid"])
+        return int(self._read_report()["pid"])
 
     def ended(self) -> dict[str, Any]:  # Any: JSON of the worker
         """How the worker ended, and what it crossed if it came to the end."""
-        return self._told()
+        return self._read_report()
 
-    def _told(self) -> dict[str, Any]:
+    def _read_report(self) -> dict[str, Any]:
         assert self.child.stdout is not None
         line = self.child.stdout.readline()
         assert line, "the parent of the workers is gone"
@@ -77,7 +77,7 @@ class Workers:
 
 
 @dataclass(frozen=True)
-class Stage:
+class CrashStage:
     """Everything a worker needs to die on, and whoever comes after it."""
 
     raw: psycopg.Connection[Any]
@@ -101,10 +101,10 @@ class Stage:
             )
         else:
             self.standin.play(reply("Good morning."))
-            greeting = tell(self.world, "Good morning", key=f"greeting-{number}", **customer)
+            greeting = send_customer_message(self.world, "Good morning", key=f"greeting-{number}", **customer)
             self.survive(greeting)
         self.standin.play(*script(number))
-        return tell(self.world, f"Please see to order {number}", key=f"order-{number}", **customer)
+        return send_customer_message(self.world, f"Please see to order {number}", key=f"order-{number}", **customer)
 
     def start(self, event: InboundEvent, point: int = 0, side: str = "before", ending: str = "kill") -> int:
         """A worker takes the event's conversation, and ends at a crossing."""
@@ -124,7 +124,7 @@ class Stage:
     def time_passes(self, conversation_id: int, patience_seconds: float = PATIENCE_SECONDS) -> None:
         """Until others may take the conversation's turn, and its deliveries."""
         self.raw.execute("SELECT set_config('lock_timeout', %s, true)", [f"{patience_seconds}s"])
-        for passed in PASSED:
+        for passed in EXPIRE_LEASES:
             self.raw.execute(passed, [conversation_id])
         self.raw.commit()
 
@@ -141,11 +141,13 @@ class Stage:
 
     def survive(self, event: InboundEvent) -> None:
         """Another worker takes what is due."""
-        answer(self.world.tenant.pk, event.conversation_id, backend=self.standin.backend, toolbox=self.toolbox)
+        answer_conversation(
+            self.world.tenant.pk, event.conversation_id, backend=self.standin.backend, toolbox=self.toolbox
+        )
 
-    def finish(self, turning: Turning) -> None:
+    def finish(self, turning: TurnMachine) -> None:
         """Drive a turn that was taken to its end."""
-        more_waits(turning, self.standin.backend)
+        drive_turn(turning, self.standin.backend)
 
     def ending(self, event: InboundEvent) -> tuple[Any, ...] | None:
         """How the event's turn ended, and what the customer reads."""
@@ -170,23 +172,23 @@ class Stage:
 
     def broken(self) -> list[str]:
         """What of all that happened here must not have happened."""
-        return broken(self.raw, effects=effects_at(self.counter), bill=Bill.shown(self.standin.bill()))
+        return broken(self.raw, effects=read_effects(self.counter), bill=Bill.shown(self.standin.bill()))
 
 
 @contextmanager
-def staged(server: Postgres, database: str, standin: StandIn, folder: Path) -> Iterator[Stage]:
+def open_stage(server: Postgres, database: str, standin: StandIn, folder: Path) -> Iterator[CrashStage]:
     """A stage on this database, to which Django's connections go already."""
     standin.open_bill()
     command = [sys.executable, "-m", "tests.durability.worker_process", "--serve"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with (
-        running_counter(folder) as counter,
+        run_effects_server(folder) as counter,
         psycopg.connect(server.url_for("postgres", database=database)) as raw,
         subprocess.Popen(command, cwd=PROJECT, env=_environment(server, database), text=True, **pipes) as parent,  # type: ignore[call-overload]
     ):
         watch(raw)
         try:
-            stage = Stage(raw, make_world(), standin, counter, Workers(parent))
+            stage = CrashStage(raw, make_world(), standin, counter, Workers(parent))
             # What every session shares is kept with the first.
             stage.survive(stage.arrive(in_session=False))
             yield stage
@@ -194,7 +196,7 @@ def staged(server: Postgres, database: str, standin: StandIn, folder: Path) -> I
             parent.kill()
 
 
-def thinned(points: Sequence[tuple[int, str]], most: int) -> Sequence[tuple[int, str]]:
+def sample_points(points: Sequence[tuple[int, str]], most: int) -> Sequence[tuple[int, str]]:
     """Every so many of them, both sides in turn, the first and the last among them."""
     step = max(1, -(-len(points) // most)) | 1
     return [*points[::step], points[-1]]

@@ -7,14 +7,14 @@ from typing import Any
 
 import psycopg
 
-from apps.runtime.tools.toolbox import LOST
-from tests.durability.external_invariants_sql import NOTED
-from tests.durability.turn_invariants_sql import AFTER_THE_END, LEDGER, OUTSIDE, WATCH
+from apps.runtime.tools.toolbox import UNKNOWN_OUTCOME
+from tests.durability.external_invariants_sql import DELIVERED_WEBHOOKS
+from tests.durability.turn_invariants_sql import CREATE_WATCH_TABLES, EXTERNAL_STEPS, TURN_INVARIANTS, USAGE_TOTALS
 from tests.support.servers.effects import Effects
 
 __all__ = ["Bill", "Effects", "broken", "counted", "watch"]
 
-SHOWN = 10
+MAX_SHOWN_ROWS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +34,29 @@ class Bill:
 
 def watch(raw: psycopg.Connection[Any]) -> None:
     """Log every move of a turn in this throwaway database, so that two running at once are seen afterwards too."""
-    raw.execute(WATCH)
+    raw.execute(CREATE_WATCH_TABLES)
     raw.commit()
 
 
 def broken(raw: psycopg.Connection[Any], *, effects: Effects, bill: Bill | None) -> list[str]:
     """Every broken invariant, as a sentence with the rows that break it."""
     found = counted(raw, effects=effects, bill=bill)
-    return [f"{name}: {_some(rows)}" for name, rows in found.items() if rows]
+    return [f"{name}: {_shorten_rows(rows)}" for name, rows in found.items() if rows]
 
 
 def counted(raw: psycopg.Connection[Any], *, effects: Effects, bill: Bill | None) -> dict[str, list[str]]:
     """Each invariant with what breaks it, in the order in which they are told."""
-    found = {name: [_named(row) for row in raw.execute(sql)] for name, sql in _sentences(raw)}
-    steps = [Called(*row) for row in raw.execute(OUTSIDE)]
-    found["a keyed effect happens once for its call"] = sorted(_keyed(steps, effects.keyed))
-    found["an unsafe effect happens at most once, and an unknown one is told"] = sorted(_unsafe(steps, effects.unsafe))
-    found["a webhook hears everything, and of a conversation in its order"] = sorted(_heard(raw, effects.told))
+    found = {name: [_row_name(row) for row in raw.execute(sql)] for name, sql in _sentences(raw)}
+    steps = [CalledStep(*row) for row in raw.execute(EXTERNAL_STEPS)]
+    found["a keyed effect happens once for its call"] = sorted(_check_keyed_effects(steps, effects.keyed))
+    found["an unsafe effect happens at most once, and an unknown one is told"] = sorted(
+        _check_unsafe_effects(steps, effects.unsafe)
+    )
+    found["a webhook hears everything, and of a conversation in its order"] = sorted(
+        _check_deliveries(raw, effects.told)
+    )
     if bill is not None:
-        found["the ledger is the bill, but for one call a crash or a restart"] = list(_owed(raw, bill))
+        found["the ledger is the bill, but for one call a crash or a restart"] = list(_check_bill(raw, bill))
     raw.rollback()
     return found
 
@@ -60,13 +64,13 @@ def counted(raw: psycopg.Connection[Any], *, effects: Effects, bill: Bill | None
 def _sentences(raw: psycopg.Connection[Any]) -> Iterator[tuple[str, str]]:
     row = raw.execute("SELECT to_regclass('turn_moves')").fetchone()
     is_watched = bool(row and row[0])
-    for name, sql in AFTER_THE_END.items():
+    for name, sql in TURN_INVARIANTS.items():
         if is_watched or "turn_moves" not in sql:
             yield name, sql
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CalledStep:
     """One call outside the house as the journal has it."""
 
     place: str
@@ -79,9 +83,9 @@ class Called:
     was_told: bool
 
 
-def _heard(raw: psycopg.Connection[Any], told: Sequence[tuple[int, int]]) -> Iterator[str]:
+def _check_deliveries(raw: psycopg.Connection[Any], told: Sequence[tuple[int, int]]) -> Iterator[str]:
     """Deliveries that are sent again under their number are lawful; one that comes behind a later one is not."""
-    noted = {(int(thread), int(delivery)) for thread, delivery in raw.execute(NOTED)}
+    noted = {(int(thread), int(delivery)) for thread, delivery in raw.execute(DELIVERED_WEBHOOKS)}
     yield from (f"delivery {delivery} never came" for _, delivery in noted - set(told))
     yield from (f"delivery {delivery} was noted nowhere" for _, delivery in set(told) - noted)
     latest: dict[int, int] = {}
@@ -91,7 +95,7 @@ def _heard(raw: psycopg.Connection[Any], told: Sequence[tuple[int, int]]) -> Ite
         latest[thread] = max(delivery, latest.get(thread, 0))
 
 
-def _keyed(steps: list[Called], counts: Mapping[str, int]) -> Iterator[str]:
+def _check_keyed_effects(steps: list[CalledStep], counts: Mapping[str, int]) -> Iterator[str]:
     known = {step.key: step for step in steps if step.repeat_safety == "idempotent"}
     for key, count in counts.items():
         if count != 1:
@@ -105,21 +109,21 @@ def _keyed(steps: list[Called], counts: Mapping[str, int]) -> Iterator[str]:
     yield from (f"{place} had {count} keys" for place, count in places.items() if count > 1)
 
 
-def _unsafe(steps: list[Called], counts: Mapping[str, int]) -> Iterator[str]:
+def _check_unsafe_effects(steps: list[CalledStep], counts: Mapping[str, int]) -> Iterator[str]:
     known = {step.key: step for step in steps if step.repeat_safety == "unsafe"}
     yield from (f"{key} happened and no step has it" for key in counts.keys() - known.keys())
     yield from (f"{key} happened {count} times" for key, count in counts.items() if count > 1)
     for step in known.values():
         if step.state == "done" and not step.is_error and not counts.get(step.key):
             yield f"{step.key} is done and never happened"
-        if step.state == "unknown" and step.result != LOST.text:
+        if step.state == "unknown" and step.result != UNKNOWN_OUTCOME.text:
             yield f"{step.key} is unknown in other words"
         if step.state == "unknown" and step.has_ended and not step.was_told:
             yield f"{step.key} is unknown and the model was not told"
 
 
-def _owed(raw: psycopg.Connection[Any], bill: Bill) -> Iterator[str]:
-    cursor = raw.execute(LEDGER)
+def _check_bill(raw: psycopg.Connection[Any], bill: Bill) -> Iterator[str]:
+    cursor = raw.execute(USAGE_TOTALS)
     row = cursor.fetchone() or ()
     ledger = {column.name: int(value) for column, value in zip(cursor.description or (), row, strict=True)}
     calls, crashes, restarts = (ledger.pop(name) for name in ("calls", "crashes", "restarts"))
@@ -133,10 +137,10 @@ def _owed(raw: psycopg.Connection[Any], bill: Bill) -> Iterator[str]:
             yield f"{billed} {name.replace('_', ' ')} were billed and {tokens} stand in the ledger"
 
 
-def _named(row: tuple[Any, ...]) -> str:
+def _row_name(row: tuple[Any, ...]) -> str:
     return " ".join(map(str, row))
 
 
-def _some(rows: list[str]) -> str:
-    more = f", and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
-    return ", ".join(rows[:SHOWN]) + more
+def _shorten_rows(rows: list[str]) -> str:
+    more = f", and {len(rows) - MAX_SHOWN_ROWS} more" if len(rows) > MAX_SHOWN_ROWS else ""
+    return ", ".join(rows[:MAX_SHOWN_ROWS]) + more

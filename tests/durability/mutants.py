@@ -18,20 +18,20 @@ CALL_MADE, QUESTION_ASKED, QUESTION_ANSWERED = (
     for scene in ("a call is made", "a question is asked", "a question is answered")
 )
 ONE_TURN = ("tests/durability/test_ten_workers_one_conversation.py::test_ten_threads_run_one_turn_at_a_time",)
-FENCED = "id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released"
-UNFENCED = "id = %(turn)s AND (fence = %(fence)s OR true) AND status = 'running' AND NOT is_released"
+FENCED_UPDATE = "id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released"
+UNFENCED_UPDATE = "id = %(turn)s AND (fence = %(fence)s OR true) AND status = 'running' AND NOT is_released"
 
 DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     CodeMutant(
         *("fence", "steps of a worker that was overtaken", "apps/runtime/turn_store/journal_sql.py"),
-        f"failure_code = '', failure = ''\n     WHERE tenant_id = app_tenant() AND {FENCED}",
-        f"failure_code = '', failure = ''\n     WHERE tenant_id = app_tenant() AND {UNFENCED}",
+        f"failure_code = '', failure = ''\n     WHERE tenant_id = app_tenant() AND {FENCED_UPDATE}",
+        f"failure_code = '', failure = ''\n     WHERE tenant_id = app_tenant() AND {UNFENCED_UPDATE}",
         STALE,
     ),
     CodeMutant(
         *("fence", "the reply of a worker that was overtaken", "apps/runtime/turn_store/journal_sql.py"),
-        f"round, conversation_id FROM runtime_turn\n     WHERE tenant_id = app_tenant() AND {FENCED}",
-        f"round, conversation_id FROM runtime_turn\n     WHERE tenant_id = app_tenant() AND {UNFENCED}",
+        f"round, conversation_id FROM runtime_turn\n     WHERE tenant_id = app_tenant() AND {FENCED_UPDATE}",
+        f"round, conversation_id FROM runtime_turn\n     WHERE tenant_id = app_tenant() AND {UNFENCED_UPDATE}",
         STALE,
     ),
     CodeMutant(
@@ -78,13 +78,13 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("on commit", "a worker is woken before what it shall find stands", "apps/runtime/wakeup.py"),
-        "transaction.on_commit(partial(_send, tenant_id, conversation_id, in_seconds))",
-        "partial(_send, tenant_id, conversation_id, in_seconds)()",
+        "transaction.on_commit(partial(_send_task, tenant_id, conversation_id, in_seconds))",
+        "partial(_send_task, tenant_id, conversation_id, in_seconds)()",
         ("tests/runtime/worker/test_wakeup.py",),
     ),
     CodeMutant(
         *("intent row", "an outside call is made before it is written", "apps/runtime/turns/turn_machine.py"),
-        "            self._keep(said.number)\n            self.move = outside\n",
+        "            self._record_steps(said.number)\n            self.move = outside\n",
         "            self.move = outside\n",
         EVERY_POINT,
     ),
@@ -96,8 +96,8 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("approval", "a yes is not used up by the call", "apps/runtime/turns/tool_calls.py"),
-        "yield None if self._spent(use, system) else",
-        "yield None if use else",
+        "is_approved = self._spend_approval(use, system)",
+        "is_approved = bool(use)",
         CALL_MADE,
     ),
     CodeMutant(
@@ -120,8 +120,8 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("one commit", "another agent is asked before the step says so", "apps/runtime/turns/turn_machine.py"),
-        "ToolStep.RepeatSafety.TRANSACTIONAL)\n                self._keep(said.number)",
-        "ToolStep.RepeatSafety.TRANSACTIONAL)\n            self._keep(said.number)",
+        "ToolStep.RepeatSafety.TRANSACTIONAL)\n                self._record_steps(said.number)",
+        "ToolStep.RepeatSafety.TRANSACTIONAL)\n            self._record_steps(said.number)",
         QUESTION_ASKED,
     ),
     CodeMutant(
@@ -130,8 +130,9 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
             "an answer is relayed behind the commit that ends its turn",
             "apps/runtime/turns/turn_completion.py",
         ),
-        "    with acting(actor):\n        hold(claimed.turn)\n        closed = close(*given, actor=actor, rules=rules)\n",
-        "    if claimed:\n        closed = close(*given, actor=actor, rules=rules)\n",
+        "    with acting_as(actor):\n        lock_turn(claimed.turn)\n"
+        "        closed = close_turn(*given, actor=actor, rules=rules)\n",
+        "    if claimed:\n        closed = close_turn(*given, actor=actor, rules=rules)\n",
         QUESTION_ANSWERED,
     ),
     CodeMutant(

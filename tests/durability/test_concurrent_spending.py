@@ -7,9 +7,9 @@ import psycopg
 import pytest
 from django.db import connections
 
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.worker.sync_driver import answer_conversation
 from tests.durability.invariants import Effects, broken
-from tests.support.drivers.conversation import tell
+from tests.support.drivers.conversation import send_customer_message
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
 
@@ -18,13 +18,13 @@ pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 CUSTOMERS, MESSAGES = 6, 4
 
 
-def live(world: World, standin: StandIn, number: int) -> None:
+def run_conversation(world: World, standin: StandIn, number: int) -> None:
     """One customer's conversation, in a thread of its own."""
     try:
         for at in range(MESSAGES):
             customer = {"thread": f"thread-{number}", "customer": f"http:{number}"}
-            event = tell(world, f"Message {at}", key=f"{number}-{at}", **customer)
-            answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+            event = send_customer_message(world, f"Message {at}", key=f"{number}-{at}", **customer)
+            answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend)
     finally:
         connections.close_all()
 
@@ -33,7 +33,7 @@ def test_what_many_turns_spend_at_once_is_counted_exactly(raw: psycopg.Connectio
     # R166
     world = make_world()
     with ThreadPoolExecutor(CUSTOMERS) as threads:
-        for ended in [threads.submit(live, world, standin, number) for number in range(CUSTOMERS)]:
+        for ended in [threads.submit(run_conversation, world, standin, number) for number in range(CUSTOMERS)]:
             ended.result()
     assert broken(raw, effects=Effects({}, {}), bill=None) == []
     [(calls, spent)] = raw.execute(

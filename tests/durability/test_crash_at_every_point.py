@@ -2,25 +2,25 @@
 
 import pytest
 
-from tests.durability.crash_and_recover import chosen, crossings_of, dies_at
-from tests.durability.forked_workers import Stage
+from tests.durability.crash_and_recover import check_crash, record_turn_crossings, spread_points
+from tests.durability.forked_workers import CrashStage
 from tests.support.sampling import whole_or
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 
 # All of them are in `tests.proofs.durability`.
-MOST = whole_or(3, whole=5)
+MAX_POINTS = whole_or(3, whole=5)
 
 
 @pytest.mark.parametrize("in_session", [False, True], ids=["opening a session", "within a session"])
-def test_a_worker_may_die_at_any_line_of_a_turn(stage: Stage, in_session: bool) -> None:
+def test_a_worker_may_die_at_any_line_of_a_turn(stage: CrashStage, in_session: bool) -> None:
     # R126, R127
-    crossings = crossings_of(stage, in_session=in_session)
-    assert crossings == crossings_of(stage, in_session=in_session), "a turn crosses the same lines every time"
+    crossings = record_turn_crossings(stage, in_session=in_session)
+    assert crossings == record_turn_crossings(stage, in_session=in_session), "a turn crosses the same lines every time"
     assert crossings.count("ask the model") == 2
     flaws = [
         flaw
-        for point, side in chosen(crossings, MOST)
-        for flaw in dies_at(stage, crossings, point, side, in_session=in_session)
+        for point, side in spread_points(crossings, MAX_POINTS)
+        for flaw in check_crash(stage, crossings, point, side, in_session=in_session)
     ]
     assert flaws == []

@@ -9,11 +9,11 @@ import psycopg
 import pytest
 from django.db.backends.utils import CursorWrapper
 
-from apps.llm.model_backend import Reply, Request
-from apps.runtime.worker.sync_driver import answer
+from apps.llm.model_backend import ModelReply, ModelRequest
+from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
 from tests.durability.invariants import Bill, Effects, broken
-from tests.support.drivers.conversation import lease_runs_out, lines, reply, tell, turn_of
+from tests.support.drivers.conversation import expire_lease, lines, reply, send_customer_message, turn_of
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 RESTART = "round = runtime_turn.round + 1"
 FIRST, SECOND = "Where is my order?", "It is number 12."
-NEAR = 3
+NEARBY_STATEMENTS = 3
 
 
 class PowerCutError(BaseException):
@@ -58,7 +58,7 @@ class Statements:
 
 
 @dataclass
-class Interrupted:
+class InterruptedModel:
     """A model whose customer goes on writing while it thinks for the first time."""
 
     world: World
@@ -66,10 +66,10 @@ class Interrupted:
     thread: str
     has_thought: bool = False
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         if not self.has_thought:
             self.has_thought = True
-            tell(self.world, SECOND, thread=self.thread, key=f"{self.thread}-2")
+            send_customer_message(self.world, SECOND, thread=self.thread, key=f"{self.thread}-2")
         return self.standin.backend.complete(request)
 
 
@@ -79,26 +79,26 @@ def test_a_worker_may_die_where_a_turn_begins_anew(raw: psycopg.Connection[Any],
     world = make_world()
     amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="restart")
     dry = Statements()
-    dies_at(world, standin, dry)
+    check_crash(world, standin, dry)
     [here] = [place for place, sql in enumerate(dry.seen, 1) if RESTART in sql]
-    for place in range(here - NEAR, here + NEAR + 1):
+    for place in range(here - NEARBY_STATEMENTS, here + NEARBY_STATEMENTS + 1):
         for side in ("before", "after"):
-            dies_at(world, standin, Statements(place, side))
+            check_crash(world, standin, Statements(place, side))
     assert broken(raw, effects=Effects({}, {}), bill=Bill.shown(standin.bill())) == []
 
 
-def dies_at(world: World, standin: StandIn, statements: Statements) -> None:
+def check_crash(world: World, standin: StandIn, statements: Statements) -> None:
     thread = f"thread-{statements.at}-{statements.side}"
-    model = Interrupted(world, standin, thread)
-    event = tell(world, FIRST, thread=thread, key=f"{thread}-1")
+    model = InterruptedModel(world, standin, thread)
+    event = send_customer_message(world, FIRST, thread=thread, key=f"{thread}-1")
     standin.play(*[reply("Number 12 is on its way.")] * 5)
     try:
         with statements.watched():
-            answer(world.tenant.pk, event.conversation_id, backend=model)
+            answer_conversation(world.tenant.pk, event.conversation_id, backend=model)
     except PowerCutError:
         if (turn := turn_of(world, event)).status == turn.Status.RUNNING:
-            lease_runs_out(world, turn)
-        answer(world.tenant.pk, event.conversation_id, backend=model)
+            expire_lease(world, turn)
+        answer_conversation(world.tenant.pk, event.conversation_id, backend=model)
     said = [("customer", FIRST), ("customer", SECOND), ("agent", "Number 12 is on its way.")]
     assert lines(world, event.conversation_id) == said, f"{statements.side} {statements.at}"
     assert turn_of(world, event).round == 2

@@ -6,24 +6,24 @@ from typing import Any
 import psycopg
 import pytest
 
-from apps.llm.model_backend import JsonObject, Tool
+from apps.llm.model_backend import JsonObject, ToolDefinition
 from apps.runtime.models import ToolStep
-from apps.runtime.tools.toolbox import Outcome, Toolbox
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.tools.toolbox import CallOutcome, Toolbox
+from apps.runtime.worker.sync_driver import answer_conversation
 from tests.durability.invariants import Bill, Effects, broken, counted
-from tests.durability.turn_invariants_sql import AFTER_THE_END
-from tests.support.drivers.conversation import reply, tell, tool
+from tests.durability.turn_invariants_sql import TURN_INVARIANTS
+from tests.support.drivers.conversation import reply, send_customer_message, tool
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import make_world
 
 # A conversation of a customer that says it was opened by another agent's question.
-ASKED_BY_NOBODY = "UPDATE conversations_conversation SET parent_id = id, hops = 1, delegating_turn_id = %(turn)s"
-TOLD_OF_NOTHING = """
+ORPHAN_DELEGATION = "UPDATE conversations_conversation SET parent_id = id, hops = 1, delegating_turn_id = %(turn)s"
+ORPHAN_DELIVERY = """
     INSERT INTO webhooks_delivery (tenant_id, webhook_id, conversation_id, event, subject_id)
     SELECT tenant_id, 0, id, 'reply', 0 FROM conversations_conversation
 """
 # One row of a finished day, written as no worker may write it.
-BREAKING = {
+BREAKING_STATEMENTS = {
     "every event has a turn that ended": (
         "UPDATE conversations_inboundevent SET turn_id = NULL WHERE turn_id = %(turn)s"
     ),
@@ -69,35 +69,35 @@ BREAKING = {
     "of a call that may have happened a person was asked": (
         "UPDATE runtime_toolstep SET state = 'unknown' WHERE repeat_safety = 'unsafe'"
     ),
-    "a question opens one conversation, in which it is put once": ASKED_BY_NOBODY,
-    "a question has one answer": ASKED_BY_NOBODY,
-    "what a customer was told is noted once for each webhook": TOLD_OF_NOTHING,
-    "no webhook waits for anything": TOLD_OF_NOTHING,
+    "a question opens one conversation, in which it is put once": ORPHAN_DELEGATION,
+    "a question has one answer": ORPHAN_DELEGATION,
+    "what a customer was told is noted once for each webhook": ORPHAN_DELIVERY,
+    "no webhook waits for anything": ORPHAN_DELIVERY,
 }
 
 
 @dataclass
-class Till:
+class FakePaymentTool:
     """Somebody else's till, which knows its customers' keys."""
 
     repeat_safety: ToolStep.RepeatSafety
     booked: dict[str, int] = field(default_factory=dict)
 
     @property
-    def definition(self) -> Tool:
-        return Tool(
+    def definition(self) -> ToolDefinition:
+        return ToolDefinition(
             self.repeat_safety.value, "Book it.", {"type": "object", "properties": {"order": {"type": "string"}}}
         )
 
-    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
+    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
         assert arguments
         assert timeout_seconds
         self.booked[key] = self.booked.get(key, 0) + 1
-        return Outcome("Booked.")
+        return CallOutcome("Booked.")
 
 
 @dataclass(frozen=True)
-class Day:
+class TwoTurns:
     """Two turns of one conversation, with every kind of tool, and what they were billed."""
 
     raw: psycopg.Connection[Any]
@@ -106,8 +106,8 @@ class Day:
 
 
 @pytest.fixture
-def day(raw: psycopg.Connection[Any], standin: StandIn) -> Day:
-    keyed, unsafe = Till(ToolStep.RepeatSafety.IDEMPOTENT), Till(ToolStep.RepeatSafety.UNSAFE)
+def day(raw: psycopg.Connection[Any], standin: StandIn) -> TwoTurns:
+    keyed, unsafe = FakePaymentTool(ToolStep.RepeatSafety.IDEMPOTENT), FakePaymentTool(ToolStep.RepeatSafety.UNSAFE)
     world, toolbox = make_world(), Toolbox({"idempotent": keyed, "unsafe": unsafe})
     make_world()
     standin.open_bill()
@@ -116,20 +116,20 @@ def day(raw: psycopg.Connection[Any], standin: StandIn) -> Day:
         *(tool("update_customer_profile", notes="Is in a hurry."), tool("unsafe", order="1"), reply("Done.")),
     )
     for text in ("Book order 1", "Thank you"):
-        event = tell(world, text)
-        answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=toolbox)
-    return Day(raw, Effects(keyed.booked, unsafe.booked), Bill.shown(standin.bill()))
+        event = send_customer_message(world, text)
+        answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=toolbox)
+    return TwoTurns(raw, Effects(keyed.booked, unsafe.booked), Bill.shown(standin.bill()))
 
 
-def test_after_an_ordinary_day_nothing_is_broken(day: Day) -> None:
+def test_after_an_ordinary_day_nothing_is_broken(day: TwoTurns) -> None:
     # R126, R127
     assert broken(day.raw, effects=day.effects, bill=day.bill) == []
-    assert set(counted(day.raw, effects=day.effects, bill=None)) > set(AFTER_THE_END)
+    assert set(counted(day.raw, effects=day.effects, bill=None)) > set(TURN_INVARIANTS)
 
 
-def test_each_invariant_notices_the_row_that_breaks_it(day: Day) -> None:
-    assert BREAKING.keys() == AFTER_THE_END.keys()
-    for name, sql in BREAKING.items():
+def test_each_invariant_notices_the_row_that_breaks_it(day: TwoTurns) -> None:
+    assert BREAKING_STATEMENTS.keys() == TURN_INVARIANTS.keys()
+    for name, sql in BREAKING_STATEMENTS.items():
         day.raw.execute("SET LOCAL session_replication_role = replica")
         for index in ("one_running_turn_per_conversation", "turn_replies_once", "step_is_written_once"):
             day.raw.execute(f"DROP INDEX {index}")
@@ -141,7 +141,7 @@ def test_each_invariant_notices_the_row_that_breaks_it(day: Day) -> None:
     assert broken(day.raw, effects=day.effects, bill=day.bill) == []
 
 
-def test_effects_that_do_not_fit_the_journal_are_noticed(day: Day) -> None:
+def test_effects_that_do_not_fit_the_journal_are_noticed(day: TwoTurns) -> None:
     [keyed], [unsafe] = day.effects.keyed, day.effects.unsafe
     for effects in (
         Effects({keyed: 2}, {unsafe: 1}),
@@ -154,7 +154,7 @@ def test_effects_that_do_not_fit_the_journal_are_noticed(day: Day) -> None:
         assert len(broken(day.raw, effects=effects, bill=None)) == 1, effects
 
 
-def test_a_bill_that_the_ledger_does_not_explain_is_noticed(day: Day) -> None:
+def test_a_bill_that_the_ledger_does_not_explain_is_noticed(day: TwoTurns) -> None:
     calls, tokens = day.bill.calls, day.bill.tokens
     more = {**tokens, "output_tokens": tokens["output_tokens"] + 1}
     for bill in (Bill(calls + 1, tokens), Bill(calls - 1, tokens), Bill(calls, more)):

@@ -2,14 +2,14 @@
 
 import pytest
 
-from tests.durability.crash_and_recover import chosen, crossings_of
-from tests.durability.forked_workers import Stage
-from tests.durability.stalled_worker import sleeps_at
+from tests.durability.crash_and_recover import record_turn_crossings, spread_points
+from tests.durability.forked_workers import CrashStage
+from tests.durability.stalled_worker import check_stall
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 # The first, the last, and where the model has answered; all of them are in `tests.proofs.durability`.
-MOST = 1
+MAX_POINTS = 1
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ MOST = 1
         pytest.param(True, False, id="within a session, the turn has ended"),
     ],
 )
-def test_a_worker_that_slept_too_long_writes_nothing(stage: Stage, in_session: bool, meets_holder: bool) -> None:
+def test_a_worker_that_slept_too_long_writes_nothing(stage: CrashStage, in_session: bool, meets_holder: bool) -> None:
     # R126
-    crossings = crossings_of(stage, in_session=in_session)
+    crossings = record_turn_crossings(stage, in_session=in_session)
     flaws = [
         flaw
-        for point, side in chosen(crossings, MOST)
-        for flaw in sleeps_at(stage, crossings, point, side, in_session=in_session, meets_holder=meets_holder)
+        for point, side in spread_points(crossings, MAX_POINTS)
+        for flaw in check_stall(stage, crossings, point, side, in_session=in_session, meets_holder=meets_holder)
     ]
     assert flaws == []

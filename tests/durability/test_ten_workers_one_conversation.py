@@ -16,11 +16,11 @@ from django.test import override_settings
 
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
-from apps.llm.model_backend import Reply, Request
-from apps.runtime.turns.turn_machine import begin
-from apps.runtime.worker.sync_driver import more_waits
+from apps.llm.model_backend import ModelReply, ModelRequest
+from apps.runtime.turns.turn_machine import start_turn
+from apps.runtime.worker.sync_driver import drive_turn
 from tests.durability.invariants import Effects, broken
-from tests.support.drivers.conversation import tell
+from tests.support.drivers.conversation import send_customer_message
 from tests.support.sampling import whole_or
 from tests.support.servers.standin_model import StandIn
 from tests.support.timeouts import PATIENCE_SECONDS
@@ -31,18 +31,18 @@ pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 WORKERS, MESSAGES = 10, whole_or(12, whole=30)
 # Ten that never pause leave whoever has the turn hardly a moment of the interpreter.
 PAUSE_SECONDS = 0.005
-WAITING = """
+UNANSWERED_EVENTS = """
 SELECT count(*) FROM conversations_inboundevent AS event LEFT JOIN runtime_turn AS turn ON turn.id = event.turn_id
  WHERE turn.id IS NULL OR turn.status = 'running'
 """
 # Unlike `pg_stat_activity`, which stays as a transaction saw it first. The server is this test process's own.
-HOW_MANY_WAIT = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
-LOOK_AT = "SELECT id FROM conversations_inboundevent WHERE id = %s FOR UPDATE"
+LOCK_WAITERS = "SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted"
+LOCK_EVENT = "SELECT id FROM conversations_inboundevent WHERE id = %s FOR UPDATE"
 EXPIRE = "UPDATE runtime_turn SET lease_until = statement_timestamp() WHERE status = 'running' AND crashes < 3"
 
 
 @dataclass
-class Thinking:
+class CountingModel:
     """A model that knows how many of its callers wait at once, and lets them wait for so many seconds."""
 
     standin: StandIn
@@ -51,26 +51,26 @@ class Thinking:
     waiting: int = 0
     most: int = 0
 
-    def complete(self, request: Request) -> Reply:
-        self._count(1)
+    def complete(self, request: ModelRequest) -> ModelReply:
+        self._change_waiting(1)
         try:
             sleep(self.seconds)
             return self.standin.backend.complete(request)
         finally:
-            self._count(-1)
+            self._change_waiting(-1)
 
-    def _count(self, more: int) -> None:
+    def _change_waiting(self, more: int) -> None:
         with self.lock:
             self.waiting += more
             self.most = max(self.most, self.waiting)
 
 
 @dataclass(frozen=True)
-class Crowd:
+class WorkerCrowd:
     """Workers that look at one conversation all the time."""
 
     world: World
-    model: Thinking
+    model: CountingModel
     conversation_id: int
     over: Event = field(default_factory=Event)
 
@@ -79,9 +79,9 @@ class Crowd:
         taken = 0
         try:
             while not self.over.is_set():
-                if turning := begin(self.world.tenant.pk, self.conversation_id):
+                if turning := start_turn(self.world.tenant.pk, self.conversation_id):
                     taken += 1
-                    more_waits(turning, self.model)
+                    drive_turn(turning, self.model)
                 else:
                     self.over.wait(PAUSE_SECONDS)
         finally:
@@ -98,9 +98,9 @@ class Crowd:
                 self.over.set()
 
 
-def answered(raw: psycopg.Connection[Any]) -> bool:
+def is_all_answered(raw: psycopg.Connection[Any]) -> bool:
     """Whether nothing waits any more."""
-    [(waiting,)] = raw.execute(WAITING).fetchall()
+    [(waiting,)] = raw.execute(UNANSWERED_EVENTS).fetchall()
     raw.commit()
     return bool(waiting == 0)
 
@@ -111,19 +111,19 @@ def customers_write_faster_than_people_can() -> Iterator[None]:
         yield
 
 
-def crowd_of(world: World, standin: StandIn) -> Crowd:
-    return Crowd(world, Thinking(standin), tell(world, "Message 0").conversation_id)
+def make_crowd(world: World, standin: StandIn) -> WorkerCrowd:
+    return WorkerCrowd(world, CountingModel(standin), send_customer_message(world, "Message 0").conversation_id)
 
 
 def test_ten_threads_run_one_turn_at_a_time(raw: psycopg.Connection[Any], standin: StandIn) -> None:
     # R070, R126
     world = make_world()
-    crowd, chance = crowd_of(world, standin), random.Random(7)
+    crowd, chance = make_crowd(world, standin), random.Random(7)
     with crowd.at_work() as workers:
         for number in range(1, MESSAGES):
-            tell(world, f"Message {number}")
+            send_customer_message(world, f"Message {number}")
             sleep(chance.random() * 0.1)
-        assert wait_until(lambda: answered(raw), 2 * PATIENCE_SECONDS, 0.1), "something still waits"
+        assert wait_until(lambda: is_all_answered(raw), 2 * PATIENCE_SECONDS, 0.1), "something still waits"
     assert crowd.model.most == 1
     assert sum(worker.result() for worker in workers) > 1
     assert broken(raw, effects=Effects(), bill=None) == []
@@ -132,11 +132,11 @@ def test_ten_threads_run_one_turn_at_a_time(raw: psycopg.Connection[Any], standi
 def test_a_message_that_another_claim_looks_at_is_not_passed_over(raw: psycopg.Connection[Any]) -> None:
     # R126: that claim may come to nothing, where a turn ran until a moment ago.
     world = make_world()
-    first, second = tell(world, "First"), tell(world, "Second")
-    raw.execute(LOOK_AT, [first.pk])
+    first, second = send_customer_message(world, "First"), send_customer_message(world, "Second")
+    raw.execute(LOCK_EVENT, [first.pk])
     with ThreadPoolExecutor(1) as threads:
-        begun = threads.submit(in_a_thread, world, first.conversation_id)
-        met = wait_until(lambda: begun.done() or how_many_wait(raw) > 0, PATIENCE_SECONDS, 0.01)
+        begun = threads.submit(answer_in_thread, world, first.conversation_id)
+        met = wait_until(lambda: begun.done() or count_lock_waiters(raw) > 0, PATIENCE_SECONDS, 0.01)
         raw.commit()
         turn_id = begun.result()
     assert met, "the other claim was neither waited for nor passed by"
@@ -149,61 +149,61 @@ def test_two_claims_of_a_conversation_never_wait_for_each_other(
 ) -> None:
     # R126: one looks at the messages while the turn runs still, the other as soon as its lease has run out.
     world = make_world()
-    running = begin(world.tenant.pk, tell(world, "First").conversation_id)
+    running = start_turn(world.tenant.pk, send_customer_message(world, "First").conversation_id)
     assert running is not None
-    second = tell(world, "Second")
+    second = send_customer_message(world, "Second")
     with (
         psycopg.connect(postgres.url_for("postgres", database=committing)) as holding,
         ThreadPoolExecutor(2) as threads,
     ):
-        holding.execute(LOOK_AT, [second.pk])
-        claims = [threads.submit(in_a_thread, world, second.conversation_id)]
-        assert wait_until(lambda: how_many_wait(raw) == 1, PATIENCE_SECONDS, 0.01), "nobody looks at the message"
+        holding.execute(LOCK_EVENT, [second.pk])
+        claims = [threads.submit(answer_in_thread, world, second.conversation_id)]
+        assert wait_until(lambda: count_lock_waiters(raw) == 1, PATIENCE_SECONDS, 0.01), "nobody looks at the message"
         raw.execute(EXPIRE)
         raw.commit()
-        claims.append(threads.submit(in_a_thread, world, second.conversation_id))
-        assert wait_until(lambda: how_many_wait(raw) == 2, PATIENCE_SECONDS, 0.01), "the other claim does not wait"
+        claims.append(threads.submit(answer_in_thread, world, second.conversation_id))
+        assert wait_until(lambda: count_lock_waiters(raw) == 2, PATIENCE_SECONDS, 0.01), "the other claim does not wait"
         holding.commit()
         assert [claim.result() for claim in claims] == [None, running.turn.pk]
 
 
-def in_a_thread(world: World, conversation_id: int) -> int | None:
+def answer_in_thread(world: World, conversation_id: int) -> int | None:
     """The turn that was begun, if one was."""
     try:
-        turning = begin(world.tenant.pk, conversation_id)
+        turning = start_turn(world.tenant.pk, conversation_id)
         return turning.turn.pk if turning else None
     finally:
         connections.close_all()
 
 
-def how_many_wait(raw: psycopg.Connection[Any]) -> int:
+def count_lock_waiters(raw: psycopg.Connection[Any]) -> int:
     """Connections that wait for another's lock."""
-    [(waiting,)] = raw.execute(HOW_MANY_WAIT).fetchall()
+    [(waiting,)] = raw.execute(LOCK_WAITERS).fetchall()
     return int(waiting)
 
 
 def test_order_is_kept_while_leases_run_out_under_the_workers(raw: psycopg.Connection[Any], standin: StandIn) -> None:
     # R126
     world = make_world()
-    crowd, chance = crowd_of(world, standin), random.Random(11)
+    crowd, chance = make_crowd(world, standin), random.Random(11)
     # So that most leases run out while a worker waits for the model.
     crowd.model.seconds = 0.05
     with crowd.at_work() as workers:
         for number in range(1, 20 * MESSAGES):
-            tell(world, f"Message {number}")
+            send_customer_message(world, f"Message {number}")
             sleep(chance.random() * 0.1)
             raw.execute(EXPIRE)
             raw.commit()
             # On a busy machine a lease is often longer again before anybody looks.
-            if number >= MESSAGES and was_overtaken(raw):
+            if number >= MESSAGES and has_takeover(raw):
                 break
-        assert wait_until(lambda: answered(raw), 2 * PATIENCE_SECONDS, 0.1), "something still waits"
+        assert wait_until(lambda: is_all_answered(raw), 2 * PATIENCE_SECONDS, 0.1), "something still waits"
     assert broken(raw, effects=Effects(), bill=None) == []
-    assert was_overtaken(raw), "no worker was overtaken, so nothing was tried"
+    assert has_takeover(raw), "no worker was overtaken, so nothing was tried"
     assert sum(worker.result() for worker in workers) > 1
 
 
-def was_overtaken(raw: psycopg.Connection[Any]) -> bool:
+def has_takeover(raw: psycopg.Connection[Any]) -> bool:
     """Whether a worker lost its turn to another."""
     [(overtaken,)] = raw.execute("SELECT count(*) > 0 FROM runtime_turn WHERE crashes > 0").fetchall()
     return bool(overtaken)

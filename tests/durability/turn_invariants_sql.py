@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from tests.durability.external_invariants_sql import ELSEWHERE
+from tests.durability.external_invariants_sql import EXTERNAL_INVARIANTS
 
 # Every move of a turn in the order in which it was made: a turn begins only after the one before it has ended.
-WATCH: Final = """
+CREATE_WATCH_TABLES: Final = """
 CREATE TABLE turn_moves (
     id bigserial PRIMARY KEY, tenant_id bigint, conversation_id bigint, turn_id bigint, was text, status text, fence integer);
 CREATE FUNCTION note_turn_move() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -17,7 +17,7 @@ END $$;
 CREATE TRIGGER note_turn_move AFTER INSERT OR UPDATE ON runtime_turn FOR EACH ROW EXECUTE FUNCTION note_turn_move()
 """
 
-_USES: Final = """
+_TOOL_USES: Final = """
 uses AS (
     SELECT call.tenant_id, call.turn_id, call.round, call.step, block ->> 'id' AS call_id,
            row_number() OVER (PARTITION BY call.id ORDER BY content.at) - 1 AS place
@@ -26,7 +26,7 @@ uses AS (
      WHERE call.stop_reason = 'tool_use' AND block ->> 'type' = 'tool_use'
 )"""
 
-_WRITES: Final = """
+_TURN_WRITES: Final = """
 written AS (
     SELECT turn.tenant_id, turn.conversation_id, step.name, step.arguments, step.result, step.id
       FROM runtime_toolstep AS step JOIN runtime_turn AS turn ON turn.id = step.turn_id
@@ -40,7 +40,7 @@ written AS (
        AND record.evidence ? 'conversation_id'
 )"""
 
-AFTER_THE_END: Final = {
+TURN_INVARIANTS: Final = {
     "every event has a turn that ended": """
         SELECT 'event', event.id FROM conversations_inboundevent AS event
           LEFT JOIN runtime_turn AS turn ON turn.id = event.turn_id
@@ -89,7 +89,7 @@ AFTER_THE_END: Final = {
                                  counted.written_1h)
     """,
     "every tool an answer called has its step": f"""
-        WITH {_USES}
+        WITH {_TOOL_USES}
         SELECT 'turn', uses.turn_id, 'step', uses.step, 'place', uses.place FROM uses
           JOIN runtime_turn AS turn ON turn.id = uses.turn_id AND turn.round = uses.round AND turn.status = 'done'
           LEFT JOIN runtime_toolstep AS tool ON (tool.turn_id, tool.round, tool.step, tool.position, tool.call_id)
@@ -97,7 +97,7 @@ AFTER_THE_END: Final = {
          WHERE tool.id IS NULL
     """,  # noqa: S608  # of constants
     "every tool step was asked for by an answer": f"""
-        WITH {_USES}
+        WITH {_TOOL_USES}
         SELECT 'tool step', tool.id FROM runtime_toolstep AS tool LEFT JOIN uses
             ON (tool.turn_id, tool.round, tool.step, tool.position, tool.call_id)
                 = (uses.turn_id, uses.round, uses.step, uses.place, uses.call_id)
@@ -167,7 +167,7 @@ AFTER_THE_END: Final = {
         ) AS rows JOIN runtime_turn AS turn ON turn.id = rows.turn_id WHERE turn.conversation_id <> rows.conversation_id
     """,
     "an own write has a step for each record": f"""
-        WITH {_WRITES}, steps AS (
+        WITH {_TURN_WRITES}, steps AS (
             SELECT tenant_id, conversation_id, name, count(*) AS n FROM written GROUP BY 1, 2, 3
         ), records AS (
             SELECT tenant_id, conversation_id, name, count(*) AS n FROM recorded GROUP BY 1, 2, 3
@@ -179,7 +179,7 @@ AFTER_THE_END: Final = {
     # The same memory written twice changes nothing the second time, and what a person is to look at first stands elsewhere;
     # seeing a customer always changes the profile.
     "an own write that was reported was made": f"""
-        WITH {_WRITES}
+        WITH {_TURN_WRITES}
         SELECT 'tool step', written.id FROM written
          WHERE written.name = 'update_memory' AND written.result = 'Saved. It is read from the next session on.'
            AND NOT EXISTS (
@@ -192,10 +192,10 @@ AFTER_THE_END: Final = {
             SELECT count(*) FROM recorded WHERE recorded.tenant_id = written.tenant_id AND recorded.act = 'profile.amend'
                AND recorded.conversation_id = written.conversation_id)
     """,  # noqa: S608  # of constants
-    **ELSEWHERE,
+    **EXTERNAL_INVARIANTS,
 }
 
-OUTSIDE: Final = """
+EXTERNAL_STEPS: Final = """
 SELECT format('%s:%s:%s', tool.turn_id, tool.step, tool.position),
        format('%s:%s:%s:%s', tool.turn_id, tool.round, tool.step, tool.position),
        tool.repeat_safety, tool.state, tool.is_error, tool.result, turn.status = 'done', EXISTS (
@@ -208,7 +208,7 @@ SELECT format('%s:%s:%s', tool.turn_id, tool.step, tool.position),
  WHERE tool.repeat_safety IN ('idempotent', 'unsafe')
 """
 
-LEDGER: Final = """
+USAGE_TOTALS: Final = """
 SELECT count(*) AS calls, (SELECT coalesce(sum(crashes), 0) FROM runtime_turn) AS crashes,
        (SELECT coalesce(sum(round - 1), 0) FROM runtime_turn) AS restarts,
        coalesce(sum(input_tokens), 0) AS input_tokens, coalesce(sum(output_tokens), 0) AS output_tokens,

@@ -20,18 +20,18 @@ django.setup()
 from django.conf import settings  # noqa: E402  # after Django's set-up
 
 from apps.llm.anthropic.sync_client import AnthropicBackend  # noqa: E402
-from apps.runtime.off_the_record_erasure import forget_due  # noqa: E402
+from apps.runtime.off_the_record_erasure import erase_if_due  # noqa: E402
 from apps.runtime.tools.toolbox import Toolbox  # noqa: E402
-from apps.runtime.worker.model_backends import called_elsewhere  # noqa: E402
-from apps.runtime.worker.sync_driver import answer  # noqa: E402
+from apps.runtime.worker.model_backends import call_server_tool  # noqa: E402
+from apps.runtime.worker.sync_driver import answer_conversation  # noqa: E402
 from tests.durability.counter_tools import toolbox_at  # noqa: E402
 from tests.durability.crash_points import ENDINGS, SIDES, Crossings, WatchedModel, WatchedTool  # noqa: E402
-from tests.durability.scripted_model import Cast  # noqa: E402
+from tests.durability.scripted_model import ScriptedModel  # noqa: E402
 from tests.durability.webhook_delivery import deliver_due  # noqa: E402
 from tests.support.servers.standin_model import StandIn  # noqa: E402
 
 # What a fork shall not have to load again.
-LOADED = (called_elsewhere,)
+PRELOADED_MODULES = (call_server_tool,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Order:
     ending: str = "kill"
 
 
-def take(order: Order) -> list[str]:
+def run_order(order: Order) -> list[str]:
     """Do it; the crossings, if the process is still there to tell."""
     crossings = Crossings(order.point, order.side, order.ending)
     crossings.watch_database()
@@ -56,61 +56,61 @@ def take(order: Order) -> list[str]:
     return crossings.seen
 
 
-def _answer(order: Order, crossings: Crossings, backend: AnthropicBackend) -> None:
+def _answer_conversation(order: Order, crossings: Crossings, backend: AnthropicBackend) -> None:
     """Take the conversation's turn, with the counter's tools and a model that follows its script."""
     tools = toolbox_at(order.counter).tools
     toolbox = Toolbox({name: WatchedTool(tool, crossings) for name, tool in tools.items()})
-    answer(order.tenant, order.conversation, backend=WatchedModel(backend, crossings), toolbox=toolbox)
+    answer_conversation(order.tenant, order.conversation, backend=WatchedModel(backend, crossings), toolbox=toolbox)
 
 
-def _answer_and_tell(order: Order, crossings: Crossings, backend: AnthropicBackend) -> None:
+def _answer_and_deliver(order: Order, crossings: Crossings, backend: AnthropicBackend) -> None:
     """The same with tools of others and a model that knows its part; then tell the tenant's webhooks."""
     crossings.watch_tools_of_others()
     crossings.watch_posts()
-    cast = Cast(StandIn(order.standin, backend))
-    answer(order.tenant, order.conversation, backend=WatchedModel(cast, crossings))
+    cast = ScriptedModel(StandIn(order.standin, backend))
+    answer_conversation(order.tenant, order.conversation, backend=WatchedModel(cast, crossings))
     deliver_due(order.tenant)
 
 
-def _forget(order: Order, crossings: Crossings, backend: AnthropicBackend) -> None:
+def _erase_words(order: Order, crossings: Crossings, backend: AnthropicBackend) -> None:
     """Forget what was said off the record."""
     del crossings, backend
-    forget_due(order.tenant, order.conversation)
+    erase_if_due(order.tenant, order.conversation)
 
 
 JOBS: Mapping[str, Callable[[Order, Crossings, AnthropicBackend], None]] = {
-    "answer": _answer,
-    "answer and tell": _answer_and_tell,
-    "forget": _forget,
+    "answer": _answer_conversation,
+    "answer and tell": _answer_and_deliver,
+    "forget": _erase_words,
 }
 
 
-def serve() -> None:
+def serve_orders() -> None:
     """Fork for each order; tell the child's number at once, and how it ended, so that others may stop and go on with it."""
     for line in sys.stdin:
         reader, writer = os.pipe()
         child = os.fork()
         if not child:
             os.close(reader)
-            _tell(writer, take(Order(**json.loads(line))))
+            _write_crossings(writer, run_order(Order(**json.loads(line))))
             os._exit(0)
         os.close(writer)
-        _say({"pid": child})
+        _print_json({"pid": child})
         with os.fdopen(reader) as told:
-            _say(_ended(child, told.read()))
+            _print_json(_read_exit(child, told.read()))
 
 
-def _ended(child: int, told: str) -> Mapping[str, object]:
+def _read_exit(child: int, told: str) -> Mapping[str, object]:
     _, status = os.waitpid(child, 0)
     return {"code": os.waitstatus_to_exitcode(status), "crossings": json.loads(told or "[]")}
 
 
-def _tell(writer: int, crossings: list[str]) -> None:
+def _write_crossings(writer: int, crossings: list[str]) -> None:
     with os.fdopen(writer, "w") as told:
         json.dump(crossings, told)
 
 
-def _say(fact: Mapping[str, object]) -> None:
+def _print_json(fact: Mapping[str, object]) -> None:
     print(json.dumps(fact), flush=True)
 
 
@@ -127,9 +127,9 @@ def main() -> None:
     parser.add_argument("--ending", choices=sorted(ENDINGS), default="kill")
     given = vars(parser.parse_args())
     if given.pop("serve"):
-        serve()
+        serve_orders()
     else:
-        print("\n".join(take(Order(**given))))
+        print("\n".join(run_order(Order(**given))))
 
 
 if __name__ == "__main__":

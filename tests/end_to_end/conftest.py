@@ -8,12 +8,12 @@ import pytest
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.support.servers.running_product import RunningProduct, standing_product
+from tests.support.servers.running_product import RunningProduct, prepare_product
 from tests.support.servers.shared_product import (
     SharedProduct,
-    kept_for_stories,
     pytest_runtest_makereport,
     pytest_runtest_teardown,
+    share_product,
 )
 
 __all__ = ["pytest_runtest_makereport", "pytest_runtest_teardown"]
@@ -28,7 +28,7 @@ def database(committing: str) -> str:
 @pytest.fixture
 def own_product(database: str, postgres: Postgres) -> Iterator[RunningProduct]:
     """Everything but the processes, which a test starts as it needs them."""
-    with standing_product(database, postgres) as own_product:
+    with prepare_product(database, postgres) as own_product:
         yield own_product
 
 
@@ -37,7 +37,7 @@ def shared_product(
     postgres: Postgres, template_database: str, django_db_setup: str, pytestconfig: pytest.Config
 ) -> Iterator[SharedProduct]:
     """The one product of this test process."""
-    with kept_for_stories(SharedProduct(postgres, template_database), pytestconfig) as shared:
+    with share_product(SharedProduct(postgres, template_database), pytestconfig) as shared:
         yield shared
 
 

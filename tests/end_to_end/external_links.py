@@ -13,7 +13,7 @@ ADDRESSES = frozenset(
     | {"xlink:href"}
 )
 PROSE_WITH_ADDRESSES = frozenset({"style", "content"})
-_INSIDE = re.compile(r"(?:https?:)?//[^\s\"')]+", re.IGNORECASE)
+_EMBEDDED_ADDRESS = re.compile(r"(?:https?:)?//[^\s\"')]+", re.IGNORECASE)
 
 
 def outside_addresses(page: str) -> list[str]:
@@ -36,7 +36,7 @@ class _Reader(HTMLParser):
         self._within = tag
         for name, value in attrs:
             for address in _addresses(name, value or ""):
-                if _leads_out(address):
+                if _is_external(address):
                     self.found.append(f"{tag}.{name} {address}")
 
     def handle_endtag(self, tag: str) -> None:
@@ -45,7 +45,9 @@ class _Reader(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._within in {"style", "script"}:
-            self.found += [f"{self._within} {address}" for address in _INSIDE.findall(data) if _leads_out(address)]
+            self.found += [
+                f"{self._within} {address}" for address in _EMBEDDED_ADDRESS.findall(data) if _is_external(address)
+            ]
 
 
 def _addresses(name: str, value: str) -> list[str]:
@@ -55,10 +57,10 @@ def _addresses(name: str, value: str) -> list[str]:
         return [value]
     if name in ADDRESSES:
         return [value]
-    return _INSIDE.findall(value) if name in PROSE_WITH_ADDRESSES else []
+    return _EMBEDDED_ADDRESS.findall(value) if name in PROSE_WITH_ADDRESSES else []
 
 
-def _leads_out(address: str) -> bool:
+def _is_external(address: str) -> bool:
     try:
         parts = urlsplit(address.strip())
     except ValueError:

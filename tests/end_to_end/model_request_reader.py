@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.prompt.instruction_texts import EXTRACT_SKILL
-from apps.prompt.parsing.system_prompt import read_system
-from apps.prompt.parsing.user_turn import read_turn
+from apps.prompt.parsing.system_prompt import parse_system_prompt
+from apps.prompt.parsing.user_turn import parse_user_turn
 from apps.prompt.prompt_input import EventKind
 
 OWNERS = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
 
 
 @dataclass(frozen=True)
-class Taken:
+class RequestTexts:
     """The texts of system prompt and user turns; the model's own words and what tools gave it are left out."""
 
     prose: tuple[str, ...]
@@ -23,16 +23,16 @@ class Taken:
     names: tuple[str, ...]
 
 
-def read(body: str) -> Taken:
+def read_request(body: str) -> RequestTexts:
     """Raises Unreadable for a request the product would not write."""
     request = json.loads(body)
     system = "".join(block["text"] for block in request["system"])
     assert system != EXTRACT_SKILL
-    sections = [section for slot in read_system(system) for section in slot.sections]
-    events = [event for text in _user_texts(request) for event in read_turn(text).events]
+    sections = [section for slot in parse_system_prompt(system) for section in slot.sections]
+    events = [event for text in _user_texts(request) for event in parse_user_turn(text).events]
     prose = [text for section in sections for text in (section.label, section.prose)]
     told = [text for section in sections for text in texts_of(section.data)]
-    return Taken(
+    return RequestTexts(
         prose=(*prose, *(event.text for event in events if event.kind in OWNERS)),
         names=tuple(name for event in events for name in (event.name, event.key, event.line)),
         data=(*told, *(event.text for event in events if event.kind not in OWNERS)),

@@ -10,20 +10,22 @@ import pytest
 import redis
 
 from apps.conversations.models import Message
-from apps.demo.http_client import Visitor
-from apps.governance.database.actor_transaction import acting
+from apps.demo.http_client import HttpVisitor
+from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.models import Turn
-from tests.support.servers.running_product import RunningProduct, fetched
+from tests.support.servers.running_product import RunningProduct, fetch
 from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
 FINISHED_SECONDS = 60
-Heard = tuple[str, str, dict[str, Any]]
+StreamEvent = tuple[str, str, dict[str, Any]]
 
 
 @contextmanager
-def following(product: RunningProduct, world: World, conversation_id: int, last: str = "") -> Iterator[Iterator[Heard]]:
+def follow_stream(
+    product: RunningProduct, world: World, conversation_id: int, last: str = ""
+) -> Iterator[Iterator[StreamEvent]]:
     connection = http.client.HTTPConnection(product.url.removeprefix("http://"), timeout=FINISHED_SECONDS)
     headers = {"Authorization": f"Bearer {world.token}", **({"Last-Event-ID": last} if last else {})}
     connection.request("GET", f"/api/v1/conversations/{conversation_id}/stream/", headers=headers)
@@ -35,7 +37,7 @@ def following(product: RunningProduct, world: World, conversation_id: int, last:
         connection.close()
 
 
-def events(answer: http.client.HTTPResponse) -> Iterator[Heard]:
+def events(answer: http.client.HTTPResponse) -> Iterator[StreamEvent]:
     said: dict[str, str] = {}
     while line := answer.readline().decode():
         name, _, value = line.strip().partition(": ")
@@ -46,7 +48,7 @@ def events(answer: http.client.HTTPResponse) -> Iterator[Heard]:
             said = {}
 
 
-def until_reply(heard: Iterator[Heard]) -> list[Heard]:
+def read_until_reply(heard: Iterator[StreamEvent]) -> list[StreamEvent]:
     found = []
     for each in heard:
         found.append(each)
@@ -57,7 +59,7 @@ def until_reply(heard: Iterator[Heard]) -> list[Heard]:
 
 def post(product: RunningProduct, world: World, text: str) -> int:
     body = {"conversation_key": "a", "end_user_key": "http:abc", "text": text, "stream": True}
-    taken = Visitor(product.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=text)
+    taken = HttpVisitor(product.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=text)
     # 200 where the worker was done before the answer left.
     assert taken.status in {200, 202}, taken.text
     return int(taken.json["conversation_id"])
@@ -72,47 +74,47 @@ def test_a_conversation_is_followed_word_by_word_and_to_its_replies_when_the_bro
     own_product.start_worker()
     own_product.await_ready()
     conversation_id = post(own_product, world, "Hello")
-    with following(own_product, world, conversation_id, last="0-0-0-") as heard:
-        first = until_reply(heard)[-1]
-    with following(own_product, world, conversation_id) as heard:
+    with follow_stream(own_product, world, conversation_id, last="0-0-0-") as heard:
+        first = read_until_reply(heard)[-1]
+    with follow_stream(own_product, world, conversation_id) as heard:
         post(own_product, world, "Where is my parcel?")
-        said = until_reply(heard)
+        said = read_until_reply(heard)
     reply = said[-1][2]["text"]
     pieces = [told["text"] for _, event, told in said if event == "text"]
     assert pieces
     assert all(reply.startswith(piece) for piece in pieces)
     # Whoever was cut off goes on behind what they heard last.
-    with following(own_product, world, conversation_id, last=first[0]) as heard:
-        assert until_reply(heard)[-1][2] == said[-1][2]
+    with follow_stream(own_product, world, conversation_id, last=first[0]) as heard:
+        assert read_until_reply(heard)[-1][2] == said[-1][2]
     with suppress(redis.ConnectionError):
         own_product.broker.shutdown(nosave=True)
-    with following(own_product, world, conversation_id) as heard:
+    with follow_stream(own_product, world, conversation_id) as heard:
         post(own_product, world, "And now?")
-        assert until_reply(heard)[-1][2]["text"]
-    stranger = Visitor(own_product.url, make_world().token).send(
+        assert read_until_reply(heard)[-1][2]["text"]
+    stranger = HttpVisitor(own_product.url, make_world().token).send(
         "GET", f"/api/v1/conversations/{conversation_id}/stream/", None
     )
     assert (stranger.status, stranger.json["code"]) == (404, "not_found")
-    nobody = Visitor(own_product.url, "").send("GET", f"/api/v1/conversations/{conversation_id}/stream/", None)
+    nobody = HttpVisitor(own_product.url, "").send("GET", f"/api/v1/conversations/{conversation_id}/stream/", None)
     assert nobody.status == 401
 
 
-def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_reply(product: RunningProduct) -> None:
+def test_a_stream_shows_a_dead_workers_partial_text_and_then_one_reply(product: RunningProduct) -> None:
     # R126
     world = make_world()
     make_persona(world)
     conversation_id = post(product, world, "Hello")
-    with following(product, world, conversation_id, last="0-0-0-") as heard:
-        first = until_reply(heard)[-1]
+    with follow_stream(product, world, conversation_id, last="0-0-0-") as heard:
+        first = read_until_reply(heard)[-1]
     script = [{"fault": "stall", "seconds": FINISHED_SECONDS}, {"reply": {"text": "It left us on Monday."}}]
-    fetched(f"{product.standin_url}/standin/script", json.dumps(script).encode())
-    with following(product, world, conversation_id) as heard:
+    fetch(f"{product.standin_url}/standin/script", json.dumps(script).encode())
+    with follow_stream(product, world, conversation_id) as heard:
         post(product, world, "Where is my parcel, which I have been waiting for since Friday?")
         half = next(told["text"] for _, event, told in heard if event == "text" and told["text"])
         product.kill("worker")
         product.start_worker()
         product.await_ready()
-        rest = until_reply(heard)
+        rest = read_until_reply(heard)
         rest.append(next(each for each in heard if each[1] == "turn"))
     assert not "It left us on Monday.".startswith(half)
     assert [told["text"] for _, event, told in rest if event == "reply"] == ["It left us on Monday."]
@@ -120,9 +122,9 @@ def test_whoever_follows_hears_half_of_what_a_worker_died_over_and_then_one_repl
     assert all("It left us on Monday.".startswith(told["text"]) for _, event, told in rest if event == "text")
     assert (rest[-1][2]["status"], rest[-1][2]["outcome"]) == ("done", "replied")
     # Whoever was cut off meanwhile is told the same once, and nothing of the half.
-    with following(product, world, conversation_id, last=first[0]) as heard:
-        assert until_reply(heard)[-1][2] == rest[-2][2]
-    with acting(world.system):
+    with follow_stream(product, world, conversation_id, last=first[0]) as heard:
+        assert read_until_reply(heard)[-1][2] == rest[-2][2]
+    with acting_as(world.system):
         turn = Turn.objects.latest("pk")
         assert (turn.attempts, turn.crashes) == (2, 1)
         assert list(Message.objects.filter(turn_id=turn.pk, is_reply=True)) == [turn.reply]

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from apps.conversations.models import Conversation, InboundEvent
-from apps.demo.demo_data import MATTERS
-from apps.demo.http_client import Visitor
+from apps.demo.demo_data import CUSTOMER_REQUESTS
+from apps.demo.http_client import HttpVisitor
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.learning.extraction.models import Extraction
 from apps.runtime.models import ModelCall, Session, Turn
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill, SkillUse
-from apps.tenants.authentication.actor_resolution import tenant_named
-from tests.support.drivers.conversation import unmarked
-from tests.support.servers.running_product import RunningProduct, fetched
+from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
+from tests.support.drivers.conversation import without_cache_marks
+from tests.support.servers.running_product import RunningProduct, fetch
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -26,7 +26,7 @@ STEPS = 8
 
 
 @dataclass(frozen=True)
-class Sent:
+class ReceivedRequest:
     """One request as the model received it."""
 
     body: dict[str, Any]
@@ -39,7 +39,7 @@ class Sent:
     @property
     def prefix(self) -> str:
         """Everything before the messages, to the byte."""
-        return json.dumps([unmarked(self.body.get("tools", [])), unmarked(self.body["system"])])
+        return json.dumps([without_cache_marks(self.body.get("tools", [])), without_cache_marks(self.body["system"])])
 
     @property
     def last_text(self) -> str:
@@ -58,13 +58,13 @@ def play(product: RunningProduct, seed: dict[str, Any]) -> str:
     return told.stdout
 
 
-def sent(product: RunningProduct) -> list[Sent]:
-    requests = json.loads(fetched(f"{product.standin_url}/standin/requests"))
-    return [Sent(json.loads(request["body"]), request["usage"]) for request in requests]
+def model_requests(product: RunningProduct) -> list[ReceivedRequest]:
+    requests = json.loads(fetch(f"{product.standin_url}/standin/requests"))
+    return [ReceivedRequest(json.loads(request["body"]), request["usage"]) for request in requests]
 
 
 def conversations_of(system: Actor) -> list[Conversation]:
-    with acting(system):
+    with acting_as(system):
         return list(Conversation.objects.visible_to(system).order_by("id"))
 
 
@@ -73,10 +73,10 @@ def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(
 ) -> None:
     # R041, R043, R062, R088, R096, R108, R109, R110, R111, R117, R127
     told = play(product, seeded)
-    system = tenant_named("acme")
+    system = system_actor_of_tenant("acme")
     assert system is not None
     first, second = conversations_of(system)
-    with acting(system):
+    with acting_as(system):
         assert (first.status, first.outcome, second.status) == ("resolved", "solved", "open")
         skill = Skill.objects.visible_to(system).get()
         extraction = Extraction.objects.get()
@@ -92,11 +92,11 @@ def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(
         assert set(Session.objects.values_list("conversation_id", flat=True)) == {first.pk, second.pk}
     _check_bytes(product, skill)
     assert f"prompt:   +- {skill.name} (id: {skill.pk})" in told
-    _tell_again(product)
+    _replay_story(product)
 
 
 def _check_bytes(product: RunningProduct, skill: Skill) -> None:
-    requests = sent(product)
+    requests = model_requests(product)
     turns = [request for request in requests if request.body.get("tools")]
     listed = f"- {skill.name} (id: {skill.pk})"
     early = [request for request in turns if listed not in request.system]
@@ -120,7 +120,7 @@ def _check_bytes(product: RunningProduct, skill: Skill) -> None:
     assert extractor.system.startswith("# Skill extraction")
 
 
-def _tell_again(product: RunningProduct) -> None:
+def _replay_story(product: RunningProduct) -> None:
     """Until all is known, and after."""
     again = json.loads(product.run("manage.py", "seed_demo", "--json").stdout.splitlines()[-1])
     assert again["operator_password"] is None
@@ -128,22 +128,22 @@ def _tell_again(product: RunningProduct) -> None:
     assert "by a one-time link" in told
     assert "drafted. Drafted renew-subscription" in told
     # The link shown to the person at the terminal still works: the story used somebody else's.
-    browser = Visitor(product.url)
+    browser = HttpVisitor(product.url)
     page = browser.get(again["login_link_path"])
     browser.submit(page, page.forms[-1])
     assert "login" not in browser.get("/admin/").url
-    _draft_what_is_left()
+    _draft_remaining_skills()
     told = play(product, again)
     assert "known. The agent has the skill change-invoice" in told
     assert "an earlier run had it approved already" in told
 
 
-def _draft_what_is_left() -> None:
-    system = tenant_named("acme")
+def _draft_remaining_skills() -> None:
+    system = system_actor_of_tenant("acme")
     assert system is not None
-    with acting(system):
+    with acting_as(system):
         learned = list(Skill.objects.visible_to(system))
         assert len(learned) == 2
-        for matter in MATTERS[2:]:
+        for matter in CUSTOMER_REQUESTS[2:]:
             texts = {"title": " ".join(matter.topics), "description": " ".join(matter.topics), "body": "## Procedure"}
             draft_skill(learned[0].agent_id, actor=system, values=texts)

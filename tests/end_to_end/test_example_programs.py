@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from apps.conversations.models import Message
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.memory.models import CustomerProfile
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.tenants.actions import amend_agent
@@ -32,7 +32,7 @@ def world() -> World:
     return world
 
 
-def said_by(product: RunningProduct, world: World, program: str, text: str) -> str:
+def run_program(product: RunningProduct, world: World, program: str, text: str) -> str:
     """What the program prints, or why it stopped."""
     where = {
         "PRECEPTOR_URL": product.url,
@@ -45,7 +45,7 @@ def said_by(product: RunningProduct, world: World, program: str, text: str) -> s
 
 
 def rows(world: World, model: Any, **equal: object) -> list[Any]:
-    with acting(world.system):
+    with acting_as(world.system):
         return list(model._default_manager.filter(tenant_id=world.tenant.pk, **equal).order_by("pk"))
 
 
@@ -62,8 +62,8 @@ def test_program_answers_with_our_memory_and_its_own_model_and_tools(
         reply(ANSWER),
         reply("You are welcome."),
     )
-    assert said_by(product, world, program, "Where is parcel 77? Call me Kim.") == ANSWER
-    assert said_by(product, world, program, "Thank you.") == "You are welcome."
+    assert run_program(product, world, program, "Where is parcel 77? Call me Kim.") == ANSWER
+    assert run_program(product, world, program, "Thank you.") == "You are welcome."
     first, second = rows(world, Turn)
     assert (first.status, second.outcome, first.session_id) == ("done", "replied", second.session_id)
     assert [call.model for call in rows(world, ModelCall, turn=first)] == [rows(world, ModelCall)[0].model] * 4
@@ -82,11 +82,11 @@ def test_program_whose_reply_waits_for_a_person_says_so_and_sends_nothing(
     product: RunningProduct, world: World, program: str
 ) -> None:
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
-    assert "Send nothing. A person reads the reply first" in said_by(product, world, program, "Where is my parcel?")
+    assert "Send nothing. A person reads the reply first" in run_program(product, world, program, "Where is my parcel?")
     assert rows(world, Message, is_reply=True) == []
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_program_with_a_token_that_was_revoked_is_told_so(product: RunningProduct, world: World, program: str) -> None:
-    refused = said_by(product, replace(world, token="pcp_nobody"), program, "Hello")
+    refused = run_program(product, replace(world, token="pcp_nobody"), program, "Hello")
     assert "token" in refused

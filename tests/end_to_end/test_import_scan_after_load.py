@@ -5,10 +5,10 @@ import sys
 
 SCRIPT = """
 import gc
-from apps.runtime.worker.garbage_collection import BETWEEN_FULL_COLLECTIONS, set_aside_what_was_loaded
+from apps.runtime.worker.garbage_collection import BETWEEN_FULL_COLLECTIONS, freeze_loaded_objects
 
 kept = [[] for _ in range(1_000)]
-set_aside_what_was_loaded()
+freeze_loaded_objects()
 assert gc.get_freeze_count() > 1_000
 young, middle, full = gc.get_threshold()
 assert (young > 0, middle > 0, full) == (True, True, BETWEEN_FULL_COLLECTIONS)

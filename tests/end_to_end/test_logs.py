@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from apps.demo.http_client import Visitor
+from apps.demo.http_client import HttpVisitor
 from apps.launcher.child_processes import wait_until
 from apps.launcher.supervisor import HOST, free_port
-from apps.runtime.health.beat_monitor import ringing
-from tests.support.servers.running_product import RunningProduct, fetched
+from apps.runtime.health.beat_monitor import beat_entries
+from tests.support.servers.running_product import RunningProduct, fetch
 from tests.support.worlds.world import make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -27,12 +27,12 @@ def lines_of(product: RunningProduct, name: str) -> list[dict[str, Any]]:
 
 
 def readiness(product: RunningProduct) -> dict[str, Any]:
-    return dict(json.loads(fetched(f"{product.url}/readyz")))
+    return dict(json.loads(fetch(f"{product.url}/readyz")))
 
 
-def is_swept() -> bool:
+def has_periodic_run() -> bool:
     """Whether the beat woke a worker, as the database remembers it."""
-    return any(alarm.last_run_at for alarm in ringing())
+    return any(alarm.last_run_at for alarm in beat_entries())
 
 
 def test_a_conversation_leaves_ids_in_the_logs_and_no_word(own_product: RunningProduct) -> None:
@@ -42,7 +42,7 @@ def test_a_conversation_leaves_ids_in_the_logs_and_no_word(own_product: RunningP
     own_product.start_web()
     own_product.start_worker()
     own_product.await_ready()
-    visitor = Visitor(own_product.url, world.token)
+    visitor = HttpVisitor(own_product.url, world.token)
     body = {"conversation_key": "a", "end_user_key": "http:abc", "text": f"My code is {SENTINEL}."}
     taken = visitor.send("POST", "/api/v1/messages/", body, Idempotency_Key="a", X_Request_ID=REQUEST_ID)
     assert taken.status == 202, taken.text
@@ -73,10 +73,10 @@ def test_a_conversation_leaves_ids_in_the_logs_and_no_word(own_product: RunningP
     assert wait_until(lambda: readiness(own_product)["status"] == "ready", FINISHED_SECONDS, 0.5), readiness(
         own_product
     )
-    assert wait_until(is_swept, FINISHED_SECONDS, 0.5), ringing()
+    assert wait_until(has_periodic_run, FINISHED_SECONDS, 0.5), beat_entries()
     own_product.end("web")
     own_product.end("worker")
-    [left] = [line for line in lines_of(own_product, "worker") if line["message"] == "turn left this worker"]
+    [left] = [line for line in lines_of(own_product, "worker") if line["message"] == "turn ended on this worker"]
     assert (left["tenant_id"], left["conversation_id"], left["actor"]) == (world.tenant.pk, thread, "agent")
     assert left["turn_id"] > 0
     for name in ("web", "worker"):

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.support.drivers.mcp_client import GENERATIONS, Door
+from tests.support.drivers.mcp_client import GENERATIONS, McpTestServer
 from tests.support.servers.running_product import RunningProduct
 from tests.support.worlds.world import make_memory, make_skill, make_world
 
@@ -17,7 +17,7 @@ def test_an_agent_finds_a_skill_and_writes_its_memory(product: RunningProduct, m
     # R091, R078
     world = make_world()
     skill, memory = make_skill(world, "approved"), make_memory(world)
-    door = Door(f"{product.url}/mcp")
+    door = McpTestServer(f"{product.url}/mcp")
     [line] = door.call(world.token, "list_skills", {"status": "approved"}, mode).data["results"]
     assert door.call(world.token, "get_skill", {"id": line["id"]}, mode).data["body"] == skill.body
     given = {"id": memory.pk, "version": memory.version, "body": "Most customers are in the EU and in Norway."}
@@ -30,7 +30,7 @@ def test_many_calls_at_once_are_each_their_own(product: RunningProduct) -> None:
     # R006: connections are shared by threads; whose a call is, is not.
     worlds = [make_world() for _ in range(4)]
     skills = {world.token: make_skill(world, "approved").pk for world in worlds}
-    door = Door(f"{product.url}/mcp")
+    door = McpTestServer(f"{product.url}/mcp")
 
     async def every() -> list[tuple[str, list[int]]]:
         return await asyncio.gather(*(one(token) for token in list(skills) * (AT_ONCE // len(skills))))

@@ -5,10 +5,10 @@ import json
 import psycopg
 import pytest
 
-from apps.demo.http_client import Visitor
+from apps.demo.http_client import HttpVisitor
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
-from tests.support.servers.running_product import RunningProduct, fetched
+from tests.support.servers.running_product import RunningProduct, fetch
 from tests.support.servers.shared_product import DATABASE
 from tests.support.timeouts import PATIENCE_SECONDS
 from tests.support.worlds.world import make_persona, make_world
@@ -43,8 +43,8 @@ def test_a_sentinel_said_off_the_record_is_found_nowhere_afterwards(
         {"tool": {"name": "get_skill", "arguments": {"skill_id": SENTINEL}}},
         {"reply": {"text": f"Noted: {SENTINEL}"}},
     ]
-    fetched(f"{product.standin_url}/standin/script", json.dumps(script).encode())
-    customer = Visitor(product.url, world.token)
+    fetch(f"{product.standin_url}/standin/script", json.dumps(script).encode())
+    customer = HttpVisitor(product.url, world.token)
     body = {"conversation_key": "a", "end_user_key": "http:abc", "sender_name": SENTINEL, "off_the_record": True}
     said = customer.send("POST", "/api/v1/messages/?wait=60", body | {"text": SENTINEL}, Idempotency_Key="one")
     assert said.json["reply"]["text"] == f"Noted: {SENTINEL}", said.text

@@ -6,24 +6,24 @@ from ipaddress import ip_network
 import pytest
 from pytest_django import Settings
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.launcher.child_processes import wait_until
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.runtime.worker.engine import Engine, Limits
-from apps.standin.thread_server import running_standin
+from apps.runtime.worker.engine import Engine, EngineLimits
+from apps.standin.thread_server import run_standin_thread
 from apps.webhooks.models import Delivery
-from tests.support.servers.webhook_receiver import listening, make_webhook
+from tests.support.servers.webhook_receiver import make_webhook, run_webhook_receiver
 from tests.support.timeouts import PATIENCE_SECONDS
 from tests.support.worlds.world import World, make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
-LIMITS = Limits(in_flight=5, threads=2, poll_seconds=0.3, lease_seconds=30)
+LIMITS = EngineLimits(in_flight=5, threads=2, poll_seconds=0.3, lease_seconds=30)
 THREADS = 4
 
 
-def delivered(world: World) -> int:
-    with acting(world.operator):
+def delivered_count(world: World) -> int:
+    with acting_as(world.operator):
         return Delivery.objects.filter(tenant=world.tenant, status="delivered").count()
 
 
@@ -31,7 +31,7 @@ def test_replies_leave_by_themselves_and_each_conversation_keeps_its_order(datab
     settings.REACHABLE_NETWORKS = (ip_network("127.0.0.0/8"),)
     world = make_world()
     make_persona(world)
-    with listening() as told, running_standin() as url:
+    with run_webhook_receiver() as told, run_standin_thread() as url:
         # The first try of all fails, and comes again behind a pause.
         told.answers = [503]
         make_webhook(world, told.url)
@@ -40,10 +40,10 @@ def test_replies_leave_by_themselves_and_each_conversation_keeps_its_order(datab
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), LIMITS)
         engine.start()
         try:
-            assert wait_until(lambda: delivered(world) == THREADS, PATIENCE_SECONDS, 0.2)
+            assert wait_until(lambda: delivered_count(world) == THREADS, PATIENCE_SECONDS, 0.2)
             for number in range(THREADS):
                 make_event(world, "And another thing", conversation_key=f"{number}")
-            assert wait_until(lambda: delivered(world) == 2 * THREADS, PATIENCE_SECONDS, 0.2)
+            assert wait_until(lambda: delivered_count(world) == 2 * THREADS, PATIENCE_SECONDS, 0.2)
         finally:
             engine.stop(drain_seconds=5)
         said = [json.loads(body) for body in told.bodies]

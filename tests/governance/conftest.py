@@ -8,12 +8,12 @@ from psycopg import sql
 from pytest_django import DjangoDbBlocker
 
 from apps.launcher.postgres import Postgres
-from tests.support.coverage_tracing import untraced
+from tests.support.coverage_tracing import without_tracing
 from tests.support.database.clones import clone_database, close_connections, point_to, run_as_superuser
-from tests.support.database.committed_worlds import STANDING
+from tests.support.database.committed_worlds import COMMITTED_WORLDS
 from tests.support.drivers.mcp_client import door
 from tests.support.servers.standin_model import StandIn
-from tests.support.worlds.filled_world import Filled, fill
+from tests.support.worlds.filled_world import Filled, fill_world
 from tests.support.worlds.world import make_world
 
 __all__ = ["door"]
@@ -29,11 +29,11 @@ def standing_filled(
 ) -> Iterator[tuple[str, Filled]]:
     """A database in which a filled tenant stands, beside worlds to lend."""
     name = f"{django_db_setup}_filled"
-    with django_db_blocker.unblock(), untraced():
+    with django_db_blocker.unblock(), without_tracing():
         clone_database(postgres, template_database, name)
         standing_in.forget()
-        filled = fill(standing_in.backend)
-        STANDING.put_up(name, [make_world() for _ in range(3)])
+        filled = fill_world(standing_in.backend)
+        COMMITTED_WORLDS.put_up(name, [make_world() for _ in range(3)])
         close_connections()
         point_to(postgres, django_db_setup)
     yield name, filled

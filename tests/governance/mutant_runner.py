@@ -29,7 +29,7 @@ from tests.support.servers.standin_model import StandIn
 from tests.support.temp_folders import own_folder
 
 LIMIT_SECONDS = 300
-FAILED = 1
+PYTEST_FAILED = 1
 OPTIONS = (
     "-W",
     "ignore::pytest.PytestAssertRewriteWarning",
@@ -42,13 +42,13 @@ OPTIONS = (
     "--tb=no",
     "-rfE",
 )
-NAMED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+FAILED_TEST_LINE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 # What a fork shall not have to load again.
-LOADED = (site, app, StandIn)
+PRELOADED_OBJECTS = (site, app, StandIn)
 
 
 @dataclass(frozen=True)
-class Standing:
+class MutantServer:
     """The server that stands meanwhile, and the database that others are cloned from."""
 
     server: Postgres
@@ -56,7 +56,7 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MutantOutcome:
     """How the tests ended without the protection; a run that could not be proves nothing."""
 
     word: str
@@ -66,48 +66,48 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class _Run:
+class _MutantRun:
     mutant: Mutant
     folder: Path
     begun: float
 
-    def outcome(self, status: int) -> Outcome:
+    def outcome(self, status: int) -> MutantOutcome:
         """What the process left behind."""
         printed = (self.folder / "printed").read_text("utf-8", "replace")
-        named = NAMED.search(printed)
+        named = FAILED_TEST_LINE.search(printed)
         seconds = monotonic() - self.begun
         code = os.waitstatus_to_exitcode(status)
         shutil.rmtree(self.folder, ignore_errors=True)
-        if code == FAILED and named:
-            return Outcome("killed", named[1].partition("[")[0], "", seconds)
+        if code == PYTEST_FAILED and named:
+            return MutantOutcome("killed", named[1].partition("[")[0], "", seconds)
         flaw = {0: "", -signal.SIGALRM: f"longer than {LIMIT_SECONDS} seconds"}.get(code, printed.strip()[-100:])
-        return Outcome("SURVIVED" if code == 0 else "flawed", "", flaw, seconds)
+        return MutantOutcome("SURVIVED" if code == 0 else "flawed", "", flaw, seconds)
 
 
-def run_all(standing: Standing, mutants: Sequence[Mutant], workers: int) -> Iterator[tuple[Mutant, Outcome]]:
+def run_all(standing: MutantServer, mutants: Sequence[Mutant], workers: int) -> Iterator[tuple[Mutant, MutantOutcome]]:
     """Each mutant with its outcome, as they end."""
-    waiting, running, place = list(mutants), dict[int, tuple[int, _Run]](), own_folder()
+    waiting, running, place = list(mutants), dict[int, tuple[int, _MutantRun]](), own_folder()
     while waiting or running:
         while waiting and len(running) < workers:
             slot = min(set(range(workers)) - {slot for slot, _ in running.values()})
-            run = _Run(waiting.pop(0), Path(tempfile.mkdtemp(dir=place)), monotonic())
-            running[_forked(standing, run, slot)] = (slot, run)
+            run = _MutantRun(waiting.pop(0), Path(tempfile.mkdtemp(dir=place)), monotonic())
+            running[_start_run(standing, run, slot)] = (slot, run)
         child, status = os.wait()
         _, run = running.pop(child)
         yield run.mutant, run.outcome(status)
 
 
-def failing_anyway(standing: Standing, tests: Sequence[str]) -> list[str]:
+def tests_failing_unmutated(standing: MutantServer, tests: Sequence[str]) -> list[str]:
     """Those of these tests that fail with every protection in place too: by failing without one they proved nothing."""
     if not tests:
         return []
     ran = _pytest(PROJECT, _environment(standing, standing.template, f"{PREFIX}_sound"), tests)
-    if ran.returncode > FAILED:
+    if ran.returncode > PYTEST_FAILED:
         raise RuntimeError(ran.stdout)
-    return sorted({name.partition("[")[0] for name in NAMED.findall(ran.stdout)})
+    return sorted({name.partition("[")[0] for name in FAILED_TEST_LINE.findall(ran.stdout)})
 
 
-def _forked(standing: Standing, run: _Run, slot: int) -> int:
+def _start_run(standing: MutantServer, run: _MutantRun, slot: int) -> int:
     close_connections()
     child = os.fork()
     if child:
@@ -119,7 +119,7 @@ def _forked(standing: Standing, run: _Run, slot: int) -> int:
     os.dup2(printed, sys.stderr.fileno())
     code = 3
     try:
-        code = _mutated(standing, run, slot)
+        code = _run_mutant(standing, run, slot)
     except Exception:  # noqa: BLE001  # whatever it is, the table says it
         traceback.print_exc(file=sys.stdout)
     finally:
@@ -128,20 +128,20 @@ def _forked(standing: Standing, run: _Run, slot: int) -> int:
         os._exit(code)
 
 
-def _mutated(standing: Standing, run: _Run, slot: int) -> int:
+def _run_mutant(standing: MutantServer, run: _MutantRun, slot: int) -> int:
     mutant, name = run.mutant, f"{PREFIX}_{slot}"
     if isinstance(mutant, CodeMutant):
-        with _changed(mutant, run.folder) as tree:
+        with _mutated_tree(mutant, run.folder) as tree:
             ran = _pytest(tree, _environment(standing, standing.template, name), mutant.tests, "-x")
         sys.stdout.write(ran.stdout)
         return ran.returncode
-    template = _without(standing, mutant.sql, f"{PREFIX}_without_{slot}")
+    template = _mutated_database(standing, mutant.sql, f"{PREFIX}_without_{slot}")
     close_connections()
     os.environ.update(_environment(standing, template, name))
-    return int(pytest.main([*OPTIONS, "-x", *mutant.tests], plugins=[_AsNamed(mutant.tests)]))
+    return int(pytest.main([*OPTIONS, "-x", *mutant.tests], plugins=[_NamedOrder(mutant.tests)]))
 
 
-class _AsNamed:
+class _NamedOrder:
     """The tests in the order they are named; pytest-django would run those that commit last."""
 
     def __init__(self, tests: Sequence[str]) -> None:
@@ -153,7 +153,7 @@ class _AsNamed:
 
 
 @contextmanager
-def _changed(mutant: CodeMutant, folder: Path) -> Iterator[Path]:
+def _mutated_tree(mutant: CodeMutant, folder: Path) -> Iterator[Path]:
     """A copy of the tree without the protection."""
     tree = folder / "tree"
     shutil.copytree(
@@ -170,7 +170,7 @@ def _changed(mutant: CodeMutant, folder: Path) -> Iterator[Path]:
     yield tree
 
 
-def _without(standing: Standing, statement: str, name: str) -> str:
+def _mutated_database(standing: MutantServer, statement: str, name: str) -> str:
     """A clone of the template that lacks the protection."""
     clone_database(standing.server, standing.template, name)
     with psycopg.connect(standing.server.url_for("postgres", database=name), autocommit=True) as connection:
@@ -178,7 +178,7 @@ def _without(standing: Standing, statement: str, name: str) -> str:
     return name
 
 
-def _environment(standing: Standing, template: str, name: str) -> dict[str, str]:
+def _environment(standing: MutantServer, template: str, name: str) -> dict[str, str]:
     return {"STANDING_HOME": str(standing.server.home), "STANDING_TEMPLATE": template, "STANDING_NAME": name}
 
 

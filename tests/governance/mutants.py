@@ -9,48 +9,50 @@ from django.db import connection
 from tests.support.database.catalog import forced_tables, tenant_tables
 
 # The tests that are tried, in their order: what a protection is for first, and the list of all walls last.
-LISTED = ("tests/governance/database/test_database_drift.py::test_the_walls_of_a_fresh_database_are_those_declared",)
-RIGHTS = ("tests/governance/database/test_database_drift.py::test_a_database_set_up_by_the_commands_drifts_nowhere",)
-TENANTS = (
+DRIFT_TESTS = ("tests/governance/database/test_database_drift.py::test_a_fresh_database_has_the_declared_row_security",)
+RIGHTS_TESTS = (
+    "tests/governance/database/test_database_drift.py::test_a_database_set_up_by_the_commands_drifts_nowhere",
+)
+TENANT_TESTS = (
     "tests/governance/database/test_row_security.py::test_another_tenants_rows_are_invisible_in_every_table",
     "tests/governance/database/test_row_security.py::test_no_role_writes_a_row_into_another_tenant",
     "tests/governance/database/test_row_security.py::test_a_service_user_is_shown_and_made_for_its_own_tenant_only",
     "tests/governance/database/test_walls_on_committed_rows.py::test_a_tenants_own_grants_replace_the_template_and_narrow_it",
-    *LISTED,
+    *DRIFT_TESTS,
 )
-AGENTS = (
+AGENT_TESTS = (
     "tests/governance/database/test_agent_role.py::test_an_agent_sees_nothing_of_another_agent_of_its_tenant",
     "tests/governance/database/test_agent_role.py::test_an_agent_sees_the_rules_of_the_organisation_and_its_own",
     "tests/governance/database/test_agent_role.py::test_an_agent_that_may_ask_another_still_does_not_see_its_row",
     "tests/governance/isolation/test_isolation_of_customers.py",
     "tests/governance/database/test_verb_policies.py::test_no_table_shows_an_agent_a_row_of_another_agent",
     "tests/governance/database/test_verb_policies.py::test_an_agent_writes_into_the_books_in_its_own_name_alone",
-    *LISTED,
+    *DRIFT_TESTS,
 )
-NARROW = (
+NARROWING_TESTS = (
     "tests/governance/database/test_verb_policies.py",
     "tests/governance/database/test_row_security_bypasses.py::test_nobody_makes_an_agent_of_another_tenants_service_user",
-    *LISTED,
+    *DRIFT_TESTS,
 )
-OWNER = (
+OWNER_TESTS = (
     "tests/governance/database/test_row_security_under_owner.py::test_the_owner_of_the_tables_sees_no_row_of_any_table_without_its_tenant",
-    *LISTED,
+    *DRIFT_TESTS,
 )
 JOURNAL = (
     "tests/governance/database/test_row_security_under_owner.py::test_a_superuser_meets_the_journal_as_it_was_written",
-    *LISTED,
+    *DRIFT_TESTS,
 )
-STATES = ("tests/governance/database/test_state_machines.py", *LISTED)
+STATE_TESTS = ("tests/governance/database/test_state_machines.py", *DRIFT_TESTS)
 REFERENCES = (
-    "tests/governance/database/test_row_security_under_owner.py::test_no_reference_leads_into_another_tenant_whoever_writes_it",
-    *LISTED,
+    "tests/governance/database/test_row_security_under_owner.py::test_no_role_writes_a_reference_into_another_tenant",
+    *DRIFT_TESTS,
 )
-SETTINGS_OF_SESSION = (
+SESSION_SETTING_TESTS = (
     "tests/governance/database/test_walls_on_committed_rows.py::test_every_commit_leaves_the_connection_without_role_and_tenant",
     "tests/governance/database/test_actor_transaction.py",
 )
-CROSSINGS = (
-    "tests/governance/database/test_row_security.py::test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known",
+DEFINER_TESTS = (
+    "tests/governance/database/test_row_security.py::test_only_three_functions_bypass_row_security_without_a_tenant",
 )
 
 
@@ -78,12 +80,12 @@ class CodeMutant:
 
 Mutant = DatabaseMutant | CodeMutant
 
-CODE = (
+CODE_MUTANTS = (
     CodeMutant(
         *("LOCAL", "role and tenant for the session", "apps/governance/database/actor_transaction.py"),
         """SELECT set_config('role', %(as_role)s, true), set_config('app.tenant', %(as_tenant)s, true),""",
         """SELECT set_config('role', %(as_role)s, false), set_config('app.tenant', %(as_tenant)s, false),""",
-        SETTINGS_OF_SESSION,
+        SESSION_SETTING_TESTS,
     ),
     CodeMutant(
         *("role switch", "every actor acts as the worker", "apps/governance/database/actor_transaction.py"),
@@ -96,7 +98,7 @@ CODE = (
     ),
     CodeMutant(
         *("role switch", "the outer actor does not act again", "apps/governance/database/actor_transaction.py"),
-        "        if nested and not connection.needs_rollback:\n            _assume(before)",
+        "        if nested and not connection.needs_rollback:\n            _set_actor_settings(before)",
         "        del nested",
         ("tests/governance/database/test_actor_transaction.py",),
     ),
@@ -108,7 +110,7 @@ CODE = (
     ),
     CodeMutant(
         *("guard", "writes outside an act pass", "apps/governance/models/base.py"),
-        "    if not _open.get():\n",
+        "    if not _is_write_open.get():\n",
         "    if model is None:\n",
         ("tests/governance/test_write_guard.py",),
     ),
@@ -126,7 +128,7 @@ CODE = (
     ),
     CodeMutant(
         *("visible_to", "for an actor who does not act", "apps/governance/models/base.py"),
-        "if acting_actor() != actor:",
+        "if current_actor() != actor:",
         "if actor is None:",
         ("tests/governance/test_governed_write.py::test_rows_are_read_only_as_the_actor_who_acts",),
     ),
@@ -149,48 +151,48 @@ def database_mutants() -> Iterator[DatabaseMutant]:
     """Each protection that the catalog knows of, so that a new one joins by being there."""
     yield from _policies()
     for table in sorted(forced_tables()):
-        yield DatabaseMutant("FORCE", table, f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY", OWNER)
+        yield DatabaseMutant("FORCE", table, f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY", OWNER_TESTS)
     yield from _triggers()
     yield from _references()
     yield from _grants()
-    yield from _crossings()
+    yield from _definer_mutants()
 
 
 def _policies() -> Iterator[DatabaseMutant]:
-    rows = _ask(
+    rows = _query(
         "SELECT tablename, policyname, permissive, with_check IS NOT NULL, EXISTS (SELECT"
         " FROM unnest(roles) AS role WHERE role::text LIKE '%%\\_cross\\_tenant') FROM pg_policies ORDER BY 1, 2"
     )
     for table, name, permissive, checks, crosses in rows:
         if permissive == "RESTRICTIVE":
-            tried = AGENTS if name == f"{table}_agent" else NARROW
+            tried = AGENT_TESTS if name == f"{table}_agent" else NARROWING_TESTS
             yield DatabaseMutant("policy", f"{table}: {name}", f"DROP POLICY {name} ON {table}", tried)
-        elif crosses == "False" and name not in OPEN:
+        elif crosses == "False" and name not in DEFINER_FUNCTIONS:
             opened = f"ALTER POLICY {name} ON {table} USING (true)" + " WITH CHECK (true)" * (checks == "True")
             if name == "service_user_of_tenant":
                 opened = f"ALTER POLICY {name} ON {table} WITH CHECK (true)"
-            yield DatabaseMutant("policy", f"{table}: {name}", opened, TENANTS)
+            yield DatabaseMutant("policy", f"{table}: {name}", opened, TENANT_TESTS)
 
 
 # Policies that let everything through, by the reason why.
-OPEN = {
+DEFINER_FUNCTIONS = {
     "user_signs_in": "the login alone, before any tenant is chosen, finds who signs in",
     "tenant_by_key": "whoever knows a tenant's key finds its number, and nothing else of it",
 }
 
 
 def _triggers() -> Iterator[DatabaseMutant]:
-    rows = _ask(
+    rows = _query(
         "SELECT tgrelid::regclass::text, tgname FROM pg_trigger WHERE NOT tgisinternal"
         " AND (tgname LIKE 'append_only%%' OR tgname LIKE 'refuse_illegal_transition%%') ORDER BY 1, 2"
     )
     for table, name in rows:
-        tried = STATES if name.startswith("refuse_illegal_transition") else JOURNAL
+        tried = STATE_TESTS if name.startswith("refuse_illegal_transition") else JOURNAL
         yield DatabaseMutant("trigger", f"{table}: {name}", f"DROP TRIGGER {name} ON {table}", tried)
 
 
 def _references() -> Iterator[DatabaseMutant]:
-    rows = _ask(
+    rows = _query(
         "SELECT conrelid::regclass::text, conname FROM pg_constraint WHERE contype = 'f' AND conname LIKE '%%_in_tenant'"
         " ORDER BY 1, 2"
     )
@@ -209,10 +211,10 @@ def _grants() -> Iterator[DatabaseMutant]:
     ):
         fields = "tests/governance/test_governed_fields.py"
         written = f"{fields}::test_a_database_role_writes_the_columns_of_its_acts_and_no_others[{noun}]"
-        yield DatabaseMutant("column grants", table, f"GRANT UPDATE ON {table} TO {agent}", (written, *RIGHTS))
+        yield DatabaseMutant("column grants", table, f"GRANT UPDATE ON {table} TO {agent}", (written, *RIGHTS_TESTS))
     for table in (table.name for table in tenant_tables()):
         given = f"GRANT TRUNCATE ON {table} TO {agent}"
-        tried = ("tests/governance/database/test_row_security.py::test_nobody_but_the_owner_truncates", *RIGHTS)
+        tried = ("tests/governance/database/test_row_security.py::test_nobody_but_the_owner_truncates", *RIGHTS_TESTS)
         yield DatabaseMutant("column grants", f"{table}, TRUNCATE", given, tried)
     sequence = f"GRANT SELECT ON SEQUENCE memory_agentmemory_id_seq TO {agent}"
     yield DatabaseMutant(
@@ -223,7 +225,7 @@ def _grants() -> Iterator[DatabaseMutant]:
     )
 
 
-def _crossings() -> Iterator[DatabaseMutant]:
+def _definer_mutants() -> Iterator[DatabaseMutant]:
     before = (("resolve_agent_token", "text"), ("list_memberships", "bigint"), ("find_due_work", "integer, text[]"))
     for name, arguments in (
         *before,
@@ -236,7 +238,7 @@ def _crossings() -> Iterator[DatabaseMutant]:
         ("search_rows", "text, text[], integer"),
     ):
         open_to_all = f"GRANT EXECUTE ON FUNCTION {name}({arguments}) TO PUBLIC"
-        yield DatabaseMutant("crossing", name, open_to_all, CROSSINGS)
+        yield DatabaseMutant("crossing", name, open_to_all, DEFINER_TESTS)
     members = (
         "CREATE OR REPLACE FUNCTION list_memberships(for_user_id bigint) RETURNS TABLE (tenant_id bigint, role text) LANGUAGE sql"
         " STABLE SECURITY DEFINER SET search_path = public, pg_temp AS"
@@ -247,7 +249,7 @@ def _crossings() -> Iterator[DatabaseMutant]:
     )
 
 
-def _ask(statement: str) -> list[tuple[str, ...]]:
+def _query(statement: str) -> list[tuple[str, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return [tuple(str(each) for each in row) for row in cursor.fetchall()]

@@ -11,21 +11,21 @@ from django.db import connection, reset_queries, transaction
 from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from tests.support.database.catalog import tenant_tables
 from tests.support.worlds.world import World
 
-NOWHERE = 987_654_321
+UNKNOWN_ID = 987_654_321
 # Words of one answer alone: against forged forms, and for the scripts that it names.
-_OF_ONE_ANSWER = re.compile(r'name="csrfmiddlewaretoken" value="[^"]*"|window\.__csrf[^;]*|nonce="[^"]*"')
+_PER_RESPONSE_TEXT = re.compile(r'name="csrfmiddlewaretoken" value="[^"]*"|window\.__csrf[^;]*|nonce="[^"]*"')
 
-_PRINT = (
+_TABLE_FINGERPRINT = (
     "SELECT '{table}', count(*), md5(string_agg(row::text, '' ORDER BY id)) FROM {table} AS row"  # the catalog's names
 )
 
 
 @dataclass(frozen=True)
-class Seen:
+class ComparedResponse:
     """What somebody who asked can see of an answer, without what they asked for."""
 
     status: int
@@ -33,7 +33,7 @@ class Seen:
     text: str
     queries: int
 
-    def differs_from(self, other: "Seen") -> str:
+    def differs_from(self, other: "ComparedResponse") -> str:
         """What tells the two apart, in words for whoever reads a failing test; nothing where nothing does."""
         if self == other:
             return ""
@@ -49,18 +49,20 @@ class Seen:
         return self.status >= 300
 
 
-def asked_twice(ask: Callable[[Any], Any], theirs: object, nothing: object) -> tuple[Seen, Seen]:
+def compare_responses(
+    ask: Callable[[Any], Any], theirs: object, nothing: object
+) -> tuple[ComparedResponse, ComparedResponse]:
     """What is seen of another tenant's word and of a word that is nobody's, both words left out of both answers."""
     # In an address within an address the equals sign is %3D.
     words = re.compile("|".join(rf"(?:(?<!\w)|(?<=%3D)){re.escape(str(word))}(?!\w)" for word in (theirs, nothing)))
-    there, nowhere = _seen(ask, theirs, words), _seen(ask, nothing, words)
+    there, nowhere = _request_and_undo(ask, theirs, words), _request_and_undo(ask, nothing, words)
     if there.queries != nowhere.queries:
         # Whoever asks first fills Django's cache of content types.
-        there = _seen(ask, theirs, words)
+        there = _request_and_undo(ask, theirs, words)
     return there, nowhere
 
 
-def _seen(ask: Callable[[Any], Any], word: object, words: re.Pattern[str]) -> Seen:
+def _request_and_undo(ask: Callable[[Any], Any], word: object, words: re.Pattern[str]) -> ComparedResponse:
     """Ask, and undo what it did."""
     reset_queries()
     with transaction.atomic():
@@ -68,28 +70,28 @@ def _seen(ask: Callable[[Any], Any], word: object, words: re.Pattern[str]) -> Se
             answer = ask(word)
         transaction.set_rollback(True)
     location = words.sub("*", answer.headers.get("Location", ""))
-    return Seen(
-        answer.status_code, location, words.sub("*", _OF_ONE_ANSWER.sub("", answer.content.decode())), len(captured)
+    return ComparedResponse(
+        answer.status_code, location, words.sub("*", _PER_RESPONSE_TEXT.sub("", answer.content.decode())), len(captured)
     )
 
 
-def prints_of(world: World) -> dict[str, object]:
+def table_fingerprints(world: World) -> dict[str, object]:
     """A print of every table as the tenant's own people and workers see it: equal before and after, nothing was touched."""
     found: dict[str, object] = {}
     for name, actor in (("operator", world.operator), ("worker", world.system)):
-        with connection.cursor() as cursor, acting(actor):
+        with connection.cursor() as cursor, acting_as(actor):
             cursor.execute(
                 "SELECT name FROM unnest(%s::text[]) AS name WHERE has_table_privilege(name, 'SELECT')",
                 [[table.name for table in tenant_tables()]],
             )
-            cursor.execute(" UNION ALL ".join(_PRINT.format(table=table) for (table,) in cursor.fetchall()))
+            cursor.execute(" UNION ALL ".join(_TABLE_FINGERPRINT.format(table=table) for (table,) in cursor.fetchall()))
             found |= {f"{table} of {name}": tuple(said) for table, *said in cursor.fetchall()}
     return found
 
 
 def row_of(model: type[Model], world: World) -> Any:  # Any: a row of any noun
     """The tenant's first row of a noun, which the filled world has of every noun."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         row = model._default_manager.filter(tenant_id=world.tenant.pk).order_by("pk").first()
     assert row is not None, f"the filled world has no {model.__name__}"
     return row

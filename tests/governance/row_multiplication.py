@@ -22,21 +22,25 @@ Row = dict[str, Any]  # Any: whatever a column holds
 DAY = re.compile(r"\d{4}-\d\d-\d\d")
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:")
 HEX_CHARACTERS = 64
-USERS = "tenants_user"
+USER_TABLE = "tenants_user"
 # One row per tenant; the table holds no second.
-SINGLE = {
+SINGLE_ROW_TABLES = {
     *("tenants_tenant", "tenants_tenantsettings", "governance_auditlink"),
     # A row for each role, and guardian's behind it.
     *("tenants_rolegrants", "tenants_tenantgroupobjectpermission"),
 }
 # What a list is asked for by, and what a person may be in: copies keep it.
-KEPT = {("conversations_message", "conversation_id"), ("tenants_invokableagent", "agent_id")}
+FIXED_REFERENCES = {("conversations_message", "conversation_id"), ("tenants_invokableagent", "agent_id")}
 # Where the name of a row differs from its neighbours in this column, since the other one says what it is.
-VARIES = {"tenants_memberlimit": "member_id", "tenants_agentgrants": "agent_id", "tenants_invokableagent": "callee_id"}
+VARYING_COLUMNS = {
+    "tenants_memberlimit": "member_id",
+    "tenants_agentgrants": "agent_id",
+    "tenants_invokableagent": "callee_id",
+}
 
 
 @dataclass
-class Crowd:
+class RowMultiplier:
     """A tenant whose tables grow. The connection is a superuser's, in a database that is thrown away."""
 
     connection: "psycopg.Connection[Any]"
@@ -49,45 +53,45 @@ class Crowd:
         self._done, self._more = {}, more
         self.connection.execute("SET session_replication_role = replica")
         for table in tenant_tables():
-            self._grow(table.name, size)
+            self._grow_table(table.name, size)
 
-    def _grow(self, table: str, size: int) -> list[int]:
+    def _grow_table(self, table: str, size: int) -> list[int]:
         if table in self._done:
             return self._done[table]
         rows = self._rows(table)
         self._done[table] = [row["id"] for row in rows]
-        missing = 0 if table in SINGLE or not rows else max(size - len(rows), self._more)
+        missing = 0 if table in SINGLE_ROW_TABLES or not rows else max(size - len(rows), self._more)
         columns = self._columns(table)
         targets = self._references(table)
-        about = {name: self._grow(target, size) for name, target in targets.items()}
-        varying = set(self._varying(table, about))
+        about = {name: self._grow_table(target, size) for name, target in targets.items()}
+        varying = set(self._varying_columns(table, about))
         for name in varying & set(about):
             named = {row[each] for each in about if targets[each] == targets[name] for row in rows}
             about[name] = [each for each in about[name] if each not in named]
             missing = min(missing, len(about[name]))
-        copies = [self._copy(table, rows, at, about, varying) for at in range(max(missing, 0))]
+        copies = [self._copy_row(table, rows, at, about, varying) for at in range(max(missing, 0))]
         self._done[table] += self._write(table, columns, copies)
         return self._done[table]
 
-    def _copy(self, table: str, rows: list[Row], at: int, about: dict[str, list[int]], varying: set[str]) -> Row:
+    def _copy_row(self, table: str, rows: list[Row], at: int, about: dict[str, list[int]], varying: set[str]) -> Row:
         copy = dict(rows[at % len(rows)])
         number = at + len(rows)
         for name, ids in about.items():
             # Where it is free to, half of all is about the same row as its model, so that an agent sees much of it.
-            if copy[name] is not None and ids and (table, name) not in KEPT and (name in varying or at % 2):
+            if copy[name] is not None and ids and (table, name) not in FIXED_REFERENCES and (name in varying or at % 2):
                 copy[name] = ids[at % len(ids)]
         for name in varying - set(about):
             # Numbers are counted from one row, for sums of different ones could be equal.
-            copy[name] = varied(rows[0][name] if isinstance(copy[name], int) else copy[name], number)
+            copy[name] = vary_value(rows[0][name] if isinstance(copy[name], int) else copy[name], number)
         for name in self._users(table):
             copy[name] = self._another_user(copy[name], f"{table}-{number}") if copy[name] else None
         return copy
 
-    def _varying(self, table: str, about: dict[str, list[int]]) -> Iterator[str]:
+    def _varying_columns(self, table: str, about: dict[str, list[int]]) -> Iterator[str]:
         """A column of each unique key that may differ from row to row."""
         for key in self._unique_keys(table):
             if not set(key) & set(self._users(table)):
-                yield VARIES.get(table) or next(
+                yield VARYING_COLUMNS.get(table) or next(
                     iter(sorted(key, key=lambda name: self._preference(table, name, about)))
                 )
 
@@ -115,7 +119,7 @@ class Crowd:
         row = self.connection.execute(b"SELECT to_jsonb(row) FROM tenants_user AS row WHERE id = %s", [user_id])
         copy = row.fetchone()[0]  # type: ignore[index]  # the seed's reference holds
         copy["username"] = f"{copy['username']}-{named}"
-        return self._write(USERS, self._columns(USERS), [copy])[0]
+        return self._write(USER_TABLE, self._columns(USER_TABLE), [copy])[0]
 
     def _rows(self, table: str) -> list[Row]:
         column = TENANT_COLUMN.get(table, "tenant_id")
@@ -156,7 +160,7 @@ class Crowd:
         return [
             name
             for name, declared in self._fields(table).items()
-            if name in keys and declared.is_relation and declared.related_model._meta.db_table == USERS  # type: ignore[union-attr]
+            if name in keys and declared.is_relation and declared.related_model._meta.db_table == USER_TABLE  # type: ignore[union-attr]
         ]
 
     def _fields(self, table: str) -> "dict[str, Field[Any, Any]]":
@@ -168,7 +172,7 @@ class Crowd:
         return {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
 
 
-def varied(value: Any, number: int) -> Any:
+def vary_value(value: Any, number: int) -> Any:
     """Another value of the kind."""
     if isinstance(value, str) and DAY.fullmatch(value):
         return str(date.fromisoformat(value) - timedelta(days=number))

@@ -17,12 +17,12 @@ from apps.desk.actions import (
 )
 from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Governed, Proposal
-from apps.governance.policy.risk_tiers import Tier
+from apps.governance.policy.risk_tiers import RiskTier
 from apps.governance.proposals.actions import approve_proposal, expire_proposal, quarantine_proposal, reject_proposal
-from apps.governance.proposals.approval_rules import Verdict
-from apps.kill_switches.actions import lift_switch
+from apps.governance.proposals.approval_rules import ApprovalVerdict
+from apps.kill_switches.actions import deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion
@@ -36,7 +36,7 @@ from apps.schedules.actions import deprecate_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.tools.models import ToolApproval
-from tests.support.factories.approvals import say_yes
+from tests.support.factories.approvals import approve_as_read
 from tests.support.factories.comments import comment_in
 from tests.support.factories.contradictions import make_contradiction
 from tests.support.factories.desk import make_escalation, make_waiting_draft
@@ -69,14 +69,16 @@ class Machine:
 def skill_in(world: World, state: str) -> Skill:
     skill = make_skill(world, state)
     if state == Skill.Status.DRAFT:
-        with acting(world.operator):
-            approved(Proposal.objects.visible_to(world.operator).about(skill).get(), world)
+        with acting_as(world.operator):
+            approve_unapplied(Proposal.objects.visible_to(world.operator).about(skill).get(), world)
     return skill
 
 
-def approved(proposal: Proposal, world: World) -> Proposal:
+def approve_unapplied(proposal: Proposal, world: World) -> Proposal:
     """With all the approvals that its risk asks for, and not yet applied."""
-    return approve_proposal(proposal, actor=world.operator, verdict=Verdict(proposal.content_sha256, Tier.LOW))
+    return approve_proposal(
+        proposal, actor=world.operator, verdict=ApprovalVerdict(proposal.content_sha256, RiskTier.LOW)
+    )
 
 
 def persona_in(world: World, state: str) -> Persona:
@@ -99,29 +101,29 @@ def conversation_in(world: World, state: str) -> Conversation:
 def proposal_in(world: World, state: str) -> Proposal:
     proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
     if state == Proposal.State.APPLIED:
-        return say_yes(proposal, world.operator, {"style": "Hello first."}).proposal
+        return approve_as_read(proposal, world.operator, {"style": "Hello first."}).proposal
     if state == Proposal.State.QUARANTINED:
         return quarantine_proposal(proposal, actor=world.operator, reason="Odd.")
     if state == Proposal.State.EXPIRED:
-        with acting(world.system), connection.cursor() as cursor:
+        with acting_as(world.system), connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE governance_proposal SET expires_at = now() - interval '1 day' WHERE id = %s", [proposal.pk]
             )
         return expire_proposal(proposal, actor=world.system)
     if state == Proposal.State.REJECTED:
         return reject_proposal(proposal, actor=world.operator, reason="No.")
-    return approved(proposal, world)
+    return approve_unapplied(proposal, world)
 
 
 def switch_in(world: World, state: str) -> KillSwitch:
     switch = make_switch(world)
-    return lift_switch(switch, actor=world.operator) if state == KillSwitch.Status.OFF else switch
+    return deactivate_kill_switch(switch, actor=world.operator) if state == KillSwitch.Status.OFF else switch
 
 
 def draft_in(world: World, state: str) -> Draft:
     conversation = make_conversation(world)
     draft = make_waiting_draft(world, conversation)
-    with acting(world.operator):
+    with acting_as(world.operator):
         message_id = conversation.messages.earliest("position").pk
     if state == Draft.Status.SENT:
         return send_draft(draft, actor=world.operator, message_id=message_id, reviewed_sha256=draft.text_sha256)

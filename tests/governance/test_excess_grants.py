@@ -6,7 +6,7 @@ from django.contrib.auth.models import Group
 from apps.governance.actors import Role
 from apps.governance.policy.table import default_grants
 from apps.tenants.grants.excess_grants import grants_beyond_floor
-from apps.tenants.policy_sync.drift import drift
+from apps.tenants.policy_sync.drift import policy_drift
 from tests.governance.database.test_walls_on_committed_rows import grant_to
 from tests.support.worlds.world import make_world
 
@@ -22,7 +22,7 @@ def test_a_tenants_grant_beyond_the_policy_is_named(committing: str) -> None:
     grant_to(Role.OPERATOR, second, ["skill_draft", "grant_sync"])
     [line] = grants_beyond_floor()
     assert line.startswith(f"grants of tenant {second.tenant.pk}: operator holds grant_sync on TenantGroupObject")
-    assert drift() == [line]
+    assert policy_drift() == [line]
 
 
 def test_a_grant_of_a_group_that_is_no_role_is_named(committing: str) -> None:

@@ -9,9 +9,9 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.db import IntegrityError
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import (
-    Conflicting,
+    Conflict,
     IllegalTransition,
     Invalid,
     MissingActor,
@@ -19,7 +19,7 @@ from apps.governance.errors import (
     NotVisible,
     Stale,
 )
-from apps.governance.governed_write import authorize, governed, may, recorded_values, take_values
+from apps.governance.governed_write import assign_values, authorize, governed, may, recorded_values
 from apps.governance.models import Proposal
 from apps.governance.policy.table import POLICY, Act, codename, default_grants
 from apps.personas.actions import amend_persona, archive_persona, create_persona, propose_patch
@@ -30,7 +30,7 @@ from apps.skills.models import Skill
 from apps.tenants.actions import allow_invokable, create_agent
 from apps.tenants.models import Agent
 from tests.support.audit_records import records
-from tests.support.factories.approvals import say_yes
+from tests.support.factories.approvals import approve_as_read
 from tests.support.factories.schedules import plan_of
 from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
@@ -68,7 +68,7 @@ def test_an_assistant_reads_in_its_members_place_and_does_nothing_else(world: Wo
     authorize(through, Act.CONVERSATION_TALK, world.tenant.pk, agent_id=world.agent.pk)
     with pytest.raises(NotPermitted, match="An assistant may not approve a skill for its member: it looks things up"):
         approve_skill(skill, actor=through, reviewed_sha256=skill.content_sha256)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Skill.objects.visible_to(world.operator).get().status == "draft"
 
 
@@ -76,13 +76,13 @@ def test_rows_are_read_only_as_the_actor_who_acts(world: World) -> None:
     # R014
     with pytest.raises(MissingActor, match="with acting"):
         Persona.objects.visible_to(world.operator)
-    with acting(world.bot), pytest.raises(MissingActor):
+    with acting_as(world.bot), pytest.raises(MissingActor):
         Persona.objects.visible_to(world.operator)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Persona.objects.visible_to(world.operator).count() == 0
 
 
-def test_another_tenants_row_reads_as_none_at_the_door(world: World) -> None:
+def test_a_write_finds_no_row_of_another_tenant(world: World) -> None:
     # R006
     foreign = make_persona(make_world())
     with pytest.raises(NotVisible):
@@ -105,7 +105,7 @@ def test_a_row_smuggled_in_under_ones_own_tenant_is_not_found(world: World) -> N
 
 
 @pytest.mark.parametrize("taken", ["persona_amend", "persona_amend__style"])
-def test_a_grant_taken_away_closes_the_door(world: World, taken: str) -> None:
+def test_a_withdrawn_grant_refuses_the_write(world: World, taken: str) -> None:
     # R017
     persona = make_persona(world)
     narrowed = replace(world.operator, grants=world.operator.grants - {taken})
@@ -124,7 +124,7 @@ def test_a_field_without_its_grant_leaves_the_others_writable(world: World) -> N
 
 
 @cache
-def every_grant() -> frozenset[str]:
+def all_grants() -> frozenset[str]:
     return frozenset(name for role in Role for name in default_grants(role))
 
 
@@ -132,7 +132,7 @@ def every_grant() -> frozenset[str]:
 def test_no_grant_lifts_the_role_floor(world: World, act: Act) -> None:
     # R016, R094
     for role in Role:
-        actor = Actor(world.tenant.pk, role, every_grant(), "lucky")
+        actor = Actor(world.tenant.pk, role, all_grants(), "lucky")
         if role in POLICY[act].allowed:
             authorize(actor, act, world.tenant.pk)
             assert may(actor, act)
@@ -145,7 +145,7 @@ def test_no_grant_lifts_the_role_floor(world: World, act: Act) -> None:
 def test_an_agent_with_every_grant_still_approves_nothing(world: World) -> None:
     # R016, R094
     skill = make_skill(world)
-    lucky = replace(world.bot, grants=every_grant())
+    lucky = replace(world.bot, grants=all_grants())
     with pytest.raises(NotPermitted, match=r"An agent may not approve a skill\. Only admin or operator may"):
         approve_skill(skill, actor=lucky, reviewed_sha256=skill.content_sha256)
     assert approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256).approved_by
@@ -181,10 +181,10 @@ def test_values_that_break_a_rule_are_named_by_field(world: World) -> None:
 def test_a_name_taken_already_is_a_conflict_in_words(world: World) -> None:
     # R026, R098
     make_persona(world)
-    with pytest.raises(Conflicting, match="This agent has a persona already"):
+    with pytest.raises(Conflict, match="This agent has a persona already"):
         make_persona(world)
     draft_skill(world.agent.pk, actor=world.bot, values={"title": "Greet", "description": "Hi.", "body": "Hi."})
-    with pytest.raises(Conflicting, match="skill of that name"):
+    with pytest.raises(Conflict, match="skill of that name"):
         draft_skill(world.agent.pk, actor=world.bot, values={"title": "Greet", "description": "Yo.", "body": "Yo."})
 
 
@@ -208,7 +208,7 @@ def test_a_reference_to_nothing_is_refused_at_once_and_in_words(world: World) ->
 def test_an_act_decides_on_the_state_that_stands_in_the_database(world: World) -> None:
     # R020: what was a draft when it was read may be approved by now.
     skill = make_skill(world)
-    with acting(world.operator):
+    with acting_as(world.operator):
         read_earlier = Skill.objects.visible_to(world.operator).get(pk=skill.pk)
     approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
     with pytest.raises(NotPermitted, match="This skill is approved"):
@@ -222,8 +222,8 @@ def test_a_refusal_inside_an_act_of_two_undoes_both(world: World) -> None:
     proposal = propose_patch(persona, actor=world.bot, text="Say hello.")
     narrowed = replace(world.operator, grants=world.operator.grants - {codename(Act.PROPOSAL_APPLY)})
     with pytest.raises(NotPermitted):
-        say_yes(proposal, narrowed, {"style": "Hello."})
-    with acting(world.operator):
+        approve_as_read(proposal, narrowed, {"style": "Hello."})
+    with acting_as(world.operator):
         assert Persona.objects.visible_to(world.operator).get().style == "Warm and concise."
         assert Proposal.objects.visible_to(world.operator).open().count() == 1
     assert [record.act for record in records(world, persona)] == ["persona.create"]
@@ -234,7 +234,7 @@ def test_whatever_raises_inside_leaves_nothing_behind(world: World) -> None:
     with pytest.raises(ZeroDivisionError):  # noqa: SIM117
         with governed(Act.PERSONA_AMEND, persona, actor=world.operator) as row:
             row.style = str(1 / 0)
-    with acting(world.operator):
+    with acting_as(world.operator):
         stored = Persona.objects.visible_to(world.operator).get()
     assert recorded_values(stored)["style"] == "Warm and concise."
     assert archive_persona(persona, actor=world.operator).status == Persona.Status.ARCHIVED
@@ -252,7 +252,7 @@ def test_code_that_goes_round_the_state_machine_meets_the_databases_own(world: W
 def test_what_must_be_unique_beyond_the_tenant_is_a_conflict_in_words(world: World) -> None:
     # R015: one service user, one agent.
     twin = Agent(tenant_id=world.tenant.pk, key="twin", title="Twin", service_user_id=world.agent.service_user_id)
-    with pytest.raises(Conflicting, match="exists already"):  # noqa: SIM117
+    with pytest.raises(Conflict, match="exists already"):  # noqa: SIM117
         with governed(Act.AGENT_CREATE, twin, actor=world.admin):
             pass
 
@@ -262,7 +262,7 @@ def test_values_that_break_a_rule_of_the_row_are_refused_in_the_words_of_the_rul
     schedule = Schedule(tenant_id=world.tenant.pk, agent=world.agent, drafted_by=world.operator.label)
     with pytest.raises(Invalid, match="“schedule has a time zone”") as refusal:  # noqa: SIM117
         with governed(Act.SCHEDULE_DRAFT, schedule, actor=world.operator) as row:
-            take_values(row, Act.SCHEDULE_DRAFT, plan_of(world, timezone=""))
+            assign_values(row, Act.SCHEDULE_DRAFT, plan_of(world, timezone=""))
     assert list(refusal.value.fields) == [NON_FIELD_ERRORS]
     with pytest.raises(Invalid, match=r"cannot be taken\. An agent cannot ask itself\. Choose another one\.$"):
         allow_invokable(world.agent.pk, world.agent.pk, actor=world.operator, role_hint="Itself.")

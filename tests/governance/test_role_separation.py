@@ -14,13 +14,13 @@ from psycopg import errors
 
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
-from apps.tenants.checks import roles_apart
+from apps.tenants.checks import check_role_separation
 from tests.settings import PREFIX
 from tests.support.database.committing_fixture import committing as committing  # noqa: PLC0414  # a fixture by its own name
 from tests.support.worlds.world import World, make_world
 
 JOINS = "INSERT INTO tenants_user_groups (user_id, group_id) SELECT %s, id FROM auth_group WHERE name = %s"
-WALLS = """
+DISABLE_TRIGGERS = """
 ALTER TABLE tenants_user_groups DISABLE TRIGGER refuse_mixed_roles;
 ALTER TABLE tenants_user DISABLE TRIGGER refuse_change_of_is_service;
 ALTER TABLE tenants_user DROP CONSTRAINT service_user_is_neither_staff_nor_superuser;
@@ -41,8 +41,8 @@ def superuser(postgres: Postgres, committing: str, world: World) -> Iterator["ps
         yield connection
 
 
-def found() -> list[tuple[str | None, str]]:
-    return [(each.id, str(each.msg)) for each in roles_apart(None, databases=["default"])]
+def check_messages() -> list[tuple[str | None, str]]:
+    return [(each.id, str(each.msg)) for each in check_role_separation(None, databases=["default"])]
 
 
 def test_groups_that_mix_roles_are_refused_when_written(
@@ -59,7 +59,7 @@ def test_groups_that_mix_roles_are_refused_when_written(
         superuser.execute(JOINS, [person, "admin"])
     with pytest.raises(errors.CheckViolation, match="does not become a service user"):
         superuser.execute("UPDATE tenants_user SET is_service = true WHERE id = %s", [world.admin_user.pk])
-    assert found() == []
+    assert check_messages() == []
 
 
 def test_a_service_user_with_rights_and_a_token_of_a_person_are_refused_when_written(
@@ -76,13 +76,13 @@ def test_a_service_user_with_rights_and_a_token_of_a_person_are_refused_when_wri
         superuser.execute("UPDATE tenants_membership SET user_id = %s WHERE user_id = %s", [agent, person])
 
 
-def test_what_the_walls_did_not_refuse_the_check_names(
+def test_the_check_names_what_triggers_did_not_refuse(
     world: World, superuser: "psycopg.Connection[tuple[object, ...]]"
 ) -> None:
     # R016: each broken in turn, as whoever may take the walls down.
     agent, person = world.agent.service_user_id, world.operator_user.pk
     bot, operator = f"agent:{world.tenant.pk}:{world.agent.key}", world.operator_user.username
-    superuser.execute(WALLS)
+    superuser.execute(DISABLE_TRIGGERS)
     breaks: list[tuple[str, list[int | str], str, str]] = [
         ("UPDATE tenants_user SET is_superuser = true WHERE id = %s", [agent], "preceptor.E001", bot),
         (
@@ -97,7 +97,7 @@ def test_what_the_walls_did_not_refuse_the_check_names(
     ]
     for done, (statement, params, number, name) in enumerate(breaks, start=1):
         superuser.execute(statement.encode(), params)
-        told = found()
+        told = check_messages()
         assert len(told) == done
         assert any(each == number and name in said for each, said in told)
     with pytest.raises(CommandError, match="is staff or superuser"):
@@ -107,7 +107,7 @@ def test_what_the_walls_did_not_refuse_the_check_names(
 @pytest.fixture
 def mixed(world: World, superuser: "psycopg.Connection[tuple[object, ...]]") -> str:
     """How the log names an agent's user who was made a superuser past the walls."""
-    superuser.execute(WALLS)
+    superuser.execute(DISABLE_TRIGGERS)
     superuser.execute("UPDATE tenants_user SET is_superuser = true WHERE id = %s", [world.agent.service_user_id])
     return f"preceptor.E001: Agent user agent:{world.tenant.pk}:{world.agent.key} is staff or superuser."
 
@@ -124,18 +124,20 @@ def test_the_web_process_says_at_its_start_what_mixes_and_starts(
     mixed: str, postgres: Postgres, committing: str
 ) -> None:
     # R016
-    said = first_said(postgres.url_for(f"{PREFIX}_login", database=committing), mixed, "Application startup complete")
+    said = find_startup_words(
+        postgres.url_for(f"{PREFIX}_login", database=committing), mixed, "Application startup complete"
+    )
     assert all(said.values()), said
 
 
 @pytest.mark.slow
 def test_a_database_that_is_away_keeps_the_web_process_from_nothing() -> None:
     away = "postgresql://nobody@127.0.0.1:1/nowhere"
-    said = first_said(away, "Whether roles mix was not looked at", "Application startup complete")
+    said = find_startup_words(away, "Role separation was not checked", "Application startup complete")
     assert all(said.values()), said
 
 
-def first_said(database_url: str, *words: str) -> dict[str, bool]:
+def find_startup_words(database_url: str, *words: str) -> dict[str, bool]:
     """Which of these words the web process wrote within half a minute of its start."""
     environment = os.environ | {
         "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -157,4 +159,4 @@ def first_said(database_url: str, *words: str) -> dict[str, bool]:
 
 
 def test_without_the_database_nothing_is_asked() -> None:
-    assert roles_apart(None) == []
+    assert check_role_separation(None) == []

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import UngovernedWrite
 from apps.governance.models import Governed
-from apps.governance.models.base import GovernedQuerySet, door_open
+from apps.governance.models.base import GovernedQuerySet, governed_write_open
 from apps.skills.models import Skill
 from apps.tenants.models import AgentToken
 from tests.support.worlds.world import World, make_skill, make_world
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
 
 
 @dataclass(frozen=True)
-class Aim:
+class WriteTarget:
     """What a write beside the door is aimed at."""
 
     world: World
@@ -39,7 +39,7 @@ class Aim:
 
 
 TEXTS = {"title": "X", "description": "X", "body": "X"}
-PATHS: dict[str, Callable[[Aim], object]] = {
+PATHS: dict[str, Callable[[WriteTarget], object]] = {
     "save": lambda aim: aim.skill.save(),
     "save of a new row": lambda aim: Skill(**aim.key, **TEXTS).save(),
     "delete": lambda aim: aim.skill.delete(),
@@ -60,26 +60,26 @@ PATHS: dict[str, Callable[[Aim], object]] = {
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_write_beside_the_door_is_refused(path: str) -> None:
+def test_an_ungoverned_write_is_refused(path: str) -> None:
     # R017, R018
     world = make_world()
     skill = make_skill(world)
-    with acting(world.admin):
+    with acting_as(world.admin):
         with pytest.raises(UngovernedWrite, match="write it through a function of its actions"), transaction.atomic():
-            PATHS[path](Aim(world, skill))
+            PATHS[path](WriteTarget(world, skill))
         assert Skill.objects.visible_to(world.admin).get().body == skill.body
 
 
 # PostgreSQL refuses every role to move a token to an agent, and to write a row's every column, by whatever path.
-REFUSED_BELOW = {"related add in bulk", "save"}
+REFUSED_BY_DATABASE = {"related add in bulk", "save"}
 
 
-@pytest.mark.parametrize("path", sorted(PATHS.keys() - REFUSED_BELOW))
-def test_the_same_write_passes_while_the_door_is_open(path: str) -> None:
+@pytest.mark.parametrize("path", sorted(PATHS.keys() - REFUSED_BY_DATABASE))
+def test_the_same_write_passes_when_governed(path: str) -> None:
     world = make_world()
     skill = make_skill(world)
-    with acting(world.admin), door_open():
-        PATHS[path](Aim(world, skill))
+    with acting_as(world.admin), governed_write_open():
+        PATHS[path](WriteTarget(world, skill))
 
 
 def test_every_governed_model_is_guarded_on_all_its_managers() -> None:

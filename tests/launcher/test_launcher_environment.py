@@ -9,11 +9,11 @@ import psycopg
 import pytest
 
 from apps.launcher.child_processes import CannotStart
-from apps.launcher.environment import Given, Parts, read_environment, run_databases, write_environment
+from apps.launcher.environment import PartAddresses, ProvidedParts, read_environment, run_databases, write_environment
 
 pytestmark = [pytest.mark.pure, pytest.mark.processes]
 
-PARTS = Parts(
+ENVIRONMENT_PARTS = PartAddresses(
     database_url="postgresql://login@/preceptor", owner_url="postgresql://postgres@/preceptor", redis_url="redis://r"
 )
 CONSOLE = "http://127.0.0.1:8000"
@@ -26,18 +26,22 @@ def home() -> Iterator[Path]:
         yield Path(folder)
 
 
-def write(home: Path, environ: dict[str, str], standin_url: str | None = "http://127.0.0.1:8010") -> dict[str, str]:
-    return write_environment(home, PARTS, console_url=CONSOLE, standin_url=standin_url, environ=environ)
+def write_test_environment(
+    home: Path, environ: dict[str, str], standin_url: str | None = "http://127.0.0.1:8010"
+) -> dict[str, str]:
+    return write_environment(home, ENVIRONMENT_PARTS, console_url=CONSOLE, standin_url=standin_url, environ=environ)
 
 
 def test_owner_of_the_database_reaches_neither_the_file_nor_what_serves_requests(home: Path) -> None:
-    told = write(home, {"DATABASE_OWNER_URL": "postgresql://postgres@db/p", "DATABASE_URL": "postgresql://l@db/p"})
+    told = write_test_environment(
+        home, {"DATABASE_OWNER_URL": "postgresql://postgres@db/p", "DATABASE_URL": "postgresql://l@db/p"}
+    )
     assert "DATABASE_OWNER_URL" not in told
     assert "DATABASE_OWNER_URL" not in (home / "env").read_text()
 
 
 def test_plain_commands_find_everything_in_a_private_file(home: Path) -> None:
-    told = write(home, {})
+    told = write_test_environment(home, {})
     assert read_environment(home) == {name: told[name] for name in read_environment(home)}
     assert read_environment(home).keys() == {
         "DATABASE_URL",
@@ -53,10 +57,10 @@ def test_plain_commands_find_everything_in_a_private_file(home: Path) -> None:
 
 
 def test_the_secret_key_is_made_once_and_kept(home: Path) -> None:
-    first = write(home, {})["SECRET_KEY"]
+    first = write_test_environment(home, {})["SECRET_KEY"]
     assert len(first) >= 50
-    assert write(home, {})["SECRET_KEY"] == first
-    assert write(home, {"SECRET_KEY": "the user's own"})["SECRET_KEY"] == "the user's own"
+    assert write_test_environment(home, {})["SECRET_KEY"] == first
+    assert write_test_environment(home, {"SECRET_KEY": "the user's own"})["SECRET_KEY"] == "the user's own"
     assert read_environment(home)["SECRET_KEY"] == first
 
 
@@ -66,7 +70,7 @@ def test_what_the_user_sets_wins_and_is_never_copied_to_disk(home: Path) -> None
         "DATABASE_URL": "postgresql://me:password@db/p",
         "REDIS_URL": "redis://mine",
     }
-    told = write(home, environ, standin_url=None)
+    told = write_test_environment(home, environ, standin_url=None)
     assert {name: told[name] for name in environ} == environ
     assert "ANTHROPIC_BASE_URL" not in told
     kept = (home / "env").read_text()
@@ -74,34 +78,34 @@ def test_what_the_user_sets_wins_and_is_never_copied_to_disk(home: Path) -> None
 
 
 def test_the_file_forgets_a_stand_in_that_is_no_longer_used(home: Path) -> None:
-    write(home, {})
-    write(home, {"ANTHROPIC_API_KEY": "sk-secret"}, standin_url=None)
+    write_test_environment(home, {})
+    write_test_environment(home, {"ANTHROPIC_API_KEY": "sk-secret"}, standin_url=None)
     assert "ANTHROPIC_BASE_URL" not in read_environment(home)
 
 
 def test_loopback_is_never_asked_of_a_proxy(home: Path) -> None:
-    assert write(home, {"no_proxy": "intranet"})["NO_PROXY"] == "intranet,127.0.0.1,localhost"
+    assert write_test_environment(home, {"no_proxy": "intranet"})["NO_PROXY"] == "intranet,127.0.0.1,localhost"
 
 
 @pytest.mark.parametrize(
     ("environ", "given"),
     [
-        ({}, Given(database=False, redis=False, model=False)),
-        ({"DATABASE_URL": "a", "DATABASE_OWNER_URL": "b"}, Given(database=True, redis=False, model=False)),
-        ({"REDIS_URL": "r"}, Given(database=False, redis=True, model=False)),
-        ({"ANTHROPIC_API_KEY": "k"}, Given(database=False, redis=False, model=True)),
-        ({"ANTHROPIC_BASE_URL": "u"}, Given(database=False, redis=False, model=True)),
-        ({"REDIS_URL": "", "ANTHROPIC_API_KEY": ""}, Given(database=False, redis=False, model=False)),
+        ({}, ProvidedParts(database=False, redis=False, model=False)),
+        ({"DATABASE_URL": "a", "DATABASE_OWNER_URL": "b"}, ProvidedParts(database=True, redis=False, model=False)),
+        ({"REDIS_URL": "r"}, ProvidedParts(database=False, redis=True, model=False)),
+        ({"ANTHROPIC_API_KEY": "k"}, ProvidedParts(database=False, redis=False, model=True)),
+        ({"ANTHROPIC_BASE_URL": "u"}, ProvidedParts(database=False, redis=False, model=True)),
+        ({"REDIS_URL": "", "ANTHROPIC_API_KEY": ""}, ProvidedParts(database=False, redis=False, model=False)),
     ],
 )
-def test_each_part_is_replaced_by_itself(environ: dict[str, str], given: Given) -> None:
-    assert Given.by(environ) == given
+def test_each_part_is_replaced_by_itself(environ: dict[str, str], given: ProvidedParts) -> None:
+    assert ProvidedParts.by(environ) == given
 
 
 @pytest.mark.parametrize("half", ["DATABASE_URL", "DATABASE_OWNER_URL"])
 def test_half_a_database_is_refused_in_words(half: str) -> None:
     with pytest.raises(CannotStart, match="go together"):
-        Given.by({half: "postgresql://db/preceptor"})
+        ProvidedParts.by({half: "postgresql://db/preceptor"})
 
 
 @pytest.mark.slow
@@ -123,7 +127,7 @@ def test_a_database_of_the_users_own_is_used_and_none_is_started(home: Path) -> 
         "REDIS_URL": "redis://r",
     }
     with run_databases(home, environ=environ) as parts:
-        assert parts == Parts(
+        assert parts == PartAddresses(
             database_url="postgresql://a@db/p", owner_url="postgresql://b@db/p", redis_url="redis://r"
         )
     assert not (home / "postgres").exists()

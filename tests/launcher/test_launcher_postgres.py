@@ -64,13 +64,13 @@ def postgres(used_home: Path) -> Iterator[Postgres]:
     server.stop()
 
 
-def ask(server: Postgres, question: str) -> object:
+def query_value(server: Postgres, question: str) -> object:
     with psycopg.connect(server.url, autocommit=True) as connection:
         row = connection.execute(question.encode()).fetchone()
     return row[0] if row else None
 
 
-def order(server: Postgres, statement: str) -> None:
+def execute_statement(server: Postgres, statement: str) -> None:
     with psycopg.connect(server.url, autocommit=True) as connection:
         connection.execute(statement.encode())
 
@@ -80,19 +80,19 @@ def server_process_id(home: Path) -> int:
 
 
 def test_data_of_an_earlier_start_is_kept(postgres: Postgres) -> None:
-    order(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
+    execute_statement(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
     postgres.stop()
     assert not postgres.is_running()
     postgres.start()
-    assert ask(postgres, "SELECT answer FROM kept") == 42
+    assert query_value(postgres, "SELECT answer FROM kept") == 42
 
 
 def test_kept_data_is_written_durably_and_no_port_is_opened(postgres: Postgres) -> None:
-    assert ask(postgres, "SHOW fsync") == "on"
-    assert ask(postgres, "SHOW listen_addresses") == ""
-    assert str(ask(postgres, "SHOW server_version")).startswith("18.")
-    assert ask(postgres, "SHOW server_encoding") == "UTF8"
-    assert ask(postgres, "SELECT lower('ÄÉ')") == "äé"
+    assert query_value(postgres, "SHOW fsync") == "on"
+    assert query_value(postgres, "SHOW listen_addresses") == ""
+    assert str(query_value(postgres, "SHOW server_version")).startswith("18.")
+    assert query_value(postgres, "SHOW server_encoding") == "UTF8"
+    assert query_value(postgres, "SELECT lower('ÄÉ')") == "äé"
 
 
 def test_only_the_owner_may_reach_the_socket(home: Path, postgres: Postgres) -> None:
@@ -116,15 +116,15 @@ def test_a_second_start_attaches_and_never_stops_the_first(home: Path, postgres:
 
 @pytest.mark.slow
 def test_a_throwaway_cluster_is_fast_and_leaves_nothing_but_kept_data_beside_it(home: Path, postgres: Postgres) -> None:
-    order(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
+    execute_statement(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
     throwaway = Postgres(home, throwaway=True)
     throwaway.start()
     assert throwaway.url != postgres.url
-    assert ask(throwaway, "SHOW fsync") == "off"
-    assert ask(throwaway, "SHOW synchronous_commit") == "off"
+    assert query_value(throwaway, "SHOW fsync") == "off"
+    assert query_value(throwaway, "SHOW synchronous_commit") == "off"
     throwaway.stop()
     assert not (home / "throwaway").exists()
-    assert ask(postgres, "SELECT answer FROM kept") == 42
+    assert query_value(postgres, "SELECT answer FROM kept") == 42
 
 
 @pytest.mark.slow
@@ -148,17 +148,17 @@ def test_killing_the_starter_leaves_no_orphan_and_the_next_start_works(used_home
 
 
 def test_a_killed_server_starts_again_with_its_data(home: Path, postgres: Postgres) -> None:
-    order(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
+    execute_statement(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
     os.kill(server_process_id(home), signal.SIGKILL)
     assert wait_until(lambda: not postgres.is_running(), 10)
     postgres.start()
-    assert ask(postgres, "SELECT answer FROM kept") == 42
+    assert query_value(postgres, "SELECT answer FROM kept") == 42
 
 
 @pytest.mark.slow
 def test_a_killed_server_starts_again_once_its_last_process_has_gone(home: Path, postgres: Postgres) -> None:
-    order(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
-    checkpointer = ask(postgres, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
+    execute_statement(postgres, "CREATE TABLE kept AS SELECT 42 AS answer")
+    checkpointer = query_value(postgres, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
     assert isinstance(checkpointer, int)
     # A process that does not notice its server's end keeps the shared memory that a new server needs.
     os.kill(checkpointer, signal.SIGSTOP)
@@ -170,7 +170,7 @@ def test_a_killed_server_starts_again_once_its_last_process_has_gone(home: Path,
         postgres.start()
     finally:
         later.join()
-    assert ask(postgres, "SELECT answer FROM kept") == 42
+    assert query_value(postgres, "SELECT answer FROM kept") == 42
     assert "pre-existing shared memory block" in postgres.log.read_text()
 
 
@@ -200,7 +200,7 @@ def test_an_interrupted_first_start_is_no_obstacle(home: Path) -> None:
     (half_made / "PG_VERSION").write_text("18\n")
     server = Postgres(home)
     server.start()
-    assert ask(server, "SELECT 1") == 1
+    assert query_value(server, "SELECT 1") == 1
     server.stop()
 
 
@@ -219,7 +219,7 @@ def test_a_home_whose_path_no_socket_can_have_still_works(home: Path, name: str)
     server = Postgres(home / name, throwaway=True)
     server.start()
     try:
-        assert ask(server, "SELECT 1") == 1
+        assert query_value(server, "SELECT 1") == 1
     finally:
         server.stop()
 
@@ -233,7 +233,7 @@ def test_nobodys_directory_is_opened_wider(home: Path, monkeypatch: pytest.Monke
     server = Postgres(private / "home")
     server.start()
     try:
-        assert ask(server, "SELECT 1") == 1
+        assert query_value(server, "SELECT 1") == 1
         assert stat.S_IMODE(private.stat().st_mode) == 0o700
         assert (private / "home" / "elsewhere").is_symlink() == (os.geteuid() == 0)
     finally:

@@ -14,23 +14,32 @@ from pathlib import Path
 import pytest
 
 from apps.launcher.__main__ import main
-from apps.launcher.child_processes import GUARDIAN, CannotStart, is_alive, spawn, stop, wait_until
+from apps.launcher.child_processes import WATCHDOG_SCRIPT, CannotStart, is_alive, spawn_child, stop_child, wait_until
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.demo import Seed
-from apps.launcher.supervisor import HOST, PartStopped, Program, Supervisor, answers, free_port, log_says, python
+from apps.launcher.supervisor import (
+    HOST,
+    PartStopped,
+    Program,
+    Supervisor,
+    answers_http,
+    free_port,
+    log_contains,
+    python_command,
+)
 from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.pure, pytest.mark.processes]
 
-SLEEPER = "import os, time; print(os.getpid(), 'ready to work', flush=True); time.sleep(600)"
-STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + SLEEPER
+SLEEPING_SCRIPT = "import os, time; print(os.getpid(), 'ready to work', flush=True); time.sleep(600)"
+UNSTOPPABLE_SCRIPT = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN);" + SLEEPING_SCRIPT
 SUPERVISE = f"""
 import os, sys, time
 from pathlib import Path
-from apps.launcher.supervisor import Program, Supervisor, log_says, python
+from apps.launcher.supervisor import Program, Supervisor, log_contains, python_command
 supervisor = Supervisor(Path(sys.argv[1]), os.environ)
 for name in ("first", "second"):
-    program = Program(name, python("-c", {STUBBORN!r}), log_says("ready"))
+    program = Program(name, python_command("-c", {UNSTOPPABLE_SCRIPT!r}), log_contains("ready"))
     supervisor.start(program)
     supervisor.await_ready(program)
 print(*(child.pid for child in supervisor._running), flush=True)
@@ -46,7 +55,7 @@ def home() -> Iterator[Path]:
 
 
 def program(name: str, source: str, words: str = "ready to work") -> Program:
-    return Program(name, python("-c", source), log_says(words))
+    return Program(name, python_command("-c", source), log_contains(words))
 
 
 def test_a_program_is_ready_when_its_log_says_so_and_ends_with_the_supervisor(home: Path) -> None:
@@ -84,7 +93,7 @@ def test_a_program_that_ends_stops_the_others_and_shows_the_end_of_its_log(home:
 
 
 def test_the_end_of_a_database_is_noticed(home: Path) -> None:
-    database = spawn(python("-c", SLEEPER), when_orphaned=signal.SIGKILL)
+    database = spawn_child(python_command("-c", SLEEPING_SCRIPT), when_orphaned=signal.SIGKILL)
     with Supervisor(home / "log", os.environ) as supervisor:
         supervisor.watch_over("PostgreSQL", database, home / "none.log")
         database.kill()
@@ -94,25 +103,28 @@ def test_the_end_of_a_database_is_noticed(home: Path) -> None:
 
 def test_a_command_that_fails_says_why(home: Path) -> None:
     with Supervisor(home / "log", os.environ) as supervisor:
-        assert supervisor.run("greet", python("-c", "print('hello')")) == "hello\n"
+        assert supervisor.run("greet", python_command("-c", "print('hello')")) == "hello\n"
         with pytest.raises(CannotStart, match=r"(?s)migrate failed with code 1.*no such table"):
-            supervisor.run("migrate", python("-c", "raise SystemExit('no such table')"))
+            supervisor.run("migrate", python_command("-c", "raise SystemExit('no such table')"))
 
 
 def test_what_a_command_prints_does_not_stay_on_disk(home: Path) -> None:
     with Supervisor(home / "log", os.environ) as supervisor:
-        supervisor.run("seed", python("-c", "print('the password')"))
+        supervisor.run("seed", python_command("-c", "print('the password')"))
     assert not any("the password" in log.read_text() for log in (home / "log").iterdir())
 
 
 def test_the_code_of_a_played_command_is_returned(home: Path) -> None:
     with Supervisor(home / "log", os.environ) as supervisor:
-        assert supervisor.play(python("-c", "import os; raise SystemExit(int(os.environ['CODE']))"), {"CODE": "4"}) == 4
+        assert (
+            supervisor.play(python_command("-c", "import os; raise SystemExit(int(os.environ['CODE']))"), {"CODE": "4"})
+            == 4
+        )
 
 
 def test_a_child_that_ignores_the_request_is_killed() -> None:
-    child = spawn(python("-c", STUBBORN), when_orphaned=signal.SIGKILL)
-    stop(child, signal.SIGTERM, grace_seconds=0.3)
+    child = spawn_child(python_command("-c", UNSTOPPABLE_SCRIPT), when_orphaned=signal.SIGKILL)
+    stop_child(child, signal.SIGTERM, grace_seconds=0.3)
     assert child.returncode is not None
 
 
@@ -132,14 +144,14 @@ def test_killing_the_supervisor_leaves_no_orphan(home: Path) -> None:
 
 def test_the_guardian_ends_a_child_whose_parent_was_killed() -> None:
     """What stands in for the parent-death signal on macOS, where the kernel has none."""
-    orphan = subprocess.Popen(python("-c", SLEEPER), stdout=subprocess.DEVNULL)
+    orphan = subprocess.Popen(python_command("-c", SLEEPING_SCRIPT), stdout=subprocess.DEVNULL)
     numbers = f"str(os.getpid()), '{orphan.pid}', '{int(signal.SIGTERM)}'"
     source = (
         "import os, subprocess, sys, time\n"
-        f"subprocess.Popen([sys.executable, '-I', {str(GUARDIAN)!r}, {numbers}])\n"
+        f"subprocess.Popen([sys.executable, '-I', {str(WATCHDOG_SCRIPT)!r}, {numbers}])\n"
         "print('guarded', flush=True)\ntime.sleep(600)"
     )
-    parent = subprocess.Popen(python("-c", source), stdout=subprocess.PIPE, text=True)
+    parent = subprocess.Popen(python_command("-c", source), stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     assert parent.stdout.readline() == "guarded\n"
     assert orphan.poll() is None
@@ -153,7 +165,7 @@ def test_parts_are_not_started_from_a_thread_that_may_end_first() -> None:
 
     def start() -> None:
         try:
-            spawn(python("-c", SLEEPER), when_orphaned=signal.SIGKILL)
+            spawn_child(python_command("-c", SLEEPING_SCRIPT), when_orphaned=signal.SIGKILL)
         except CannotStart as refusal:
             refusals.append(str(refusal))
 
@@ -172,7 +184,9 @@ def test_a_busy_port_is_replaced_by_a_free_one() -> None:
 
 def test_a_web_server_is_ready_when_it_answers(home: Path) -> None:
     port = free_port(0)
-    web = Program("web", python("-m", "http.server", str(port), "--bind", HOST), answers(f"http://{HOST}:{port}/"))
+    web = Program(
+        "web", python_command("-m", "http.server", str(port), "--bind", HOST), answers_http(f"http://{HOST}:{port}/")
+    )
     assert not web.is_ready(home)
     with Supervisor(home / "log", os.environ) as supervisor:
         supervisor.start(web)
@@ -202,7 +216,7 @@ def test_a_second_demo_in_the_same_home_is_refused(home: Path) -> None:
 @pytest.mark.slow
 def test_terminating_the_launcher_stops_what_it_started(home: Path) -> None:
     launcher = subprocess.Popen(
-        python("-m", "apps.launcher", "run", "--", sys.executable, "-c", SLEEPER),
+        python_command("-m", "apps.launcher", "run", "--", sys.executable, "-c", SLEEPING_SCRIPT),
         cwd=PROJECT,
         env=plain_environment(home),
         stdout=subprocess.PIPE,
@@ -229,7 +243,7 @@ def test_the_seed_is_the_last_line_of_what_was_printed() -> None:
 
 
 def launch(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = python("-m", "apps.launcher", *words)
+    command = python_command("-m", "apps.launcher", *words)
     return subprocess.run(
         command,
         cwd=PROJECT,
@@ -247,7 +261,7 @@ def plain_environment(home: Path) -> dict[str, str]:
 
 
 def start_sleeper(supervisor: Supervisor, home: Path) -> int:
-    sleeper = program("sleeper", SLEEPER)
+    sleeper = program("sleeper", SLEEPING_SCRIPT)
     supervisor.start(sleeper)
     supervisor.await_ready(sleeper)
     return int((home / "log" / "sleeper.log").read_text().split()[0])

@@ -5,24 +5,24 @@ from dataclasses import replace
 import pytest
 
 from apps.llm.cache_blocks import request_blocks, with_marks
-from apps.llm.cache_rules import Block
-from apps.llm.model_backend import JsonObject, MessageMark, Request, SystemBlock, Tool
+from apps.llm.cache_rules import CacheBlock
+from apps.llm.model_backend import JsonObject, MessageMark, ModelRequest, SystemBlock, ToolDefinition
 
 pytestmark = pytest.mark.pure
 
-TOOL = Tool("look_up", "Look it up.", {"type": "object"})
+TOOL = ToolDefinition("look_up", "Look it up.", {"type": "object"})
 MESSAGES: tuple[JsonObject, ...] = (
     {"role": "user", "content": "Where is it?"},
     {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "look_up", "input": {}}]},
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "Here."}]},
 )
-REQUEST = Request("claude-sonnet-5", 100, (SystemBlock("Be kind.", cache="1h"),), MESSAGES, (TOOL,))
+REQUEST = ModelRequest("claude-sonnet-5", 100, (SystemBlock("Be kind.", cache="1h"),), MESSAGES, (TOOL,))
 
 
 def test_blocks_stand_in_hashing_order_with_their_kinds_and_tokens() -> None:
     blocks = request_blocks(REQUEST)
     assert [block.kind for block in blocks] == ["tool", "text", "text", "tool_use", "tool_result"]
-    assert blocks[1] == Block(b'system\n{"type":"text","text":"Be kind."}', "text", 2, "1h")
+    assert blocks[1] == CacheBlock(b'system\n{"type":"text","text":"Be kind."}', "text", 2, "1h")
     # A text counts its words, anything else its JSON, four bytes a token.
     assert blocks[2].tokens == 3
     assert blocks[3].tokens == -(-len('{"type":"tool_use","id":"t1","name":"look_up","input":{}}') // 4)

@@ -16,8 +16,8 @@ from apps.llm.model_backend import (
     Json,
     JsonObject,
     MalformedReply,
+    ModelRequest,
     NotAuthorised,
-    Request,
     ServerFault,
     SpendLimitReached,
     TimedOut,
@@ -26,7 +26,7 @@ from apps.llm.model_backend import (
 
 pytestmark = pytest.mark.pure
 
-HELLO = Request("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
+HELLO = ModelRequest("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ HELLO = Request("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"
         (200, [], MalformedReply),
     ],
 )
-def test_answer_of_another_server_is_told_apart(status: int, body: Json, error: type[BackendError]) -> None:
-    with answering(status, body) as url:
+def test_answer_of_another_server_is_detected(status: int, body: Json, error: type[BackendError]) -> None:
+    with fixed_answer_server(status, body) as url:
         backend = AnthropicBackend("a-key", base_url=url)
         with pytest.raises(error) as caught:
             backend.complete(HELLO)
@@ -67,7 +67,7 @@ def test_another_server_is_not_taken_for_the_stand_in() -> None:
         "stop_sequence": None,
         "usage": {"input_tokens": 3, "output_tokens": 1, "cache_creation_input_tokens": 9},
     }
-    with answering(200, message) as url:
+    with fixed_answer_server(200, message) as url:
         backend = AnthropicBackend("a-key", base_url=url)
         reply = backend.complete(HELLO)
         backend.close()
@@ -76,7 +76,7 @@ def test_another_server_is_not_taken_for_the_stand_in() -> None:
 
 
 @contextmanager
-def answering(status: int, body: Json) -> Iterator[str]:
+def fixed_answer_server(status: int, body: Json) -> Iterator[str]:
     """A server that is not the stand-in and always says the same."""
 
     class Always(BaseHTTPRequestHandler):

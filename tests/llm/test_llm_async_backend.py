@@ -15,10 +15,10 @@ from apps.llm.model_backend import (
     JsonObject,
     Listener,
     MalformedReply,
+    ModelReply,
     NotAuthorised,
     Overloaded,
     RateLimited,
-    Reply,
     ServerFault,
     SpendLimitReached,
     StopReason,
@@ -26,9 +26,9 @@ from apps.llm.model_backend import (
     TimedOut,
     UnknownStopReason,
 )
-from apps.standin.thread_server import running_standin
-from tests.support.drivers.async_backend import HELLO, ask, silent, within_loop
-from tests.support.drivers.standin_http import call, requests_of
+from apps.standin.thread_server import run_standin_thread
+from tests.support.drivers.async_backend import HELLO, ask_backend, silent, within_loop
+from tests.support.drivers.standin_http import call_standin, requests_of
 from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
@@ -52,9 +52,9 @@ def test_reply_is_the_same_whichever_way_it_was_asked_for(
 ) -> None:
     request = replace(HELLO, system=(SystemBlock("The contract. " * 400, "1h"),))
     sync = AnthropicBackend("a-key", base_url=base_url)
-    ask(base_url, request)
-    call(base_url, "POST", "/standin/script", [step, step])
-    expected, reply = sync.complete(request), ask(base_url, request, listener)
+    ask_backend(base_url, request)
+    call_standin(base_url, "POST", "/standin/script", [step, step])
+    expected, reply = sync.complete(request), ask_backend(base_url, request, listener)
     sync.close()
     assert replace(reply, message_id="", blocks=(), tool_uses=()) == replace(
         expected, message_id="", blocks=(), tool_uses=()
@@ -70,14 +70,14 @@ def without_id(block: JsonObject) -> JsonObject:
 
 def test_listener_hears_the_text_as_it_comes(base_url: str) -> None:
     heard: list[str] = []
-    reply = ask(base_url, HELLO, heard.append)
+    reply = ask_backend(base_url, HELLO, heard.append)
     assert len(heard) > 1
     assert "".join(heard) == reply.text == "Hello. How can I help you?"
 
 
 def test_long_answers_are_streamed_although_nobody_listens(base_url: str) -> None:
     for allowed in (STREAM_ABOVE_TOKENS, STREAM_ABOVE_TOKENS + 1):
-        ask(base_url, replace(HELLO, max_tokens=allowed))
+        ask_backend(base_url, replace(HELLO, max_tokens=allowed))
     assert [body.get("stream", False) for body in requests_of(base_url)] == [False, True]
 
 
@@ -103,11 +103,11 @@ FAULTS: list[tuple[JsonObject, type[BackendError], float | None]] = [
 def test_fault_becomes_a_typed_error_and_the_next_call_succeeds(
     base_url: str, step: Json, error: type[BackendError], listener: Listener | None, *, wait: float | None
 ) -> None:
-    call(base_url, "POST", "/standin/script", [step])
+    call_standin(base_url, "POST", "/standin/script", [step])
     # Only who waits for the end of the time needs it short: on a busy machine it was over before anything was asked.
     seconds = 1 if error is TimedOut else PATIENCE_SECONDS
 
-    async def twice(backend: AsyncBackend) -> tuple[BackendError, Reply]:
+    async def twice(backend: AsyncBackend) -> tuple[BackendError, ModelReply]:
         with pytest.raises(BackendError) as caught:
             await backend.complete(replace(HELLO, timeout_seconds=seconds), listener)
         return caught.value, await backend.complete(HELLO, listener)
@@ -119,23 +119,23 @@ def test_fault_becomes_a_typed_error_and_the_next_call_succeeds(
 
 
 def test_backend_itself_never_retries(base_url: str) -> None:
-    call(base_url, "POST", "/standin/script", [{"fault": "server_error"}, {"reply": {"text": "second"}}])
+    call_standin(base_url, "POST", "/standin/script", [{"fault": "server_error"}, {"reply": {"text": "second"}}])
     with pytest.raises(ServerFault):
-        ask(base_url)
-    assert ask(base_url).text == "second"
+        ask_backend(base_url)
+    assert ask_backend(base_url).text == "second"
 
 
 @pytest.mark.parametrize("listener", [None, silent])
 @pytest.mark.parametrize("reason", list(StopReason))
 def test_every_documented_stop_reason_is_known(base_url: str, reason: StopReason, listener: Listener | None) -> None:
-    call(base_url, "POST", "/standin/script", [{"reply": {"text": "Well.", "stop_reason": reason}}])
-    assert ask(base_url, HELLO, listener).stop_reason is reason
+    call_standin(base_url, "POST", "/standin/script", [{"reply": {"text": "Well.", "stop_reason": reason}}])
+    assert ask_backend(base_url, HELLO, listener).stop_reason is reason
 
 
 def test_unknown_stop_reason_is_refused(base_url: str) -> None:
-    call(base_url, "POST", "/standin/script", [{"reply": {"text": "Well.", "stop_reason": "bored"}}])
+    call_standin(base_url, "POST", "/standin/script", [{"reply": {"text": "Well.", "stop_reason": "bored"}}])
     with pytest.raises(UnknownStopReason, match="bored"):
-        ask(base_url, HELLO, silent)
+        ask_backend(base_url, HELLO, silent)
 
 
 @pytest.mark.parametrize("listener", [None, silent])
@@ -172,7 +172,7 @@ def test_missing_key_is_said_before_anything_is_sent() -> None:
 
 
 def test_endpoint_of_ones_own_wants_no_key(base_url: str) -> None:
-    async def hello() -> Reply:
+    async def hello() -> ModelReply:
         backend = async_backend_at("", base_url, connections=1)
         try:
             return await backend.complete(HELLO)
@@ -183,8 +183,8 @@ def test_endpoint_of_ones_own_wants_no_key(base_url: str) -> None:
 
 
 def test_nobody_listening_is_a_lost_connection() -> None:
-    with running_standin() as gone:
+    with run_standin_thread() as gone:
         pass
     for listener in (None, silent):
         with pytest.raises(ConnectionLost):
-            ask(gone, HELLO, listener)
+            ask_backend(gone, HELLO, listener)

@@ -14,41 +14,41 @@ from apps.llm.model_backend import (
     BackendError,
     BadRequest,
     ConnectionLost,
+    ErrorOwner,
     Json,
     JsonObject,
     MalformedReply,
     MessageMark,
+    ModelRequest,
     NotAuthorised,
     Overloaded,
     RateLimited,
-    Request,
     ServerFault,
     SpendLimitReached,
     StopReason,
     SystemBlock,
     TimedOut,
-    Tool,
+    ToolDefinition,
     UnknownStopReason,
     Usage,
-    WhoActs,
 )
-from apps.standin.thread_server import running_standin
+from apps.standin.thread_server import run_standin_thread
 from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
 
-GET_SKILL = Tool(
+GET_SKILL = ToolDefinition(
     "get_skill",
     "Read a runbook.",
     {"type": "object", "properties": {"skill_id": {"type": "integer"}}, "required": ["skill_id"]},
 )
 SKILLS = "# Skills\n\n- change-delivery (id: 12) — When a customer asks to change the delivery of an order"
-HELLO = Request("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
+HELLO = ModelRequest("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
 
 
 @pytest.fixture(scope="module")
 def base_url() -> Iterator[str]:
-    with running_standin() as url:
+    with run_standin_thread() as url:
         yield url
 
 
@@ -202,14 +202,14 @@ def test_two_breakpoints_of_the_system_prompt_are_sent(backend: AnthropicBackend
 @pytest.mark.parametrize(
     ("step", "error", "retry_after", "who_acts"),
     [
-        ({"fault": "overloaded"}, Overloaded, None, WhoActs.NOBODY),
-        ({"fault": "rate_limited", "seconds": 7}, RateLimited, 7.0, WhoActs.NOBODY),
-        ({"fault": "server_error"}, ServerFault, None, WhoActs.NOBODY),
-        ({"fault": "spend_limit"}, SpendLimitReached, None, WhoActs.OPERATOR),
-        ({"fault": "cut_stream"}, ConnectionLost, None, WhoActs.NOBODY),
-        ({"fault": "malformed"}, MalformedReply, None, WhoActs.NOBODY),
-        ({"fault": "timeout", "seconds": 0.01}, TimedOut, None, WhoActs.NOBODY),
-        ({"fault": "timeout", "seconds": 20}, TimedOut, None, WhoActs.NOBODY),
+        ({"fault": "overloaded"}, Overloaded, None, ErrorOwner.NOBODY),
+        ({"fault": "rate_limited", "seconds": 7}, RateLimited, 7.0, ErrorOwner.NOBODY),
+        ({"fault": "server_error"}, ServerFault, None, ErrorOwner.NOBODY),
+        ({"fault": "spend_limit"}, SpendLimitReached, None, ErrorOwner.OPERATOR),
+        ({"fault": "cut_stream"}, ConnectionLost, None, ErrorOwner.NOBODY),
+        ({"fault": "malformed"}, MalformedReply, None, ErrorOwner.NOBODY),
+        ({"fault": "timeout", "seconds": 0.01}, TimedOut, None, ErrorOwner.NOBODY),
+        ({"fault": "timeout", "seconds": 20}, TimedOut, None, ErrorOwner.NOBODY),
     ],
 )
 def test_fault_becomes_an_error_that_says_who_must_act(
@@ -219,14 +219,14 @@ def test_fault_becomes_an_error_that_says_who_must_act(
     error: type[BackendError],
     *,
     retry_after: float | None,
-    who_acts: WhoActs,
+    who_acts: ErrorOwner,
 ) -> None:
     post(base_url, "/standin/script", [step])
     with pytest.raises(error) as caught:
         backend.complete(replace(HELLO, timeout_seconds=0.5))
     assert type(caught.value) is error
     assert (caught.value.retry_after_seconds, caught.value.who_acts) == (retry_after, who_acts)
-    assert caught.value.is_worth_retrying is (who_acts is WhoActs.NOBODY)
+    assert caught.value.is_worth_retrying is (who_acts is ErrorOwner.NOBODY)
     assert backend.complete(HELLO).stop_reason is StopReason.END_TURN
 
 
@@ -263,7 +263,7 @@ def test_unknown_stop_reason_is_refused(backend: AnthropicBackend, base_url: str
     post(base_url, "/standin/script", [{"reply": {"text": "Well.", "stop_reason": "bored"}}])
     with pytest.raises(UnknownStopReason, match="bored") as caught:
         backend.complete(HELLO)
-    assert caught.value.who_acts is WhoActs.DEVELOPER
+    assert caught.value.who_acts is ErrorOwner.DEVELOPER
 
 
 def test_refused_request_is_ours_to_repair(backend: AnthropicBackend) -> None:
@@ -277,7 +277,7 @@ def test_missing_key_is_said_before_anything_is_sent() -> None:
 
 
 def test_nobody_listening_is_a_lost_connection() -> None:
-    with running_standin() as gone:
+    with run_standin_thread() as gone:
         pass
     backend = AnthropicBackend("a-key", base_url=gone)
     with pytest.raises(ConnectionLost):

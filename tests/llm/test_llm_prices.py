@@ -1,7 +1,7 @@
 import pytest
 
 from apps.llm.model_backend import Usage
-from apps.llm.prices import PRICES, Rates, cache_rules, cost_micro_usd, price_of
+from apps.llm.prices import PRICES, TokenRates, cache_rules_for, cost_micro_usd, price_of
 
 pytestmark = pytest.mark.pure
 
@@ -39,7 +39,7 @@ def test_dated_snapshot_costs_what_its_model_costs() -> None:
     ("model", "tokens"), [("claude-opus-5-5", 512), ("claude-haiku-4-5", 4096), ("somebody-elses-model", 1024)]
 )
 def test_minimum_prefix_is_data_per_model(model: str, tokens: int) -> None:  # R184
-    assert cache_rules(model).minimum_prefix_tokens == tokens
+    assert cache_rules_for(model).minimum_prefix_tokens == tokens
 
 
 def test_every_price_is_dated_and_every_model_stands_once() -> None:
@@ -55,10 +55,10 @@ def test_usages_add_up() -> None:
     assert total.prompt_tokens == 11 + 33 + 44 + 55
 
 
-OWN = {
-    "claude-opus-5-5": Rates.of_micro_usd(1_000_000, 2_000_000, 100_000, 1_250_000, 2_000_000),
-    "house-*": Rates.of_micro_usd(3_000_000, 0, 0, 0, 0),
-    "house-large-*": Rates.of_micro_usd(7_000_000, 0, 0, 0, 0),
+TENANT_PRICES = {
+    "claude-opus-5-5": TokenRates.of_micro_usd(1_000_000, 2_000_000, 100_000, 1_250_000, 2_000_000),
+    "house-*": TokenRates.of_micro_usd(3_000_000, 0, 0, 0, 0),
+    "house-large-*": TokenRates.of_micro_usd(7_000_000, 0, 0, 0, 0),
 }
 
 
@@ -74,12 +74,12 @@ OWN = {
     }.items(),
 )
 def test_a_tenants_own_price_stands_above_the_list(model: str, micro_usd: int | None) -> None:  # R131
-    assert cost_micro_usd(model, Usage(10, 10), OWN) == micro_usd
+    assert cost_micro_usd(model, Usage(10, 10), TENANT_PRICES) == micro_usd
 
 
 def test_a_price_of_ones_own_holds_for_long_prompts_too() -> None:
-    own = {"claude-haiku-5-5": Rates.of_micro_usd(1_000_000, 0, 0, 0, 0)}
+    own = {"claude-haiku-5-5": TokenRates.of_micro_usd(1_000_000, 0, 0, 0, 0)}
     assert cost_micro_usd("claude-haiku-5-5", Usage(200_000, 0), own) == 200_000
     priced = price_of("claude-haiku-5-5", own)
     assert priced is not None
-    assert priced.cache_rules == cache_rules("claude-haiku-5-5")
+    assert priced.cache_rules == cache_rules_for("claude-haiku-5-5")

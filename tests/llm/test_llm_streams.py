@@ -17,11 +17,11 @@ from apps.llm.model_backend import (
     JsonObject,
     Listener,
     MalformedReply,
+    ModelReply,
+    ModelRequest,
     NotAuthorised,
     Overloaded,
     RateLimited,
-    Reply,
-    Request,
     ServerFault,
     SpendLimitReached,
     TimedOut,
@@ -30,7 +30,7 @@ from apps.llm.model_backend import (
 
 pytestmark = pytest.mark.pure
 
-HELLO = Request("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
+HELLO = ModelRequest("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
 STARTED: JsonObject = {
     "type": "message_start",
     "message": {
@@ -45,22 +45,30 @@ STARTED: JsonObject = {
     },
 }
 TEXT: JsonObject = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
-WORD: JsonObject = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Well."}}
+WORD_DELTA: JsonObject = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Well."}}
 TOOL: JsonObject = {
     "type": "content_block_start",
     "index": 0,
     "content_block": {"type": "tool_use", "id": "t", "name": "x", "input": {}},
 }
-NO_JSON: JsonObject = {
+BROKEN_JSON_DELTA: JsonObject = {
     "type": "content_block_delta",
     "index": 0,
     "delta": {"type": "input_json_delta", "partial_json": "}"},
 }
-ENDED: JsonObject = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}
-WITHOUT_REASON: JsonObject = {"type": "message_delta", "delta": {"stop_reason": None}, "usage": {"output_tokens": 2}}
-STOPPED: JsonObject = {"type": "message_stop"}
+MESSAGE_DELTA: JsonObject = {
+    "type": "message_delta",
+    "delta": {"stop_reason": "end_turn"},
+    "usage": {"output_tokens": 2},
+}
+DELTA_WITHOUT_REASON: JsonObject = {
+    "type": "message_delta",
+    "delta": {"stop_reason": None},
+    "usage": {"output_tokens": 2},
+}
+MESSAGE_STOP: JsonObject = {"type": "message_stop"}
 
-Speak = Callable[[asyncio.StreamWriter], Coroutine[Any, Any, None]]
+StreamWriterStep = Callable[[asyncio.StreamWriter], Coroutine[Any, Any, None]]
 
 
 def sse(*events: JsonObject) -> bytes:
@@ -72,7 +80,7 @@ def error_of(kind: str, **error: str) -> JsonObject:
 
 
 @asynccontextmanager
-async def endpoint(speak: Speak) -> AsyncIterator[str]:
+async def endpoint(speak: StreamWriterStep) -> AsyncIterator[str]:
     """A server that says this to every request and hangs up."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -92,7 +100,7 @@ async def endpoint(speak: Speak) -> AsyncIterator[str]:
         server.close()
 
 
-def saying(body: bytes, *, headers: str = "", content_type: str = "text/event-stream") -> Speak:
+def stream_of(body: bytes, *, headers: str = "", content_type: str = "text/event-stream") -> StreamWriterStep:
     async def speak(writer: asyncio.StreamWriter) -> None:
         writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\nconnection: close\r\n{headers}\r\n".encode())
         writer.write(body)
@@ -101,8 +109,10 @@ def saying(body: bytes, *, headers: str = "", content_type: str = "text/event-st
     return speak
 
 
-def ask(speak: Speak, request: Request = HELLO, listener: Listener | None = lambda _: None) -> Reply:
-    async def _ask() -> Reply:
+def ask_endpoint(
+    speak: StreamWriterStep, request: ModelRequest = HELLO, listener: Listener | None = lambda _: None
+) -> ModelReply:
+    async def _ask() -> ModelReply:
         async with endpoint(speak) as url:
             backend = async_backend_at("a-key", url, connections=2)
             try:
@@ -116,17 +126,20 @@ def ask(speak: Speak, request: Request = HELLO, listener: Listener | None = lamb
 def test_stream_of_another_endpoint_is_read_whole() -> None:
     heard: list[str] = []
     unknown: JsonObject = {"type": "surprise", "surprise": 1}
-    reply = ask(saying(sse(STARTED, {"type": "ping"}, TEXT, unknown, WORD, ENDED, STOPPED)), listener=heard.append)
+    reply = ask_endpoint(
+        stream_of(sse(STARTED, {"type": "ping"}, TEXT, unknown, WORD_DELTA, MESSAGE_DELTA, MESSAGE_STOP)),
+        listener=heard.append,
+    )
     assert (reply.text, heard, reply.is_stand_in) == ("Well.", ["Well."], False)
     assert reply.usage == Usage(input_tokens=3, output_tokens=2)
 
 
 def test_answer_is_whole_with_its_last_word_however_long_the_endpoint_holds_the_line() -> None:
     async def linger(writer: asyncio.StreamWriter) -> None:
-        await saying(sse(STARTED, TEXT, WORD, ENDED, STOPPED))(writer)
+        await stream_of(sse(STARTED, TEXT, WORD_DELTA, MESSAGE_DELTA, MESSAGE_STOP))(writer)
         await asyncio.sleep(5)
 
-    assert ask(linger, replace(HELLO, timeout_seconds=4)).text == "Well."
+    assert ask_endpoint(linger, replace(HELLO, timeout_seconds=4)).text == "Well."
 
 
 @pytest.mark.parametrize(
@@ -146,25 +159,25 @@ def test_answer_is_whole_with_its_last_word_however_long_the_endpoint_holds_the_
 )
 def test_error_inside_a_stream_is_told_by_its_type(error: JsonObject, kind: type[BackendError]) -> None:
     with pytest.raises(BackendError) as caught:
-        ask(saying(sse(STARTED, TEXT, WORD, error)))
+        ask_endpoint(stream_of(sse(STARTED, TEXT, WORD_DELTA, error)))
     assert type(caught.value) is kind
 
 
 def test_error_inside_a_stream_that_is_no_json_is_the_providers_fault() -> None:
     with pytest.raises(ServerFault):
-        ask(saying(sse(STARTED) + b"event: error\ndata: <html>\n\n"))
+        ask_endpoint(stream_of(sse(STARTED) + b"event: error\ndata: <html>\n\n"))
 
 
 @pytest.mark.parametrize(
     ("body", "kind"),
     [
         (b"", ConnectionLost),
-        (sse(STARTED, TEXT, WORD), ConnectionLost),
-        (sse(STARTED, TEXT, WORD, ENDED), ConnectionLost),
-        (sse(STARTED, TEXT, WORD, WITHOUT_REASON, STOPPED), MalformedReply),
-        (sse(STOPPED), MalformedReply),
-        (sse(STARTED, WORD), MalformedReply),
-        (sse(STARTED, TOOL, NO_JSON), MalformedReply),
+        (sse(STARTED, TEXT, WORD_DELTA), ConnectionLost),
+        (sse(STARTED, TEXT, WORD_DELTA, MESSAGE_DELTA), ConnectionLost),
+        (sse(STARTED, TEXT, WORD_DELTA, DELTA_WITHOUT_REASON, MESSAGE_STOP), MalformedReply),
+        (sse(MESSAGE_STOP), MalformedReply),
+        (sse(STARTED, WORD_DELTA), MalformedReply),
+        (sse(STARTED, TOOL, BROKEN_JSON_DELTA), MalformedReply),
         (sse(STARTED | {"message": {"id": "msg_1"}}, TEXT), MalformedReply),
         (sse(STARTED | {"message": None}), MalformedReply),
         (b"event: message_start\ndata: {\n\n", MalformedReply),
@@ -172,9 +185,9 @@ def test_error_inside_a_stream_that_is_no_json_is_the_providers_fault() -> None:
         (b"event: message_start\ndata: \xff\n\n", MalformedReply),
     ],
 )
-def test_stream_that_is_no_message_is_told_apart_from_one_that_broke_off(body: bytes, kind: type[BackendError]) -> None:
+def test_a_stream_without_message_differs_from_a_broken_stream(body: bytes, kind: type[BackendError]) -> None:
     with pytest.raises(BackendError) as caught:
-        ask(saying(body))
+        ask_endpoint(stream_of(body))
     assert type(caught.value) is kind
 
 
@@ -192,7 +205,7 @@ def test_stream_that_is_no_message_is_told_apart_from_one_that_broke_off(body: b
 )
 def test_whole_answer_that_is_no_message_is_malformed(body: bytes, kind: type[BackendError]) -> None:
     with pytest.raises(kind):
-        ask(saying(body, content_type="application/json"), listener=None)
+        ask_endpoint(stream_of(body, content_type="application/json"), listener=None)
 
 
 @pytest.mark.parametrize("listener", [None, lambda _: None])
@@ -208,24 +221,24 @@ def test_answer_shorter_or_other_than_announced_is_no_reply(
     headers: str, kind: type[BackendError], listener: Listener | None
 ) -> None:
     with pytest.raises(kind) as caught:
-        ask(saying(sse(STARTED, TEXT, WORD), headers=headers), listener=listener)
+        ask_endpoint(stream_of(sse(STARTED, TEXT, WORD_DELTA), headers=headers), listener=listener)
     assert caught.value.is_worth_retrying
 
 
 @pytest.mark.parametrize("listener", [None, lambda _: None])
 def test_answer_that_drips_ends_with_the_time_the_request_allows(listener: Listener | None) -> None:
     async def drip(writer: asyncio.StreamWriter) -> None:
-        await saying(sse(STARTED))(writer)
+        await stream_of(sse(STARTED))(writer)
         while True:
             writer.write(sse({"type": "ping"}))
             await writer.drain()
             await asyncio.sleep(0.05)
 
     with pytest.raises(TimedOut):
-        ask(drip, replace(HELLO, timeout_seconds=0.5), listener)
+        ask_endpoint(drip, replace(HELLO, timeout_seconds=0.5), listener)
 
 
 @pytest.mark.parametrize("listener", [None, lambda _: None])
 def test_half_of_a_character_in_a_request_is_ours_to_repair(listener: Listener | None) -> None:
     with pytest.raises(BadRequest, match="half of a character"):
-        ask(saying(b""), replace(HELLO, messages=({"role": "user", "content": "\ud800"},)), listener)
+        ask_endpoint(stream_of(b""), replace(HELLO, messages=({"role": "user", "content": "\ud800"},)), listener)

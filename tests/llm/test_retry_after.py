@@ -2,13 +2,13 @@
 
 import pytest
 
-from apps.llm.anthropic.error_mapping import LONGEST_WAIT_SECONDS, asked_wait
+from apps.llm.anthropic.error_mapping import LONGEST_WAIT_SECONDS, requested_wait_seconds
 
 pytestmark = pytest.mark.pure
 
 NOW = 1_700_000_000.0
-AT_NOW = "Tue, 14 Nov 2023 22:13:20 GMT"
-IN_A_MINUTE = "Tue, 14 Nov 2023 22:14:20 GMT"
+NOW_HEADER = "Tue, 14 Nov 2023 22:13:20 GMT"
+NEXT_MINUTE_HEADER = "Tue, 14 Nov 2023 22:14:20 GMT"
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ IN_A_MINUTE = "Tue, 14 Nov 2023 22:14:20 GMT"
         ({"retry-after": "0.5"}, 0.5),
         ({"retry-after": "7", "retry-after-ms": "1500"}, 1.5),
         ({"retry-after": "7", "retry-after-ms": "soon"}, 7.0),
-        ({"retry-after": IN_A_MINUTE}, 60.0),
+        ({"retry-after": NEXT_MINUTE_HEADER}, 60.0),
         ({"retry-after": "Tue, 14 Nov 2023 22:14:20 -0000"}, 60.0),
         # The endpoint's clock says what it means, however wrong ours is.
-        ({"retry-after": IN_A_MINUTE, "date": "Tue, 14 Nov 2023 22:14:10 GMT"}, 10.0),
-        ({"retry-after": IN_A_MINUTE, "date": "today"}, 60.0),
-        ({"retry-after": AT_NOW, "date": IN_A_MINUTE}, 0.0),
+        ({"retry-after": NEXT_MINUTE_HEADER, "date": "Tue, 14 Nov 2023 22:14:10 GMT"}, 10.0),
+        ({"retry-after": NEXT_MINUTE_HEADER, "date": "today"}, 60.0),
+        ({"retry-after": NOW_HEADER, "date": NEXT_MINUTE_HEADER}, 0.0),
         ({"retry-after": "-3"}, 0.0),
         ({"retry-after": "nan"}, None),
         ({"retry-after-ms": "nan", "retry-after": "2"}, 2.0),
@@ -40,4 +40,4 @@ IN_A_MINUTE = "Tue, 14 Nov 2023 22:14:20 GMT"
 def test_wait_is_read_in_every_form_and_never_below_zero_or_above_an_hour(
     headers: dict[str, str], seconds: float | None
 ) -> None:
-    assert asked_wait(headers, now=NOW) == seconds
+    assert requested_wait_seconds(headers, now=NOW) == seconds

@@ -10,12 +10,12 @@ import pytest
 
 from apps.llm.anthropic.shared_request_bodies import body_of
 from apps.llm.anthropic.sync_client import AnthropicBackend
-from apps.llm.model_backend import BackendError, BadRequest, MessageMark, Request, SystemBlock, Tool
-from tests.support.drivers.async_backend import HELLO, ask
+from apps.llm.model_backend import BackendError, BadRequest, MessageMark, ModelRequest, SystemBlock, ToolDefinition
+from tests.support.drivers.async_backend import HELLO, ask_backend
 
 pytestmark = pytest.mark.pure
 
-WHOLE = Request(
+LARGE_REQUEST = ModelRequest(
     "claude-opus-5-5",
     300,
     (SystemBlock("The contract: “Grüezi”.\n" * 40, "1h"), SystemBlock("\n\nA profile.", "5m")),
@@ -30,7 +30,10 @@ WHOLE = Request(
             "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "gone", "is_error": True}],
         },
     ),
-    (Tool("look", "Look it up.", {"type": "object", "properties": {}}, "1h"), Tool("end", "Stop.", {"type": "object"})),
+    (
+        ToolDefinition("look", "Look it up.", {"type": "object", "properties": {}}, "1h"),
+        ToolDefinition("end", "Stop.", {"type": "object"}),
+    ),
     timeout_seconds=10,
     effort="low",
     output_schema={"type": "object"},
@@ -38,12 +41,12 @@ WHOLE = Request(
 )
 
 
-@pytest.mark.parametrize("request_", [WHOLE, HELLO, replace(WHOLE, tools=(), system=())])
-def test_bytes_are_those_the_sdk_makes_of_the_request(request_: Request) -> None:
-    with keeping() as (url, kept):
+@pytest.mark.parametrize("request_", [LARGE_REQUEST, HELLO, replace(LARGE_REQUEST, tools=(), system=())])
+def test_bytes_are_those_the_sdk_makes_of_the_request(request_: ModelRequest) -> None:
+    with recording_server() as (url, kept):
         for _ in range(2):
             with pytest.raises(BackendError):
-                ask(url, request_)
+                ask_backend(url, request_)
         sync = AnthropicBackend("a-key", base_url=url)
         with pytest.raises(BackendError):
             sync.complete(request_)
@@ -54,27 +57,27 @@ def test_bytes_are_those_the_sdk_makes_of_the_request(request_: Request) -> None
 
 
 def test_calls_with_one_prefix_hold_it_once() -> None:
-    one, other = body_of(WHOLE), body_of(replace(WHOLE, messages=HELLO.messages, message_marks=()))
+    one, other = body_of(LARGE_REQUEST), body_of(replace(LARGE_REQUEST, messages=HELLO.messages, message_marks=()))
     assert one.common is other.common
     assert one.own != other.own
     assert len(one.own) < len(one.common)
 
 
 def test_bytes_follow_a_redirect() -> None:
-    with keeping(redirects=1) as (url, kept), pytest.raises(BackendError):
-        ask(url, WHOLE)
+    with recording_server(redirects=1) as (url, kept), pytest.raises(BackendError):
+        ask_backend(url, LARGE_REQUEST)
     assert len(kept) == 2
     assert kept[0] == kept[1]
 
 
 def test_half_a_character_is_our_own_fault() -> None:
-    with keeping() as (url, kept), pytest.raises(BadRequest, match="half of a character"):
-        ask(url, replace(HELLO, messages=({"role": "user", "content": "\ud83d"},)))
+    with recording_server() as (url, kept), pytest.raises(BadRequest, match="half of a character"):
+        ask_backend(url, replace(HELLO, messages=({"role": "user", "content": "\ud83d"},)))
     assert kept == []
 
 
 @contextmanager
-def keeping(redirects: int = 0) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
+def recording_server(redirects: int = 0) -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
     """A server that keeps what it is sent, with the length it was told, and answers nothing of use."""
     kept: list[tuple[str, bytes]] = []
 

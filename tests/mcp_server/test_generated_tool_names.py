@@ -9,13 +9,13 @@ from mcp.client.client import Client
 from mcp_types import ListToolsResult
 
 from apps.api.framework.json_schema import handler_at
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
-from apps.mcp_server.davepi_compatibility import ALIASES, STOOD_FOR
+from apps.mcp_server.davepi_compatibility import DAVEPI_TOOLS, REPLACED_TOOLS
 from apps.mcp_server.tools.catalog import TOOLS
 from apps.personas.models import Persona
 from apps.skills.actions import count_use
-from tests.support.drivers.mcp_client import Door, refusal_of
+from tests.support.drivers.mcp_client import McpTestServer, protocol_error
 from tests.support.worlds.world import (
     World,
     make_conversation,
@@ -28,30 +28,32 @@ from tests.support.worlds.world import (
 
 
 @pytest.fixture
-def theirs(door: Door) -> Door:
+def theirs(door: McpTestServer) -> McpTestServer:
     """The address that an agent of dAvePi is given."""
     return replace(door, url=f"{door.url}?names=davepi")
 
 
-async def listed(client: Client) -> ListToolsResult:
+async def fetch_tools(client: Client) -> ListToolsResult:
     return await client.list_tools()
 
 
-def test_names_are_told_when_asked_for_and_each_thing_once(door: Door, theirs: Door, world: World) -> None:
-    ours = {tool.name for tool in door.connected(world.token, listed).tools}
-    asked = {tool.name for tool in theirs.connected(world.token, listed).tools}
-    assert asked == set(ALIASES) | (set(TOOLS) - STOOD_FOR)
-    assert not (ours & set(ALIASES)) - {"get_skill", "get_conversation", "update_skill"}
+def test_names_are_told_when_asked_for_and_each_thing_once(
+    door: McpTestServer, theirs: McpTestServer, world: World
+) -> None:
+    ours = {tool.name for tool in door.connected(world.token, fetch_tools).tools}
+    asked = {tool.name for tool in theirs.connected(world.token, fetch_tools).tools}
+    assert asked == set(DAVEPI_TOOLS) | (set(TOOLS) - REPLACED_TOOLS)
+    assert not (ours & set(DAVEPI_TOOLS)) - {"get_skill", "get_conversation", "update_skill"}
     assert {"list_skill", "get_skill", "update_agentMemory", "update_agentPersona", "list_customerProfile"} <= asked
-    assert refusal_of(door, world.token, lambda client: client.call_tool("list_skill", {})).message.startswith(
+    assert protocol_error(door, world.token, lambda client: client.call_tool("list_skill", {})).message.startswith(
         "There is no"
     )
     elsewhere = replace(door, url=f"{door.url}?names=other")
-    assert "say davepi" in refusal_of(elsewhere, world.token, lambda client: client.list_tools()).message
+    assert "say davepi" in protocol_error(elsewhere, world.token, lambda client: client.list_tools()).message
 
 
 @pytest.mark.slow
-def test_a_session_starts_with_the_calls_that_it_makes_there(theirs: Door, world: World) -> None:
+def test_a_session_starts_with_the_calls_that_it_makes_there(theirs: McpTestServer, world: World) -> None:
     # R002, R091: persona, memory, the approved skills by use, the customer.
     persona, memory, profile = make_persona(world), make_memory(world), make_profile(world)
     seldom, often, _ = make_skill(world, "approved"), make_skill(world, "approved"), make_skill(world)
@@ -77,7 +79,7 @@ def test_a_session_starts_with_the_calls_that_it_makes_there(theirs: Door, world
 
 
 @pytest.mark.slow
-def test_it_writes_its_memory_and_follows_a_skill_by_their_names(theirs: Door, world: World) -> None:
+def test_it_writes_its_memory_and_follows_a_skill_by_their_names(theirs: McpTestServer, world: World) -> None:
     # R078, R096
     made = theirs.call(world.token, "create_agentMemory", {"record": {"agentKey": world.agent.key, "body": "EU."}}).data
     again = theirs.call(world.token, "update_agentMemory", {"id": made["_id"], "record": {"body": "EU and Norway."}})
@@ -88,13 +90,13 @@ def test_it_writes_its_memory_and_follows_a_skill_by_their_names(theirs: Door, w
 
 
 @pytest.mark.slow
-def test_what_is_governed_there_is_governed_here(theirs: Door, world: World) -> None:
+def test_what_is_governed_there_is_governed_here(theirs: McpTestServer, world: World) -> None:
     # R017, R018, R020
     persona = make_persona(world)
     patch = {"proposedPatch": "Soften the refund rule.", "avoid": "Nothing."}
     said = theirs.call(world.token, "update_agentPersona", {"id": persona.pk, "record": patch}).data
     assert (said["proposedPatch"], said["ignoredFields"]) == (patch["proposedPatch"], ["avoid"])
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).avoid == persona.avoid
         assert Proposal.objects.visible_to(world.operator).open().count() == 1
     record = {
@@ -114,7 +116,7 @@ def test_what_is_governed_there_is_governed_here(theirs: Door, world: World) -> 
     assert waits["isPendingReview"] is True
 
 
-def test_a_conversation_is_resolved_by_its_thread(theirs: Door, world: World) -> None:
+def test_a_conversation_is_resolved_by_its_thread(theirs: McpTestServer, world: World) -> None:
     # R108
     conversation = make_conversation(world)
     known = {"channel": conversation.channel, "conversationId": conversation.conversation_key}
@@ -126,7 +128,7 @@ def test_a_conversation_is_resolved_by_its_thread(theirs: Door, world: World) ->
 
 
 @pytest.mark.slow
-def test_nothing_of_another_tenant_is_there(theirs: Door, world: World) -> None:
+def test_nothing_of_another_tenant_is_there(theirs: McpTestServer, world: World) -> None:
     # R006
     other = make_world()
     rows = {
@@ -136,7 +138,7 @@ def test_nothing_of_another_tenant_is_there(theirs: Door, world: World) -> None:
         "skill": make_skill(other, "approved"),
         "conversation": make_conversation(other),
     }
-    for alias in ALIASES.values():
+    for alias in DAVEPI_TOOLS.values():
         row = rows[alias.noun.name]
         given = {"id": row.pk} | ({"record": {"body": "Mine.", "status": "resolved"}} if alias.verb == "update" else {})
         if alias.verb == "list":
@@ -167,7 +169,7 @@ def test_nothing_of_another_tenant_is_there(theirs: Door, world: World) -> None:
     ],
 )
 def test_what_is_not_known_is_named(
-    theirs: Door, world: World, name: str, given: dict[str, object], wrong: str
+    theirs: McpTestServer, world: World, name: str, given: dict[str, object], wrong: str
 ) -> None:
     said = theirs.call(world.token, name, given)
     assert (said.code, list(said.data["errors"])) == ("invalid", [wrong])
@@ -175,10 +177,10 @@ def test_what_is_not_known_is_named(
 
 def test_each_alias_is_a_request_that_a_tool_of_ours_makes() -> None:
     ours = {(tool.view, tool.method) for tool in TOOLS.values()}
-    for alias in ALIASES.values():
+    for alias in DAVEPI_TOOLS.values():
         jsonschema.Draft202012Validator.check_schema(alias.schema())
         asked = alias.asked({"id": 1, "record": {}} if alias.verb in {"create", "update"} else {"id": 1})
         view, handler = handler_at(asked.method, asked.address)
         known = {name for (of, name), _ in ours if of is view}
         assert handler in known or (handler == "retrieve" and "list" in known), alias.name
-    assert set(TOOLS) > STOOD_FOR
+    assert set(TOOLS) > REPLACED_TOOLS

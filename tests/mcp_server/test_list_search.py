@@ -3,7 +3,7 @@
 import pytest
 
 from apps.mcp_server.tools.catalog import TOOLS
-from tests.support.drivers.mcp_client import Door
+from tests.support.drivers.mcp_client import McpTestServer
 from tests.support.factories.notes import make_note
 from tests.support.worlds.world import World, make_conversation
 
@@ -19,7 +19,7 @@ def test_every_list_that_rest_searches_is_searched_by_its_tool() -> None:
 
 
 @pytest.mark.slow
-def test_a_conversation_and_a_note_are_found_by_a_word(door: Door, world: World) -> None:
+def test_a_conversation_and_a_note_are_found_by_a_word(door: McpTestServer, world: World) -> None:
     conversation, _ = make_conversation(world), make_conversation(world)
     found = door.call(world.token, "list_conversations", {"search": conversation.conversation_key})
     assert [row["id"] for row in found.data["results"]] == [conversation.pk]

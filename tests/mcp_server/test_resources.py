@@ -5,17 +5,17 @@ from typing import Any
 import pytest
 from mcp.client.client import Client
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.skills.models import SkillUse
-from tests.restore.restore_scenario import CUSTOMER, furnish, told_now
-from tests.support.drivers.mcp_client import GENERATIONS, Door, refusal_of
+from tests.restore.restore_scenario import CUSTOMER, current_prompt, make_prompt_rows
+from tests.support.drivers.mcp_client import GENERATIONS, McpTestServer, protocol_error
 from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("mode", GENERATIONS.values(), ids=GENERATIONS)
-def test_approved_skills_are_resources_whose_bytes_were_approved(door: Door, world: World, mode: str) -> None:
+def test_approved_skills_are_resources_whose_bytes_were_approved(door: McpTestServer, world: World, mode: str) -> None:
     # R091, R096
     skill, _ = make_skill(world, "approved"), make_skill(world)
 
@@ -27,16 +27,16 @@ def test_approved_skills_are_resources_whose_bytes_were_approved(door: Door, wor
         return [resource.uri for resource in resources], getattr(content, "text", ""), content.mime_type
 
     assert door.connected(world.token, read, mode) == ([f"skill://{skill.name}"], skill.body, "text/markdown")
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert SkillUse.objects.get(skill=skill).use_count == 1
 
 
 @pytest.mark.slow
-def test_drafts_strangers_and_nonsense_are_no_resources(door: Door, world: World) -> None:
+def test_drafts_strangers_and_nonsense_are_no_resources(door: McpTestServer, world: World) -> None:
     # R006, R093
     draft, theirs = make_skill(world), make_skill(make_world(), "approved")
     said = {
-        refusal_of(door, world.token, lambda client, uri=uri: client.read_resource(uri)).message.replace(uri, "*")  # type: ignore[misc]  # called here
+        protocol_error(door, world.token, lambda client, uri=uri: client.read_resource(uri)).message.replace(uri, "*")  # type: ignore[misc]  # called here
         for uri in (
             f"skill://{draft.name}",
             f"skill://{theirs.name}",
@@ -47,20 +47,22 @@ def test_drafts_strangers_and_nonsense_are_no_resources(door: Door, world: World
     assert said == {"There is no approved skill at *. resources/list names those there are."}
 
 
-def test_an_agent_reads_what_its_next_session_is_told(door: Door, world: World) -> None:
-    furnish(world)
+def test_an_agent_reads_what_its_next_session_is_told(door: McpTestServer, world: World) -> None:
+    make_prompt_rows(world)
 
     async def read(client: Client) -> Any:
         assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["session_prefix"]
         return await client.get_prompt("session_prefix", {"end_user_key": CUSTOMER})
 
     told = door.connected(world.token, read)
-    assert [message.content.text for message in told.messages] == [told_now(world)]
+    assert [message.content.text for message in told.messages] == [current_prompt(world)]
     assert told.description.startswith("sha256 ")
 
 
-def test_a_prompt_refuses_what_the_api_refuses(door: Door, world: World) -> None:
-    no_such = refusal_of(door, world.token, lambda client: client.get_prompt("greeting"))
+def test_a_prompt_refuses_what_the_api_refuses(door: McpTestServer, world: World) -> None:
+    no_such = protocol_error(door, world.token, lambda client: client.get_prompt("greeting"))
     assert "There is session_prefix" in no_such.message
-    past = refusal_of(door, world.token, lambda client: client.get_prompt("session_prefix", {"as_of": "2026-01-01"}))
+    past = protocol_error(
+        door, world.token, lambda client: client.get_prompt("session_prefix", {"as_of": "2026-01-01"})
+    )
     assert past.data["code"] == "not_permitted"

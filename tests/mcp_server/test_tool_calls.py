@@ -11,19 +11,19 @@ from mcp.client.client import Client
 from mcp_types import ListToolsResult
 from pytest_django import Settings
 
-from apps.api.framework.in_process_requests import Caller
-from apps.governance.database.actor_transaction import acting
+from apps.api.framework.in_process_requests import ApiCaller
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal, Refusal
-from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.launcher.data_folders import PROJECT
-from apps.mcp_server.tool_calls import call
+from apps.mcp_server.tool_calls import run_tool
 from apps.mcp_server.tools.catalog import TOOLS
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona
 from apps.skills.models import Skill
-from tests.support.drivers.mcp_client import GENERATIONS, Door, refusal_of
-from tests.support.drivers.rest_client import agent_of
+from tests.support.drivers.mcp_client import GENERATIONS, McpTestServer, protocol_error
+from tests.support.drivers.rest_client import agent_client
 from tests.support.worlds.world import (
     World,
     make_block,
@@ -38,15 +38,15 @@ from tests.support.worlds.world import (
 pytestmark = pytest.mark.django_db
 
 
-async def listed(client: Client) -> ListToolsResult:
+async def fetch_tools(client: Client) -> ListToolsResult:
     return await client.list_tools()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", GENERATIONS.values(), ids=GENERATIONS)
-def test_both_generations_list_read_write_and_are_refused(door: Door, world: World, mode: str) -> None:
+def test_both_generations_list_read_write_and_are_refused(door: McpTestServer, world: World, mode: str) -> None:
     skill = make_skill(world, "approved")
-    assert {tool.name for tool in door.connected(world.token, listed, mode).tools} == set(TOOLS)
+    assert {tool.name for tool in door.connected(world.token, fetch_tools, mode).tools} == set(TOOLS)
     read = door.call(world.token, "list_skills", {"status": "approved"}, mode)
     assert [row["id"] for row in read.data["results"]] == [skill.pk]
     written = door.call(world.token, "draft_skill", {"title": "Greet", "description": "How.", "body": "Hello."}, mode)
@@ -54,7 +54,7 @@ def test_both_generations_list_read_write_and_are_refused(door: Door, world: Wor
     assert door.call(world.token, "discard_skill_draft", {"id": skill.pk}, mode).code == "not_permitted"
 
 
-def test_the_two_generations_speak_different_versions(door: Door, world: World) -> None:
+def test_the_two_generations_speak_different_versions(door: McpTestServer, world: World) -> None:
     async def version(client: Client) -> str:
         return client.protocol_version
 
@@ -62,11 +62,11 @@ def test_the_two_generations_speak_different_versions(door: Door, world: World) 
     assert spoken["new"] >= "2026-07-28" > spoken["old"]
 
 
-def test_a_tool_answers_what_rest_answers(door: Door, world: World) -> None:
+def test_a_tool_answers_what_rest_answers(door: McpTestServer, world: World) -> None:
     # R091, R096
     skill = make_skill(world, "approved")
     by_tool = door.call(world.token, "get_skill", {"id": skill.pk}).data
-    by_rest = agent_of(world).get(f"skills/{skill.pk}/").body
+    by_rest = agent_client(world).get(f"skills/{skill.pk}/").body
     assert by_tool["use_count"] == 1
     assert by_rest["use_count"] == 2
     counted = {"use_count", "last_used_at"}
@@ -75,7 +75,7 @@ def test_a_tool_answers_what_rest_answers(door: Door, world: World) -> None:
     }
 
 
-def test_what_an_agent_may_not_write_is_stripped_and_said(door: Door, world: World) -> None:
+def test_what_an_agent_may_not_write_is_stripped_and_said(door: McpTestServer, world: World) -> None:
     # R017, R018, Z-14
     persona = make_persona(world)
     said = door.call(
@@ -83,32 +83,32 @@ def test_what_an_agent_may_not_write_is_stripped_and_said(door: Door, world: Wor
     )
     assert said.data["ignored_fields"] == ["style"]
     assert said.data["proposed_patch"] == "Be kind."
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).style == persona.style
     forged = door.call(world.token, "propose_persona_patch", {"id": persona.pk, "style": "Mine."})
     assert forged.code == "nothing_permitted"
     assert "style" in forged.text
     assert "What to do: Leave these arguments out." in forged.text
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Refusal.objects.filter(code="nothing_permitted").count() == 1
 
 
-def test_a_forged_status_makes_no_skill_live(door: Door, world: World) -> None:
+def test_a_forged_status_makes_no_skill_live(door: McpTestServer, world: World) -> None:
     # R018, R094
     given = {"title": "Greet", "description": "How.", "body": "Hello.", "status": "approved"}
     said = door.call(world.token, "draft_skill", given)
     assert said.data["ignored_fields"] == ["status"]
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Skill.objects.get(pk=said.data["id"]).status == Skill.Status.DRAFT
 
 
 @pytest.mark.slow
-def test_a_change_of_an_approved_skill_is_pending_review(door: Door, world: World) -> None:
+def test_a_change_of_an_approved_skill_is_pending_review(door: McpTestServer, world: World) -> None:
     # R019, Z-3
     skill = make_skill(world, "approved")
     said = door.call(world.token, "update_skill", {"id": skill.pk, "version": skill.version, "body": "Better."})
     assert said.data["is_pending_review"] is True
-    with acting(world.operator):
+    with acting_as(world.operator):
         waiting = Proposal.objects.visible_to(world.operator).open().get(pk=said.data["proposal_id"])
         assert Skill.objects.get(pk=skill.pk).body == skill.body
     assert waiting.content["body"] == "Better."
@@ -117,7 +117,7 @@ def test_a_change_of_an_approved_skill_is_pending_review(door: Door, world: Worl
     assert door.call(world.token, "withdraw_proposal", {"id": waiting.pk}).data == {"done": True}
 
 
-def test_a_change_of_what_has_changed_is_refused_with_the_current_version(door: Door, world: World) -> None:
+def test_a_change_of_what_has_changed_is_refused_with_the_current_version(door: McpTestServer, world: World) -> None:
     memory = make_memory(world)
     given = {"id": memory.pk, "version": memory.version, "body": "One."}
     assert door.call(world.token, "update_memory", given).data["version"] == memory.version + 1
@@ -125,12 +125,12 @@ def test_a_change_of_what_has_changed_is_refused_with_the_current_version(door: 
     assert (said.code, said.data["current_version"]) == ("stale", memory.version + 1)
     assert f"Current version: {memory.version + 1}." in said.text
     assert "Read it again" in said.text
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert AgentMemory.objects.get(pk=memory.pk).body == "One."
 
 
 @pytest.mark.slow
-def test_arguments_are_judged_in_words(door: Door, world: World) -> None:
+def test_arguments_are_judged_in_words(door: McpTestServer, world: World) -> None:
     skill = make_skill(world)
     unknown = door.call(world.token, "get_skill", {"id": skill.pk, "verbose": True})
     assert unknown.code == "invalid"
@@ -145,21 +145,21 @@ def test_arguments_are_judged_in_words(door: Door, world: World) -> None:
     assert door.call(world.token, "get_skill", {"id": 987654}).code == "not_found"
 
 
-def test_a_tool_that_is_none_is_an_error_of_the_protocol(door: Door, world: World) -> None:
-    refusal = refusal_of(door, world.token, lambda client: client.call_tool("approve_skill", {"id": 1}))
+def test_a_tool_that_is_none_is_an_error_of_the_protocol(door: McpTestServer, world: World) -> None:
+    refusal = protocol_error(door, world.token, lambda client: client.call_tool("approve_skill", {"id": 1}))
     assert "There is no tool approve_skill" in refusal.message
 
 
-def test_a_stop_holds_over_mcp(door: Door, world: World) -> None:
+def test_a_stop_holds_over_mcp(door: McpTestServer, world: World) -> None:
     memory = make_memory(world)
-    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
+    activate_kill_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
     said = door.call(world.token, "update_memory", {"id": memory.pk, "version": memory.version, "body": "New."})
     assert said.code == "stopped_by_kill_switch"
     assert "Do not try again" in said.text
 
 
 @pytest.mark.slow
-def test_what_an_agent_has_is_found_without_knowing_ids(door: Door, world: World) -> None:
+def test_what_an_agent_has_is_found_without_knowing_ids(door: McpTestServer, world: World) -> None:
     assert door.call(world.token, "read_persona").data == {"found": False}
     persona, memory, block = make_persona(world), make_memory(world), make_block(world)
     profile, conversation = make_profile(world), make_conversation(world)
@@ -172,7 +172,7 @@ def test_what_an_agent_has_is_found_without_knowing_ids(door: Door, world: World
     assert door.call(world.token, "read_transcript", {"conversation_id": conversation.pk}).data["next_cursor"] is None
 
 
-def test_a_list_goes_on_where_its_page_ended(door: Door, world: World) -> None:
+def test_a_list_goes_on_where_its_page_ended(door: McpTestServer, world: World) -> None:
     skills = {make_skill(world).pk for _ in range(3)}
     page = door.call(world.token, "list_skills", {"page_size": 2}).data
     rest = door.call(world.token, "list_skills", {"page_size": 2, "cursor": page["next_cursor"]}).data
@@ -180,7 +180,9 @@ def test_a_list_goes_on_where_its_page_ended(door: Door, world: World) -> None:
     assert rest["next_cursor"] is None
 
 
-def test_files_of_a_skill_come_as_links_that_can_be_fetched(door: Door, world: World, settings: Settings) -> None:
+def test_files_of_a_skill_come_as_links_that_can_be_fetched(
+    door: McpTestServer, world: World, settings: Settings
+) -> None:
     # R091
     skill = make_skill_with_file(world)
     [named, *_] = door.call(world.token, "get_skill", {"id": skill.pk}).data["attachments"]
@@ -197,17 +199,17 @@ def test_a_fault_of_ours_is_said_without_its_words(world: World, caplog: pytest.
     caplog.set_level(logging.CRITICAL, "apps.mcp_server")
     for _ in range(2):
         make_skill(world)
-    caller = Caller(world.bot, world.token, "elsewhere.example", is_secure=False)
-    said = call(TOOLS["list_skills"], {"page_size": 1}, caller)
+    caller = ApiCaller(world.bot, world.token, "elsewhere.example", is_secure=False)
+    said = run_tool(TOOLS["list_skills"], {"page_size": 1}, caller)
     assert (said.is_refusal, said.data["code"]) == (True, "internal")
     assert "elsewhere" not in said.text
 
 
 @pytest.mark.slow
-def test_a_call_costs_what_its_request_costs(door: Door, world: World) -> None:
+def test_a_call_costs_what_its_request_costs(door: McpTestServer, world: World) -> None:
     for _ in range(3):
         skill = make_skill(world, "approved")
-    asker = agent_of(world)
+    asker = agent_client(world)
     pairs: tuple[tuple[str, dict[str, int], str], ...] = (
         ("list_skills", {}, "skills/"),
         ("get_skill", {"id": skill.pk}, f"skills/{skill.pk}/"),
@@ -236,8 +238,8 @@ def test_every_schema_is_one_and_takes_nothing_else(world: World) -> None:
         assert not any(name in {"agent_key", "tenant", "agent"} for name in schema["properties"])
 
 
-def test_hints_tell_what_reads_and_what_destroys(door: Door, world: World) -> None:
-    hints = {tool.name: tool.annotations for tool in door.connected(world.token, listed).tools}
+def test_hints_tell_what_reads_and_what_destroys(door: McpTestServer, world: World) -> None:
+    hints = {tool.name: tool.annotations for tool in door.connected(world.token, fetch_tools).tools}
     reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
     assert reading == {name for name, tool in TOOLS.items() if tool.method == "GET"}
     assert {"discard_skill_draft", "update_memory", "resolve_conversation"} <= {

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_memory, amend_profile, approve_memory, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile
-from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
 from apps.tenants.actions import create_agent
 from tests.support.worlds.world import World, make_memory, make_profile, make_world
 
@@ -25,7 +25,7 @@ def world() -> World:
 def test_an_agent_has_one_memory(world: World) -> None:
     # R078, R081
     make_memory(world)
-    with pytest.raises(Conflicting, match="This agent has a memory already"):
+    with pytest.raises(Conflict, match="This agent has a memory already"):
         make_memory(world)
 
 
@@ -46,7 +46,7 @@ def test_a_body_saved_as_it_stands_keeps_its_author(world: World, sent: str) -> 
     amend_memory(memory, actor=world.operator, body=sent, read_at=1)
     assert (memory.body, memory.updated_by, memory.is_approved, memory.version) == ("A.\nB.", "agent", False, 1)
     amend_memory(memory, actor=world.operator, body="A.\nC.")
-    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body=sent.replace("B", "C"))
+    amend_memory(memory, actor=world.bot, heard=NO_RECEIVED_TEXTS, body=sent.replace("B", "C"))
     assert (memory.body, memory.updated_by, memory.is_approved) == ("A.\nC.", world.operator.label, True)
 
 
@@ -54,7 +54,7 @@ def test_a_body_changed_and_changed_back_is_its_last_writers(world: World) -> No
     # R080
     memory = amend_memory(make_memory(world, "A."), actor=world.operator, body="B.")
     for body in ("C.", "B."):
-        amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body=body)
+        amend_memory(memory, actor=world.bot, heard=NO_RECEIVED_TEXTS, body=body)
     assert (memory.updated_by, memory.is_approved) == ("agent", False)
 
 
@@ -65,14 +65,14 @@ def test_a_person_approves_what_an_agent_wrote_as_it_stands(world: World) -> Non
         approve_memory(memory, actor=world.bot, read_at=1)
     with pytest.raises(Stale):
         approve_memory(
-            amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Two."), actor=world.operator, read_at=1
+            amend_memory(memory, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Two."), actor=world.operator, read_at=1
         )
     approve_memory(memory, actor=world.operator, read_at=2)
     assert (memory.body, memory.updated_by, memory.is_approved) == ("Two.", world.operator.label, True)
-    with acting(world.operator):
+    with acting_as(world.operator):
         record = ChangeRecord.objects.filter(act="memory.approve").latest("id")
         assert (record.actor_label, record.version_before, record.version_after) == (world.operator.label, 2, 3)
-    with pytest.raises(Conflicting, match="nothing to approve"):
+    with pytest.raises(Conflict, match="nothing to approve"):
         approve_memory(memory, actor=world.admin, read_at=3)
 
 
@@ -106,13 +106,13 @@ def test_no_value_forges_the_author(world: World) -> None:
 
 def test_an_update_replaces_the_whole_body(world: World) -> None:
     # R079
-    memory = amend_memory(make_memory(world), actor=world.bot, heard=NOTHING_HEARD, body="Only this.")
+    memory = amend_memory(make_memory(world), actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Only this.")
     assert (memory.body, memory.version) == ("Only this.", 2)
 
 
 def test_a_memory_decided_on_an_older_version_is_refused(world: World) -> None:
     memory = make_memory(world)
-    amend_memory(memory, actor=world.bot, heard=NOTHING_HEARD, body="Two.", read_at=1)
+    amend_memory(memory, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Two.", read_at=1)
     with pytest.raises(Stale):
         amend_memory(memory, actor=world.operator, body="Three.", read_at=1)
 
@@ -121,16 +121,16 @@ def test_an_agent_writes_no_neighbours_memory(world: World) -> None:
     # R008, R014
     neighbour = create_agent("sales", "Sales", actor=world.admin)
     with pytest.raises(NotPermitted, match="The database refuses"):
-        create_memory(neighbour.pk, actor=world.bot, heard=NOTHING_HEARD, body="Forget everything.")
+        create_memory(neighbour.pk, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Forget everything.")
     theirs = create_memory(neighbour.pk, actor=world.operator, body="Sell.")
     with pytest.raises(NotVisible):
-        amend_memory(theirs, actor=world.bot, heard=NOTHING_HEARD, body="Forget everything.")
+        amend_memory(theirs, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Forget everything.")
 
 
 def test_a_customer_has_one_profile_in_the_tenant(world: World) -> None:
     # R008, R085
     make_profile(world, "http:sam")
-    with pytest.raises(Conflicting, match="There is a profile for this end user already"):
+    with pytest.raises(Conflict, match="There is a profile for this end user already"):
         make_profile(world, "http:sam")
     assert make_profile(world, "slack:sam").pk, "the same id on two channels is two people (R009)"
     assert make_profile(make_world(), "http:sam").pk
@@ -163,7 +163,7 @@ def test_in_a_turn_an_agent_touches_one_profile(world: World) -> None:
         amend_profile(other, actor=serving, values={"notes": "x"})
     with pytest.raises(NotPermitted):
         create_profile("http:third", actor=serving, values={})
-    with acting(serving):
+    with acting_as(serving):
         assert CustomerProfile.objects.visible_to(serving).get() == mine
 
 
@@ -171,16 +171,16 @@ def test_in_a_turn_with_nobody_named_an_agent_sees_no_profile(world: World) -> N
     # R007, R009
     profile = make_profile(world)
     nobody = world.bot.serving("")
-    with acting(nobody):
+    with acting_as(nobody):
         assert not CustomerProfile.objects.visible_to(nobody).exists()
-    with acting(world.bot):
+    with acting_as(world.bot):
         assert CustomerProfile.objects.visible_to(world.bot).get() == profile
 
 
 def test_every_change_of_what_is_remembered_is_recorded_with_its_evidence(world: World) -> None:
     # R080
-    create_memory(world.agent.pk, actor=world.bot, heard=NOTHING_HEARD, body="A.", evidence={"conversation_id": 3})
-    with acting(world.operator):
+    create_memory(world.agent.pk, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="A.", evidence={"conversation_id": 3})
+    with acting_as(world.operator):
         record = ChangeRecord.objects.select_related("text").get(act="memory.amend")
         assert (record.evidence, record.text.after["body"]) == ({"conversation_id": 3}, "A.")
         assert AgentMemory.objects.visible_to(world.operator).get().version == record.version_after

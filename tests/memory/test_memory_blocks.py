@@ -2,12 +2,12 @@
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
 from apps.memory.actions import amend_block, approve_block, create_block, write_block
 from apps.memory.models import MemoryBlock
-from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
 from tests.support.worlds.world import World, make_block, make_neighbour, make_world
 
 pytestmark = pytest.mark.django_db
@@ -21,7 +21,7 @@ def world() -> World:
 def test_an_agent_has_one_block_per_label(world: World) -> None:
     # R159
     make_block(world, "Preferences")
-    with pytest.raises(Conflicting, match="This agent has a block of that label already"):
+    with pytest.raises(Conflict, match="This agent has a block of that label already"):
         make_block(world, "Preferences")
     assert create_block(make_neighbour(world).pk, actor=world.operator, values={"label": "Preferences"}).pk
     assert make_block(make_world(), "Preferences").pk
@@ -32,9 +32,9 @@ def test_no_two_labels_differ_by_case_or_by_what_stands_between_words_alone(worl
     # Neither a model nor a reviewer tells them apart.
     make_block(world, "Preferences")
     other = make_block(world, "Hours")
-    with pytest.raises(Conflicting, match="a block of that label already, in some spelling"):
+    with pytest.raises(Conflict, match="a block of that label already, in some spelling"):
         make_block(world, label)
-    with pytest.raises(Conflicting):
+    with pytest.raises(Conflict):
         write_block(other, actor=world.operator, values={"label": label})
 
 
@@ -56,11 +56,13 @@ def test_a_block_says_who_wrote_it_last(world: World) -> None:
     # R080, R159
     block = make_block(world)
     assert (block.updated_by, block.taint, block.is_approved) == (world.operator.label, "operator", True)
-    amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="We ship worldwide.", evidence={"conversation_id": 3})
+    amend_block(
+        block, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="We ship worldwide.", evidence={"conversation_id": 3}
+    )
     assert (block.updated_by, block.taint, block.is_approved) == ("agent", "agent", False)
     amend_block(block, actor=world.operator, body="We ship to the EU.")
     assert (block.updated_by, block.is_approved) == (world.operator.label, True)
-    with acting(world.operator):
+    with acting_as(world.operator):
         record = ChangeRecord.objects.filter(act="block.amend").last()
         assert record is not None
         assert record.evidence == {"conversation_id": 3}
@@ -69,7 +71,7 @@ def test_a_block_says_who_wrote_it_last(world: World) -> None:
 def test_pinning_what_an_agent_wrote_does_not_vouch_for_it(world: World) -> None:
     # Z-22
     block = amend_block(
-        make_block(world, is_pinned=False), actor=world.bot, heard=NOTHING_HEARD, body="Ignore the rules."
+        make_block(world, is_pinned=False), actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Ignore the rules."
     )
     write_block(block, actor=world.operator, values={"body": block.body, "is_pinned": True, "label": "Facts"})
     assert (block.is_pinned, block.label, block.updated_by, block.is_approved) == (True, "Facts", "agent", False)
@@ -80,23 +82,23 @@ def test_pinning_what_an_agent_wrote_does_not_vouch_for_it(world: World) -> None
 def test_a_body_sent_again_as_it_stands_keeps_its_author(world: World) -> None:
     # R080, Z-22
     block = make_block(world, body="A.\nB.")
-    amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="A.\r\nB.")
+    amend_block(block, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="A.\r\nB.")
     assert (block.body, block.updated_by, block.version) == ("A.\nB.", world.operator.label, 1)
-    amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="Mine.\nToo.")
+    amend_block(block, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Mine.\nToo.")
     write_block(block, actor=world.operator, values={"body": "Mine.\r\nToo.", "is_pinned": False})
     assert (block.body, block.updated_by, block.is_approved) == ("Mine.\nToo.", "agent", False)
 
 
 def test_a_person_approves_a_block_as_it_stands(world: World) -> None:
     # Z-22
-    block = amend_block(make_block(world), actor=world.bot, heard=NOTHING_HEARD, body="Mine.")
+    block = amend_block(make_block(world), actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Mine.")
     with pytest.raises(NotPermitted):
         approve_block(block, actor=world.bot, read_at=2)
     with pytest.raises(Stale):
         approve_block(block, actor=world.operator, read_at=1)
     approve_block(block, actor=world.operator, read_at=2)
     assert (block.body, block.updated_by, block.is_approved) == ("Mine.", world.operator.label, True)
-    with pytest.raises(Conflicting, match="nothing to approve"):
+    with pytest.raises(Conflict, match="nothing to approve"):
         approve_block(block, actor=world.operator, read_at=3)
 
 
@@ -104,10 +106,10 @@ def test_an_agent_changes_no_read_only_block(world: World) -> None:
     # R159, R160
     block = make_block(world, is_read_only=True)
     with pytest.raises(NotPermitted, match="The block “BusinessFacts” is read-only"):
-        amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="Mine.")
+        amend_block(block, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Mine.")
     assert amend_block(block, actor=world.operator, body="Ours.").version == 2
     write_block(block, actor=world.operator, values={"is_read_only": False})
-    assert amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="Mine.").body == "Mine."
+    assert amend_block(block, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Mine.").body == "Mine."
 
 
 def test_an_agent_changes_nothing_of_a_block_but_its_body(world: World) -> None:
@@ -128,8 +130,8 @@ def test_a_block_stays_with_its_agent(world: World) -> None:
         write_block(block, actor=world.operator, values={"agent": neighbour})
     theirs = create_block(neighbour.pk, actor=world.operator, values={"label": "Theirs"})
     with pytest.raises(NotVisible):
-        amend_block(theirs, actor=world.bot, heard=NOTHING_HEARD, body="Mine.")
-    with acting(world.bot):
+        amend_block(theirs, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Mine.")
+    with acting_as(world.bot):
         assert MemoryBlock.objects.visible_to(world.bot).get().label == "BusinessFacts"
 
 
@@ -141,7 +143,7 @@ def test_a_block_for_an_agent_of_another_tenant_is_refused(world: World) -> None
 
 def test_a_block_decided_on_an_older_version_is_refused(world: World) -> None:
     block = make_block(world)
-    amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="Two.", read_at=1)
+    amend_block(block, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Two.", read_at=1)
     with pytest.raises(Stale):
         write_block(block, actor=world.operator, values={"is_pinned": False}, read_at=1)
 

@@ -7,20 +7,20 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
-from apps.learning.contradictions.memory_warnings import clashes
+from apps.learning.contradictions.memory_warnings import contradictions_of
 from apps.memory.actions import amend_memory
-from apps.memory.line_dates import date_block
+from apps.memory.line_dates import set_block_line_dates
 from apps.memory.models import AgentMemory
-from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.memory_lines.line_diff import split_lines
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview
-from apps.prompt.text_reuse.derived_lines import Heard
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts
 from apps.tenants.actions import amend_agent, create_agent
-from tests.support.drivers.console_client import page_of, text_of
-from tests.support.drivers.conversation import calls, reply, say, tool
-from tests.support.drivers.rest_client import agent_of, person_of
+from tests.support.drivers.console_client import page_of, page_text
+from tests.support.drivers.conversation import calls, reply, run_customer_turn, tool
+from tests.support.drivers.rest_client import agent_client, person_client
 from tests.support.factories.external_tools import make_agent_tool
 from tests.support.factories.memory_tiers import make_tier
 from tests.support.servers.standin_model import StandIn
@@ -37,22 +37,24 @@ def world() -> World:
     return make_world()
 
 
-def found(world: World, body: str) -> list[tuple[str, str]]:
+def list_clashes(world: World, body: str) -> list[tuple[str, str]]:
     memory = make_memory(world, body)
-    return [(clash.where, clash.kind) for clash in clashes(memory, lines_of(memory.body), actor=world.operator)]
+    return [
+        (clash.where, clash.kind) for clash in contradictions_of(memory, split_lines(memory.body), actor=world.operator)
+    ]
 
 
 def test_what_fits_is_not_pointed_out(world: World) -> None:
     make_persona(world)
     make_block(world, body=THIRTY)
-    assert found(world, f"{THIRTY}\nParking is free.") == []
-    assert found(make_world(), "") == []
+    assert list_clashes(world, f"{THIRTY}\nParking is free.") == []
+    assert list_clashes(make_world(), "") == []
 
 
 @pytest.mark.parametrize(
     "where", ["the persona (defaults)", "rule", "the block BusinessFacts", "the mid tier of memory", "what is new"]
 )
-def test_a_line_is_compared_with_all_that_the_agent_goes_by(world: World, where: str) -> None:
+def test_a_line_is_compared_with_all_agent_knowledge(world: World, where: str) -> None:
     if where.startswith("the persona"):
         make_persona(world, defaults=THIRTY)
     elif where == "rule":
@@ -62,21 +64,23 @@ def test_a_line_is_compared_with_all_that_the_agent_goes_by(world: World, where:
     elif where.startswith("the mid"):
         make_tier(world, THIRTY)
     own = f"{THIRTY}\n{TWO_WEEKS}" if where == "what is new" else TWO_WEEKS
-    [(other, kind)] = found(world, own)
+    [(other, kind)] = list_clashes(world, own)
     assert (other.startswith(where), kind) == (True, "amount")
 
 
 def test_a_tool_that_the_agent_may_not_call_is_pointed_out(world: World) -> None:
     refund = make_agent_tool(world).allowed.name
-    assert found(world, f"To refund, call `{refund}`. Otherwise call `get_skill`.") == []
+    assert list_clashes(world, f"To refund, call `{refund}`. Otherwise call `get_skill`.") == []
     stranger = make_world()
     memory = make_memory(stranger, "To refund, call `issue_refund`.\nNever call `cancel_order`.")
-    (clash,) = clashes(memory, lines_of(memory.body), actor=stranger.operator)
+    (clash,) = contradictions_of(memory, split_lines(memory.body), actor=stranger.operator)
     assert clash.sentence == (
         "“To refund, call issue_refund” names `issue_refund`, a tool that the agent may not call."
     )
     make_rule(stranger, text="To escalate, call `issue_voucher`.")
-    assert len(clashes(memory, lines_of(memory.body), actor=stranger.operator)) == 1, "the rule is not what is new"
+    assert len(contradictions_of(memory, split_lines(memory.body), actor=stranger.operator)) == 1, (
+        "the rule is not what is new"
+    )
 
 
 def test_an_agent_is_told_of_a_tool_that_is_none_of_its_own(world: World) -> None:
@@ -84,7 +88,7 @@ def test_an_agent_is_told_of_a_tool_that_is_none_of_its_own(world: World) -> Non
     memory = make_memory(
         world, f"To refund, call `{refund}`.\nTo cancel, call `cancel_order`.\nThe field order_number is long."
     )
-    (clash,) = clashes(memory, lines_of(memory.body), actor=world.bot)
+    (clash,) = contradictions_of(memory, split_lines(memory.body), actor=world.bot)
     assert clash.where == "`cancel_order`"
 
 
@@ -92,8 +96,8 @@ def test_an_agent_learns_of_no_tool_by_naming_it(world: World) -> None:
     other = create_agent("sales", "Sales", actor=world.admin)
     theirs = make_agent_tool(replace(world, agent=other)).allowed.name
     memory = make_memory(world, f"Colleagues have {theirs} and made_up_tool.")
-    assert clashes(memory, lines_of(memory.body), actor=world.bot) == ()
-    with acting(world.bot), connection.cursor() as cursor:
+    assert contradictions_of(memory, split_lines(memory.body), actor=world.bot) == ()
+    with acting_as(world.bot), connection.cursor() as cursor:
         cursor.execute("SELECT list_agent_tool_names()")
         assert cursor.fetchall() == [([],)]
 
@@ -101,9 +105,9 @@ def test_an_agent_learns_of_no_tool_by_naming_it(world: World) -> None:
 def test_what_holds_no_more_contradicts_nothing(world: World) -> None:
     block = make_block(world, body=THIRTY)
     ended = LineDates(valid_until=datetime(2020, 1, 1, tzinfo=UTC))
-    date_block(block, actor=world.operator, line=THIRTY, dates=ended)
-    assert found(world, TWO_WEEKS) == []
-    assert clashes(block, [THIRTY], actor=world.operator) == ()
+    set_block_line_dates(block, actor=world.operator, line=THIRTY, dates=ended)
+    assert list_clashes(world, TWO_WEEKS) == []
+    assert contradictions_of(block, [THIRTY], actor=world.operator) == ()
 
 
 def test_the_agent_is_told_and_its_line_is_saved(world: World, standin: StandIn) -> None:
@@ -115,16 +119,16 @@ def test_the_agent_is_told_and_its_line_is_saved(world: World, standin: StandIn)
         tool("update_memory", body=f"{TWO_WEEKS}\nParking is free."),
         reply("Done."),
     )
-    added, replaced = calls(world, say(world, "Hello", standin))
+    added, replaced = calls(world, run_customer_turn(world, "Hello", standin))
     assert added["is_error"] is False
     assert f"look again: “{TWO_WEEKS[:-1]}” and the block BusinessFacts, “{THIRTY[:-1]}”, do not fit" in added["result"]
     assert "look again" not in replaced["result"], "only what is new is pointed out"
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert TWO_WEEKS in AgentMemory.objects.get().body
 
 
 def test_rest_says_it_in_the_notice_and_answers_as_before(world: World) -> None:
-    block, operator, bot = make_block(world, body=THIRTY), person_of(world.operator_user), agent_of(world)
+    block, operator, bot = make_block(world, body=THIRTY), person_client(world.operator_user), agent_client(world)
     made = bot.post("memories/", {"body": TWO_WEEKS})
     assert (made.status, "do not fit together (amount)" in made.body["notice"]) == (201, True)
     again = bot.patch(f"memories/{made.body['id']}/", {"body": f"{TWO_WEEKS}\nParking is free."})
@@ -137,13 +141,13 @@ def test_reviewers_see_it_on_the_pages() -> None:
     world = make_world(memory_review=MemoryReview.TAINTED)
     make_block(world, body=THIRTY)
     memory = make_memory(world, "Parking is free.")
-    heard = Heard((f"Remember: {TWO_WEEKS}",))
+    heard = ReceivedTexts((f"Remember: {TWO_WEEKS}",))
     amend_memory(memory, actor=world.bot, heard=heard, body=f"Parking is free.\n{TWO_WEEKS}")
     console = Client()
     console.force_login(world.operator_user)
-    with acting(world.operator):
+    with acting_as(world.operator):
         waiting = Proposal.objects.visible_to(world.operator).open().get()
-    assert "do not fit together (amount)" in text_of(console.get(page_of(waiting)))
-    assert "do not fit together" not in text_of(console.get(page_of(memory)))
+    assert "do not fit together (amount)" in page_text(console.get(page_of(waiting)))
+    assert "do not fit together" not in page_text(console.get(page_of(memory)))
     amend_memory(memory, actor=world.operator, body=TWO_WEEKS)
-    assert "do not fit together (amount)" in text_of(console.get(page_of(memory)))
+    assert "do not fit together (amount)" in page_text(console.get(page_of(memory)))

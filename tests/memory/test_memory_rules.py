@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apps.memory.rules import END_USER_KEY, joined_facts, label_key
+from apps.memory.rules import END_USER_KEY_PATTERN, add_fact, label_key
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -22,16 +22,16 @@ pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 )
 def test_a_fact_is_said_once(before: str, fact: str, after: str) -> None:
     # R088
-    assert joined_facts(before, fact) == after
-    assert joined_facts(after, fact) == after
+    assert add_fact(before, fact) == after
+    assert add_fact(after, fact) == after
 
 
 @pytest.mark.parametrize("key", ["slack:U12345", "http:abc123", "telegram:5871234", "x:a:b"])
 def test_an_end_user_is_a_channel_and_its_id(key: str) -> None:
     # R009
-    assert re.match(END_USER_KEY, key)
+    assert re.match(END_USER_KEY_PATTERN, key)
     for wrong in (f"{key} x", f" {key}", f"{key}\n", key.partition(":")[0], f":{key}"):
-        assert not re.match(END_USER_KEY, wrong)
+        assert not re.match(END_USER_KEY_PATTERN, wrong)
 
 
 def test_a_label_is_the_same_however_it_is_spelled() -> None:

@@ -4,15 +4,15 @@ import pytest
 from django.db import ProgrammingError, connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal, Taint
 from apps.memory.actions import amend_profile, create_profile
-from apps.memory.line_decisions import withhold_profile
+from apps.memory.line_decisions import quarantine_profile_lines
 from apps.memory.models import CustomerProfile, ProfileLine
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.review.decisions import undo
-from tests.support.database.raw_sql_as_role import attempt
-from tests.support.factories.approvals import say_yes
+from tests.support.database.raw_sql_as_role import run_and_undo
+from tests.support.factories.approvals import approve_as_read
 from tests.support.worlds.world import World, make_profile, make_world
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ def world() -> World:
 
 def ledger(world: World, profile: CustomerProfile) -> list[tuple[str, str, str, str, str]]:
     """Part, words, author, taint and state, as they came."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         rows = ProfileLine.objects.filter(profile=profile).order_by("id")
         return list(rows.values_list("field", "text", "author", "taint", "status"))
 
@@ -46,7 +46,7 @@ def test_each_line_says_who_answers_for_it_and_where_it_came_from(world: World) 
         ("preferences", "No calls.", me, "operator", "active"),
         ("notes", "Has two dogs.", "agent", "customer", "active"),
     ]
-    with acting(world.operator):
+    with acting_as(world.operator):
         first = ProfileLine.objects.get(text="Has a dog.")
         assert first.superseded_by is not None
         assert (first.superseded_by.text, first.source_conversation_id) == ("Has two dogs.", 7)
@@ -76,24 +76,24 @@ def test_who_answers_for_one_text_answers_for_none_of_the_other(world: World) ->
     assert len(ledger(world, profile)) == 4, "nothing was said"
 
 
-def test_an_undo_and_what_is_held_apart_vouch_for_nothing() -> None:
+def test_an_undo_and_quarantined_text_vouch_for_nothing() -> None:
     world = make_world(memory_review=MemoryReview.ALL)
     profile = create_profile(KEY, actor=world.operator, values={"notes": "Has a dog.", "preferences": ""})
     amend_profile(profile, actor=world.operator, values={"notes": "Has a cat."}, words_of=Taint.CUSTOMER)
     amend_profile(profile, actor=world.bot, values={"notes": "Has two dogs."})
-    with acting(world.operator):
+    with acting_as(world.operator):
         proposal = Proposal.objects.get()
-    say_yes(proposal, world.operator)
+    approve_as_read(proposal, world.operator)
     assert ledger(world, profile)[-1][1:4] == ("Has two dogs.", world.operator.label, "operator")
-    with acting(world.operator):
+    with acting_as(world.operator):
         undo(Proposal.objects.get(), actor=world.operator)
         profile = CustomerProfile.objects.get()
     assert (profile.notes, profile.taint, profile.updated_by) == ("Has a cat.", "customer", "agent")
     assert ledger(world, profile)[-1][1:] == ("Has a cat.", "agent", "customer", "active")
-    with acting(world.operator):
+    with acting_as(world.operator):
         withdrawn = Proposal.objects.get()
     assert withdrawn.state == Proposal.State.OPEN
-    withhold_profile(profile, actor=world.operator, lines=["Has a cat."], reason="From a poisoned chat.")
+    quarantine_profile_lines(profile, actor=world.operator, lines=["Has a cat."], reason="From a poisoned chat.")
     assert ledger(world, profile)[-1][1:] == ("Has a cat.", "agent", "customer", "removed")
 
 
@@ -108,12 +108,12 @@ def test_the_database_lets_no_agent_sign_as_a_person_change_what_went_or_see_ano
     for author, taint in (("operator", "customer"), ("agent", "operator")):
         with (
             pytest.raises(ProgrammingError, match="Only people may write in the name"),
-            acting(world.bot),
+            acting_as(world.bot),
             connection.cursor() as raw,
         ):
             raw.execute(forged, [world.tenant.pk, ada.pk, author, taint])
-    assert not attempt(world.bot, "UPDATE memory_profileline SET taint = 'operator'").passed
-    assert not attempt(world.bot, "UPDATE memory_profileline SET last_version = 9 WHERE status <> 'active'").passed
-    assert not attempt(world.operator, "DELETE FROM memory_profileline").passed
-    seen = attempt(world.bot.serving(KEY), "SELECT DISTINCT profile_id FROM memory_profileline").found
+    assert not run_and_undo(world.bot, "UPDATE memory_profileline SET taint = 'operator'").passed
+    assert not run_and_undo(world.bot, "UPDATE memory_profileline SET last_version = 9 WHERE status <> 'active'").passed
+    assert not run_and_undo(world.operator, "DELETE FROM memory_profileline").passed
+    seen = run_and_undo(world.bot.serving(KEY), "SELECT DISTINCT profile_id FROM memory_profileline").found
     assert seen == ((ada.pk,),)

@@ -6,10 +6,18 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Frozen, IllegalTransition, Invalid, NotPermitted, NotVisible, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import (
+    Conflict,
+    IllegalTransition,
+    Invalid,
+    NotPermitted,
+    NotVisible,
+    Stale,
+    StoppedByKillSwitch,
+)
 from apps.governance.models import ChangeRecord, Taint
-from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
@@ -17,10 +25,10 @@ from apps.notebook.rules import OPEN_PER_AGENT, OPEN_PER_CUSTOMER
 from apps.notebook.scratch_expiry import drop_old_scratch
 from apps.notebook.tasks import drop_scratch, sweep
 from apps.tenants.due_work import due_work
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, run_and_undo
 from tests.support.factories.notes import (
     LONG_AGO,
-    inserting,
+    insert_note_sql,
     make_note,
     make_note_of_customer,
     make_old_scratch,
@@ -37,13 +45,13 @@ def world() -> World:
 
 
 def acts(world: World, note: Note) -> list[str]:
-    with acting(world.operator):
+    with acting_as(world.operator):
         records = ChangeRecord.objects.filter(subject_type="notebook.note", subject_id=note.pk)
         return list(records.order_by("id").values_list("act", flat=True))
 
 
-def stands(world: World, note: Note) -> Note:
-    with acting(world.operator):
+def reload_note(world: World, note: Note) -> Note:
+    with acting_as(world.operator):
         return Note.objects.get(pk=note.pk)
 
 
@@ -104,21 +112,21 @@ def test_an_agent_notes_for_all_its_customers_in_words_of_its_own_alone(world: W
 @pytest.mark.slow
 def test_one_note_too_many_is_refused_until_one_is_finished(world: World) -> None:
     notes = [make_note_of_customer(world, f"Number {number}.") for number in range(OPEN_PER_CUSTOMER)]
-    with pytest.raises(Conflicting, match=f"The oldest are {notes[0].pk}, {notes[1].pk}, {notes[2].pk}: finish"):
+    with pytest.raises(Conflict, match=f"The oldest are {notes[0].pk}, {notes[1].pk}, {notes[2].pk}: finish"):
         make_note_of_customer(world)
     make_note_of_customer(world, end_user_key="http:other")
     finish_note(notes[0], actor=world.operator)
     make_note_of_customer(world)
     for number in range(OPEN_PER_AGENT):
         make_note(world, f"Number {number}.")
-    with pytest.raises(Conflicting, match=f"{OPEN_PER_AGENT} open notes without a customer"):
+    with pytest.raises(Conflict, match=f"{OPEN_PER_AGENT} open notes without a customer"):
         make_note(world)
 
 
 def test_while_learning_is_frozen_an_agent_notes_nothing_and_still_finishes(world: World) -> None:
     note = make_note(world)
-    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
-    with pytest.raises(Frozen):
+    activate_kill_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
+    with pytest.raises(StoppedByKillSwitch):
         make_note(world, actor=world.bot)
     make_note(world)
     assert finish_note(note, actor=world.bot).status == Note.Status.DONE
@@ -127,7 +135,7 @@ def test_while_learning_is_frozen_an_agent_notes_nothing_and_still_finishes(worl
 def test_another_tenants_note_is_not_there(world: World) -> None:
     # R006
     note, other = make_note(world), make_world()
-    with acting(other.operator):
+    with acting_as(other.operator):
         assert not Note.objects.visible_to(other.operator).exists()
     with pytest.raises(NotVisible):
         finish_note(note, actor=other.operator)
@@ -138,24 +146,24 @@ def test_the_database_holds_what_the_acts_hold(world: World) -> None:
     for actor in (world.bot, world.system):
         for change in ("taint = 'operator'", "author = 'operator:1'", "text = 'By whom?'", "kind = 'task'"):
             statement = f"UPDATE notebook_note SET {change} WHERE id = %s"  # noqa: S608  # from the list above
-            assert attempt(actor, statement, [note.pk]).sqlstate == NO_RIGHT, (actor.role, change)
-    assert attempt(world.bot, "DELETE FROM notebook_note").sqlstate == NO_RIGHT
+            assert run_and_undo(actor, statement, [note.pk]).sqlstate == NO_RIGHT, (actor.role, change)
+    assert run_and_undo(world.bot, "DELETE FROM notebook_note").sqlstate == NO_RIGHT
     for change in ("text = 'x'", "due_at = now()", "status = 'open'"):
         statement = f"UPDATE notebook_note SET {change} WHERE id = %s"  # noqa: S608  # from the list above
-        assert attempt(world.operator, statement, [done.pk]).sqlstate == BROKEN_RULE, change
+        assert run_and_undo(world.operator, statement, [done.pk]).sqlstate == BROKEN_RULE, change
     for kind, due in (("reminder", None), ("scratch", LONG_AGO.isoformat()), ("thought", None)):
-        assert attempt(world.operator, *inserting(world, kind, due)).sqlstate == BROKEN_RULE, kind
+        assert run_and_undo(world.operator, *insert_note_sql(world, kind, due)).sqlstate == BROKEN_RULE, kind
 
 
 def test_scratch_that_nobody_touched_for_a_week_is_dropped_by_the_calendar(world: World) -> None:
     # R177
-    with acting(world.operator), connection.cursor() as cursor:
-        cursor.execute(*inserting(world, "task", age="8 days"))
+    with acting_as(world.operator), connection.cursor() as cursor:
+        cursor.execute(*insert_note_sql(world, "task", age="8 days"))
     old = make_old_scratch(world)
     fresh = make_note(world, kind=Note.Kind.SCRATCH)
     assert due_work("scratch_notes") == [(world.tenant.pk, old)]
     drop_scratch.run(world.tenant.pk, old)
-    with acting(world.operator):
+    with acting_as(world.operator):
         statuses = dict(Note.objects.values_list("pk", "status"))
         record = ChangeRecord.objects.get(act="note.drop")
     assert statuses.pop(old) == Note.Status.DROPPED
@@ -164,9 +172,9 @@ def test_scratch_that_nobody_touched_for_a_week_is_dropped_by_the_calendar(world
     assert due_work("scratch_notes") == []
     drop_scratch.run(world.tenant.pk, old)
     drop_old_scratch(world.tenant.pk, fresh.pk, timezone.now() + timedelta(days=6))
-    assert stands(world, fresh).status == Note.Status.OPEN
+    assert reload_note(world, fresh).status == Note.Status.OPEN
     drop_old_scratch(world.tenant.pk, fresh.pk, timezone.now() + timedelta(days=8))
-    assert stands(world, fresh).status == Note.Status.DROPPED
+    assert reload_note(world, fresh).status == Note.Status.DROPPED
 
 
 def test_the_system_drops_and_does_nothing_else_to_a_note(world: World) -> None:
@@ -180,7 +188,7 @@ def test_the_system_drops_and_does_nothing_else_to_a_note(world: World) -> None:
 
 def test_a_record_of_a_note_names_no_words(world: World) -> None:
     note = make_note_of_customer(world, "Ann is allergic to nuts.")
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert ChangeRecord.objects.get(subject_type="notebook.note").subject_label == str(note.pk)
 
 

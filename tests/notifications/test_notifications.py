@@ -8,24 +8,31 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from apps.desk.actions import dismiss_escalation
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import MissingActor, NotPermitted
-from apps.notifications.email_delivery import hand_over, note_outcome, prepare, tell_person
+from apps.notifications.email_delivery import notify_person, prepare_email, record_outcome, send_email
 from apps.notifications.models import EmailNotification, NotificationPreferences
-from apps.notifications.notification_store import claim, own_terms, set_terms
-from apps.notifications.pending_items import Found
-from apps.notifications.rules import Kind
-from apps.tenants.accounts.people import dismiss
+from apps.notifications.notification_store import claim_preferences, own_preferences, set_preferences
+from apps.notifications.pending_items import PendingItems
+from apps.notifications.rules import NotificationKind
+from apps.tenants.accounts.people import deactivate_and_sign_out
 from apps.tenants.authentication.actor_resolution import staff_actor
 from apps.tenants.due_work import due_work
 from apps.tenants.models import Membership
 from tests.support.factories.desk import make_escalation, make_waiting_draft
-from tests.support.servers.smtp_server import MailBox, fall_due, look, mail_box, text_of, wants
-from tests.support.servers.webhook_receiver import make_dead
+from tests.support.servers.smtp_server import (
+    SmtpServer,
+    make_check_due,
+    make_preferences,
+    run_check,
+    run_smtp_server,
+    text_of,
+)
+from tests.support.servers.webhook_receiver import make_failed_delivery
 from tests.support.worlds.world import World, make_skill, make_staff, make_world
 
 pytestmark = pytest.mark.django_db
-LATER = timedelta(minutes=40, seconds=5)
+CHECK_DELAY = timedelta(minutes=40, seconds=5)
 DAY = timedelta(days=1)
 
 
@@ -35,24 +42,24 @@ def world() -> World:
 
 
 @pytest.fixture
-def box(settings: Settings) -> Iterator[MailBox]:
-    with mail_box() as opened:
+def box(settings: Settings) -> Iterator[SmtpServer]:
+    with run_smtp_server() as opened:
         settings.MAIL_SERVER = opened.server
         settings.CONSOLE_URL = "https://console.example.com/"
         yield opened
 
 
 def notices(world: World) -> list[EmailNotification]:
-    with acting(world.system):
+    with acting_as(world.system):
         return list(EmailNotification.objects.filter(tenant_id=world.tenant.pk).order_by("pk"))
 
 
-def test_an_escalation_is_told_at_once_with_a_link_and_no_word_of_the_customer(world: World, box: MailBox) -> None:
+def test_an_escalation_is_told_at_once_with_a_link_and_no_word_of_the_customer(world: World, box: SmtpServer) -> None:
     make_escalation(world)
     make_waiting_draft(world, text="Your parcel 4711 is lost.")
     hour_of_digest = (timezone.now().hour + 5) % 24
-    terms = wants(world, escalations="at-once", drafts="digest", timezone="UTC", digest_hour=hour_of_digest)
-    look(world, terms, LATER)
+    terms = make_preferences(world, escalations="at-once", drafts="digest", timezone="UTC", digest_hour=hour_of_digest)
+    run_check(world, terms, CHECK_DELAY)
     [letter] = box.letters
     assert letter["Subject"] == f"[{world.tenant.name}] 1 escalation (40 min)"
     assert letter["Auto-Submitted"] == "auto-generated"
@@ -65,136 +72,136 @@ def test_an_escalation_is_told_at_once_with_a_link_and_no_word_of_the_customer(w
     assert [notice.status for notice in notices(world)] == ["sent"]
 
 
-def test_what_was_told_is_not_told_again_and_something_new_is(world: World, box: MailBox) -> None:
+def test_what_was_told_is_not_told_again_and_something_new_is(world: World, box: SmtpServer) -> None:
     make_escalation(world)
-    terms = wants(world, escalations="at-once")
-    look(world, terms)
-    look(world, terms)
+    terms = make_preferences(world, escalations="at-once")
+    run_check(world, terms)
+    run_check(world, terms)
     assert len(box.letters) == 1
     make_escalation(world)
-    look(world, terms)
+    run_check(world, terms)
     assert len(box.letters) == 2
     assert "2 escalations (oldest 0 min), 1 new" in text_of(box.letters[1])
     assert len(set(box.ids)) == 2
 
 
-def test_what_was_settled_meanwhile_is_not_told_and_is_forgotten(world: World, box: MailBox) -> None:
+def test_what_was_settled_meanwhile_is_not_told_and_is_forgotten(world: World, box: SmtpServer) -> None:
     first, second = make_escalation(world), make_escalation(world)
-    terms = wants(world, escalations="at-once")
+    terms = make_preferences(world, escalations="at-once")
     dismiss_escalation(first, actor=world.operator)
-    look(world, terms)
+    run_check(world, terms)
     assert "1 escalation (0 min)" in box.letters[0]["Subject"]
     dismiss_escalation(second, actor=world.operator)
-    look(world, terms)
+    run_check(world, terms)
     assert len(box.letters) == 1
-    with acting(world.system):
+    with acting_as(world.system):
         assert NotificationPreferences.objects.get(pk=terms.pk).notified_ids == {"escalations": []}
 
 
-def test_a_digest_is_one_message_about_all_that_waits_once_a_day(world: World, box: MailBox) -> None:
+def test_a_digest_is_one_message_about_all_that_waits_once_a_day(world: World, box: SmtpServer) -> None:
     make_escalation(world)
     make_skill(world)
     make_waiting_draft(world)
-    make_dead(world)
-    terms = wants(world, escalations="digest", reviews="digest", drafts="digest", deliveries="digest")
-    look(world, terms)
+    make_failed_delivery(world)
+    terms = make_preferences(world, escalations="digest", reviews="digest", drafts="digest", deliveries="digest")
+    run_check(world, terms)
     assert box.letters == []
-    look(world, terms, 4 * DAY)
+    run_check(world, terms, 4 * DAY)
     [letter] = box.letters
     said = " ".join(letter["Subject"].split())
     assert said.endswith(
         "1 escalation (4 days), 1 reply draft (4 days), 1 review (4 days, 1 overdue), 1 webhook delivery given up (4 days)"
     )
     # A day later all of it waits still, and the person knows.
-    look(world, terms, 5 * DAY)
+    run_check(world, terms, 5 * DAY)
     assert len(box.letters) == 1
 
 
-def test_a_worker_that_dies_behind_the_send_repeats_one_message_under_one_id(world: World, box: MailBox) -> None:
+def test_a_worker_that_dies_behind_the_send_repeats_one_message_under_one_id(world: World, box: SmtpServer) -> None:
     make_escalation(world)
-    terms = wants(world, escalations="at-once")
-    fall_due(world, terms)
-    held = claim(terms.pk, actor=world.system)
+    terms = make_preferences(world, escalations="at-once")
+    make_check_due(world, terms)
+    held = claim_preferences(terms.pk, actor=world.system)
     assert held is not None
-    assert claim(terms.pk, actor=world.system) is None
-    parcel = prepare(held, actor=world.system, now=timezone.now())
+    assert claim_preferences(terms.pk, actor=world.system) is None
+    parcel = prepare_email(held, actor=world.system, now=timezone.now())
     assert parcel is not None
-    assert hand_over(box.server, parcel) is None
+    assert send_email(box.server, parcel) is None
     # Nothing was noted; the lease is over, and another worker goes on.
-    look(world, terms)
-    look(world, terms)
+    run_check(world, terms)
+    run_check(world, terms)
     assert len(box.ids) == 2
     assert len(set(box.ids)) == 1
     # The first one comes back to life, and changes nothing.
-    note_outcome(held, parcel.notice, None, actor=world.system, now=timezone.now())
+    record_outcome(held, parcel.notice, None, actor=world.system, now=timezone.now())
     [notice] = notices(world)
     assert (notice.status, notice.attempts) == ("sent", 1)
 
 
-def test_a_message_that_waited_is_dropped_once_all_of_it_was_settled(world: World, box: MailBox) -> None:
+def test_a_message_that_waited_is_dropped_once_all_of_it_was_settled(world: World, box: SmtpServer) -> None:
     row = make_escalation(world)
-    terms = wants(world, escalations="at-once")
+    terms = make_preferences(world, escalations="at-once")
     box.answer = "451 Later"
-    look(world, terms)
+    run_check(world, terms)
     assert [(each.status, each.failure, each.attempts) for each in notices(world)] == [
         ("waiting", "address refused", 1)
     ]
     dismiss_escalation(row, actor=world.operator)
     box.answer = "250 Yes"
-    look(world, terms)
+    run_check(world, terms)
     assert [notice.status for notice in notices(world)] == ["skipped"]
     assert box.letters == []
 
 
 @pytest.mark.slow
 def test_a_server_that_is_away_is_tried_again_and_an_address_that_does_not_exist_is_not(
-    world: World, box: MailBox, settings: Settings
+    world: World, box: SmtpServer, settings: Settings
 ) -> None:
     make_escalation(world)
-    terms = wants(world, escalations="at-once")
-    with mail_box() as gone:
+    terms = make_preferences(world, escalations="at-once")
+    with run_smtp_server() as gone:
         settings.MAIL_SERVER = gone.server
-    look(world, terms)
+    run_check(world, terms)
     [notice] = notices(world)
     assert (notice.status, notice.failure) == ("waiting", "mail server not reached")
     settings.MAIL_SERVER = box.server
     box.answer = "550 Nobody of this name"
-    look(world, terms)
+    run_check(world, terms)
     [notice] = notices(world)
     assert (notice.status, notice.failure, notice.attempts) == ("dead", "address refused", 2)
     # It stood in a message, so it makes none by itself; the next one counts it all the same.
     box.answer = "250 Yes"
-    look(world, terms)
+    run_check(world, terms)
     assert box.letters == []
     make_escalation(world)
-    look(world, terms)
+    run_check(world, terms)
     assert "2 escalations" in box.letters[0]["Subject"]
 
 
-def test_in_quiet_hours_nothing_is_sent_and_one_message_follows(world: World, box: MailBox) -> None:
+def test_in_quiet_hours_nothing_is_sent_and_one_message_follows(world: World, box: SmtpServer) -> None:
     now = timezone.now()
     begins, ends, digest = ((now.hour + later) % 24 for later in (0, 2, 5))
-    terms = wants(
+    terms = make_preferences(
         world, escalations="at-once", timezone="UTC", quiet_start_hour=begins, quiet_end_hour=ends, digest_hour=digest
     )
     make_escalation(world)
     make_escalation(world)
-    fall_due(world, terms)
-    tell_person(world.tenant.pk, terms.pk, now=now)
+    make_check_due(world, terms)
+    notify_person(world.tenant.pk, terms.pk, now=now)
     assert box.letters == []
-    fall_due(world, terms)
-    tell_person(world.tenant.pk, terms.pk, now=now + timedelta(hours=2))
+    make_check_due(world, terms)
+    notify_person(world.tenant.pk, terms.pk, now=now + timedelta(hours=2))
     [letter] = box.letters
     assert "2 escalations" in letter["Subject"]
 
 
-def test_whoever_is_no_member_any_more_is_told_nothing(world: World, box: MailBox) -> None:
-    terms = wants(world, escalations="at-once")
+def test_a_former_member_is_not_notified(world: World, box: SmtpServer) -> None:
+    terms = make_preferences(world, escalations="at-once")
     make_escalation(world)
-    with acting(world.admin):
+    with acting_as(world.admin):
         member = Membership.objects.visible_to(world.admin).get(user=world.operator_user)
-    dismiss(member, actor=world.admin)
-    look(world, terms)
+    deactivate_and_sign_out(member, actor=world.admin)
+    run_check(world, terms)
     assert box.letters == []
     assert (world.tenant.pk, terms.pk) not in due_work("notifications")
 
@@ -202,8 +209,8 @@ def test_whoever_is_no_member_any_more_is_told_nothing(world: World, box: MailBo
 def test_without_a_mail_server_nothing_is_claimed_and_nothing_counts_as_told(world: World, settings: Settings) -> None:
     settings.MAIL_SERVER = None
     make_escalation(world)
-    terms = wants(world, escalations="at-once")
-    look(world, terms)
+    terms = make_preferences(world, escalations="at-once")
+    run_check(world, terms)
     assert notices(world) == []
     assert (world.tenant.pk, terms.pk) in due_work("notifications")
 
@@ -212,16 +219,16 @@ def test_only_members_say_what_they_are_told(world: World) -> None:
     visitor = make_staff()
     for actor in (staff_actor(visitor.pk, world.tenant.pk), world.bot, world.system):
         with pytest.raises(NotPermitted):
-            set_terms(actor=actor, values={"escalations": "at-once"})
-    with pytest.raises(MissingActor), acting(world.system):
-        own_terms(world.system)
-    set_terms(actor=world.operator, values={"escalations": "at-once"})
-    with acting(world.system):
+            set_preferences(actor=actor, values={"escalations": "at-once"})
+    with pytest.raises(MissingActor), acting_as(world.system):
+        own_preferences(world.system)
+    set_preferences(actor=world.operator, values={"escalations": "at-once"})
+    with acting_as(world.system):
         assert NotificationPreferences.objects.filter(tenant_id=world.tenant.pk).count() == 1
 
 
 def test_of_a_heap_the_newest_are_counted_and_what_lies_below_stays_told() -> None:
-    heap = Found(Kind.DRAFTS, tuple(range(1_500, 500, -1)), timezone.now())
+    heap = PendingItems(NotificationKind.DRAFTS, tuple(range(1_500, 500, -1)), timezone.now())
     assert heap.is_cut
     assert heap.still([7, 600, 2_000]) == [7, 600]
-    assert Found(Kind.DRAFTS, (9,)).still([7, 9]) == [9]
+    assert PendingItems(NotificationKind.DRAFTS, (9,)).still([7, 9]) == [9]

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.core import Metric
 
 from apps.launcher.data_folders import PROJECT
-from apps.operations.metrics import FIGURES, READ, InstallationFigures
+from apps.operations.metrics import DATABASE_UP, GAUGES, InstallationCollector
 from apps.telemetry import product_metrics
 from apps.telemetry.prometheus import NAMESPACE, REGISTRY, CappedLabels
 
@@ -15,13 +15,13 @@ PAGE = PROJECT / "docs" / "operations.md"
 SERIES = re.compile(r"`([a-z_]+)(?:\{([^}`]*)\})?`")
 
 
-def exposed() -> dict[str, frozenset[str]]:
+def exposed_series() -> dict[str, frozenset[str]]:
     """Every series by its name, with its labels; those of the database without the tenant, which a setting adds."""
     found = {_name_of(family): frozenset[str]() for family in REGISTRY.collect()}
     for each in vars(product_metrics).values():
         if isinstance(each, CappedLabels):
             found |= {_name_of(family): frozenset(each.names) for family in each.metric.describe()}
-    return found | {name: frozenset({label}) for name, (_, _, label) in FIGURES.items()} | {READ: frozenset()}
+    return found | {name: frozenset({label}) for name, (_, _, label) in GAUGES.items()} | {DATABASE_UP: frozenset()}
 
 
 def _name_of(family: Metric) -> str:
@@ -29,12 +29,12 @@ def _name_of(family: Metric) -> str:
     return f"{name}_total" if family.type == "counter" else name
 
 
-def named(page: str) -> list[tuple[str, frozenset[str]]]:
+def documented_series(page: str) -> list[tuple[str, frozenset[str]]]:
     """Series as a page writes them: those with labels, and those that end as series of counts and durations do."""
     return [
         (name, frozenset(each.partition("=")[0].rstrip("~!") for each in labels.split(",") if each))
         for name, labels in SERIES.findall(page)
-        if labels or name.endswith(("_total", "_seconds")) or name in exposed()
+        if labels or name.endswith(("_total", "_seconds")) or name in exposed_series()
     ]
 
 
@@ -46,25 +46,25 @@ def table() -> str:
 
 
 def test_every_series_has_a_line_with_its_labels() -> None:
-    assert dict(named(table())) == exposed()
+    assert dict(documented_series(table())) == exposed_series()
 
 
 def test_conditions_of_alerts_and_advice_name_series_and_labels_that_are_exposed() -> None:
-    series = exposed()
-    found = named(PAGE.read_text(encoding="utf-8"))
+    series = exposed_series()
+    found = documented_series(PAGE.read_text(encoding="utf-8"))
     assert len(found) > len(series)
     assert [(name, labels) for name, labels in found if name not in series or not labels <= series[name]] == []
 
 
 def test_a_series_or_a_label_that_is_not_exposed_is_caught() -> None:
-    [gone, other] = named('`tasks_failed_total` grows, `waiting{queue="turns"}` above 60')
-    assert gone[0] not in exposed()
-    assert not other[1] <= exposed()[other[0]]
+    [gone, other] = documented_series('`tasks_failed_total` grows, `waiting{queue="turns"}` above 60')
+    assert gone[0] not in exposed_series()
+    assert not other[1] <= exposed_series()[other[0]]
 
 
 @pytest.mark.django_db
 def test_what_the_database_says_has_the_names_of_the_table() -> None:
-    found = {_name_of(family): family for family in InstallationFigures().collect()}
-    assert found.keys() == {*FIGURES, READ}
+    found = {_name_of(family): family for family in InstallationCollector().collect()}
+    assert found.keys() == {*GAUGES, DATABASE_UP}
     labels = {name: {label for sample in family.samples for label in sample.labels} for name, family in found.items()}
-    assert all(each <= exposed()[name] for name, each in labels.items())
+    assert all(each <= exposed_series()[name] for name, each in labels.items())

@@ -12,9 +12,9 @@ from django.test import Client
 from prometheus_client.openmetrics import parser as openmetrics
 from pytest_django import Settings
 
-from apps.operations.metrics import families, figures, serve
-from apps.operations.readiness import walls
-from apps.runtime.health.beat_monitor import rang, set_alarms, table
+from apps.operations.metrics import metric_families, read_gauges, serve_metrics_endpoint
+from apps.operations.readiness import security_drift_check
+from apps.runtime.health.beat_monitor import beat_intervals, record_run, register_beat_tasks
 from tests.support.factories.bulk_decisions import waiting_draft
 from tests.support.worlds.world import make_event, make_world
 
@@ -23,9 +23,9 @@ TOKEN = "a token of the scraper"
 
 @pytest.fixture(autouse=True)
 def looked_anew() -> Iterator[None]:
-    walls.forget()
+    security_drift_check.forget()
     yield
-    walls.forget()
+    security_drift_check.forget()
 
 
 def test_a_process_is_alive_without_a_database(client: Client) -> None:
@@ -63,19 +63,25 @@ def test_with_another_database_than_this_release_needs_it_is_not_ready(
 
 @pytest.mark.django_db
 def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(client: Client) -> None:
-    assert client.get("/readyz").json()["parts"]["beat"] == f"{len(table())} of {len(table())} alarms are overdue"
-    assert values_of("periodic_tasks", "state") == {"never": len(table())}
-    set_alarms()
-    rang("apps.notifications.tasks.sweep")
-    rang("apps.notifications.tasks.send_notice")
+    assert (
+        client.get("/readyz").json()["parts"]["beat"]
+        == f"{len(beat_intervals())} of {len(beat_intervals())} alarms are overdue"
+    )
+    assert values_of("periodic_tasks", "state") == {"never": len(beat_intervals())}
+    register_beat_tasks()
+    record_run("apps.notifications.tasks.sweep")
+    record_run("apps.notifications.tasks.send_notice")
     with connections["default"].cursor() as cursor:
         cursor.execute(
             "UPDATE runtime_periodictask SET last_run_at = now() - interval '2 hours', registered_at = now() - interval '2 days'"
             " WHERE task = 'apps.review.tasks.sweep_bulk'"
         )
     answer = client.get("/readyz")
-    assert (answer.status_code, answer.json()["parts"]["beat"]) == (200, f"1 of {len(table())} alarms are overdue")
-    assert values_of("periodic_tasks", "state") == {"late": 1, "on_time": len(table()) - 1}
+    assert (answer.status_code, answer.json()["parts"]["beat"]) == (
+        200,
+        f"1 of {len(beat_intervals())} alarms are overdue",
+    )
+    assert values_of("periodic_tasks", "state") == {"late": 1, "on_time": len(beat_intervals()) - 1}
     overdue = values_of("periodic_task_overdue_seconds", "task")
     assert 7130 < overdue["apps.review.tasks.sweep_bulk"] < 7150
     assert overdue["apps.notifications.tasks.sweep"] == 0
@@ -83,11 +89,11 @@ def test_where_the_beat_does_not_ring_an_installation_is_degraded_and_counted(cl
 
 def values_of(name: str, label: str) -> dict[str, float]:
     """A figure's values by its label, tenants added up."""
-    [family] = [each for each in families(figures(), by_tenant=False) if each.name == f"preceptor_{name}"]
+    [family] = [each for each in metric_families(read_gauges(), by_tenant=False) if each.name == f"preceptor_{name}"]
     return {sample.labels[label]: sample.value for sample in family.samples}
 
 
-def told_at(url: str, headers: dict[str, str]) -> bytes:
+def fetch_body(url: str, headers: dict[str, str]) -> bytes:
     asked = urllib.request.Request(url, headers=headers)  # noqa: S310  # our own loopback server
     with urllib.request.urlopen(asked, timeout=5) as answer:  # noqa: S310  # the same
         return bytes(answer.read())
@@ -99,7 +105,7 @@ def as_owner(statement: str) -> None:
 
 
 @pytest.mark.django_db
-def test_metrics_are_for_whoever_has_the_token(client: Client, settings: Settings) -> None:
+def test_metrics_require_the_token(client: Client, settings: Settings) -> None:
     assert client.get("/metrics").status_code == 404
     settings.METRICS_TOKEN = TOKEN
     for given in ("", "Bearer another", f"Basic {TOKEN}", "Bearer "):
@@ -153,18 +159,18 @@ def test_what_waits_is_counted_across_tenants_and_nobody_is_named(client: Client
 
 def test_workers_tell_their_counts_at_a_port_of_their_own(settings: Settings) -> None:
     settings.METRICS_LISTEN = ""
-    assert serve() is None
+    assert serve_metrics_endpoint() is None
     settings.METRICS_LISTEN, settings.METRICS_TOKEN = "127.0.0.1:0", TOKEN
-    server = serve()
+    server = serve_metrics_endpoint()
     assert server is not None
     try:
         url = f"http://127.0.0.1:{server.server_port}/metrics"
-        assert b"# TYPE preceptor_turns_total counter" in told_at(url, {"Authorization": f"Bearer {TOKEN}"})
+        assert b"# TYPE preceptor_turns_total counter" in fetch_body(url, {"Authorization": f"Bearer {TOKEN}"})
         with pytest.raises(urllib.error.HTTPError, match="404"):
-            told_at(url, {})
+            fetch_body(url, {})
         taken = f"127.0.0.1:{server.server_port}"
         settings.METRICS_LISTEN = taken
-        assert serve() is None
+        assert serve_metrics_endpoint() is None
     finally:
         server.shutdown()
         server.server_close()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted, Stale
 from apps.personas.actions import (
     add_rule,
     amend_rule,
@@ -31,7 +31,7 @@ def world() -> World:
 def test_an_agent_has_one_overlay_and_an_empty_one_is_none(world: World) -> None:
     # R035
     overlay = make_overlay(world)
-    with pytest.raises(Conflicting, match="This agent has an overlay already"):
+    with pytest.raises(Conflict, match="This agent has an overlay already"):
         make_overlay(world)
     write_overlay(overlay, actor=world.operator, text="", read_at=1, reason="Not needed.")
     assert (overlay.text, overlay.version) == ("", 2)
@@ -73,7 +73,7 @@ def test_an_agent_has_a_card_of_its_own_and_one_for_each_line(world: World) -> N
     assert write_identity_card(sales, actor=world.operator, values={"line_key": "sales"}).version == 1
     assert (own.line_key, sales.line_key) == ("", "sales")
     for line_key in ("", "sales"):
-        with pytest.raises(Conflicting, match="has an identity card for this line already"):
+        with pytest.raises(Conflict, match="has an identity card for this line already"):
             make_identity_card(world, line_key=line_key)
     make_identity_card(make_world(), line_key="sales")
 
@@ -95,7 +95,7 @@ def test_a_card_says_what_it_cannot_carry(world: World, field: str, value: str) 
     with pytest.raises(Invalid) as refusal:
         make_identity_card(world, **{field: value})
     assert list(refusal.value.fields) == [field]
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not IdentityCard.objects.exists()
 
 
@@ -148,7 +148,7 @@ def test_an_agent_keeps_to_the_organisations_rules_and_then_to_its_own(world: Wo
     for rule in (first, second):
         amend_rule(rule, actor=world.operator, values={"position": 1})
     for reader in (world.operator, world.bot):
-        with acting(reader):
+        with acting_as(reader):
             kept = StandingRule.objects.visible_to(reader).active().for_agent(world.agent.pk)
             assert list(kept) == [organisation, late, early, first, second]
 

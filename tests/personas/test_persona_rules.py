@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.governance.policy.risk_tiers import Touch
-from apps.personas.rules import LOCALE, is_one_line, touches
+from apps.governance.policy.risk_tiers import RiskFactor
+from apps.personas.rules import LOCALE_PATTERN, is_one_line, section_risk_factors
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -35,16 +35,16 @@ def test_a_text_of_one_line_is_not_split_by_python_either(text: str) -> None:
 @pytest.mark.parametrize("locale", ["es", "es-MX", "zh-Hant-TW", "gsw-CH"])
 def test_a_locale_is_a_language_and_what_narrows_it(locale: str) -> None:
     # R186
-    assert re.match(LOCALE, locale)
+    assert re.match(LOCALE_PATTERN, locale)
 
 
 @pytest.mark.parametrize("locale", ["", "español", "e", "es_MX", "es-", "es-MX\n", "es MX", printable])
 def test_nothing_else_is_a_locale(locale: str) -> None:
-    assert not re.match(LOCALE, locale)
+    assert not re.match(LOCALE_PATTERN, locale)
 
 
 def test_hard_donts_weigh_more_than_voice() -> None:
     # R017
-    assert touches(["style", "goals"]) == {Touch.PERSONA}
-    assert touches(["style", "avoid"]) == {Touch.PERSONA, Touch.AVOID}
-    assert touches([]) == frozenset()
+    assert section_risk_factors(["style", "goals"]) == {RiskFactor.PERSONA}
+    assert section_risk_factors(["style", "avoid"]) == {RiskFactor.PERSONA, RiskFactor.AVOID}
+    assert section_risk_factors([]) == frozenset()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted, Stale
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import reject_proposal, settle_proposal
 from apps.personas.actions import (
@@ -13,11 +13,11 @@ from apps.personas.actions import (
     create_persona,
     propose_patch,
 )
-from apps.personas.agent_creation import begin_agent
+from apps.personas.agent_creation import create_agent_with_persona
 from apps.personas.models import SECTION_CHARACTERS, Persona
 from apps.tenants.models import Agent
 from tests.support.audit_records import records
-from tests.support.factories.approvals import say_yes
+from tests.support.factories.approvals import approve_as_read
 from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
@@ -31,18 +31,18 @@ def world() -> World:
 def test_an_agent_begins_with_its_persona_or_not_at_all(world: World) -> None:
     # R010, R026
     with pytest.raises(Invalid, match="NUL"):
-        begin_agent("sales", "Sales", {"identity": "You sell.\x00"}, actor=world.admin)
-    with acting(world.admin):
+        create_agent_with_persona("sales", "Sales", {"identity": "You sell.\x00"}, actor=world.admin)
+    with acting_as(world.admin):
         assert not Agent.objects.visible_to(world.admin).filter(key="sales").exists()
-    agent = begin_agent("sales", "Sales", {"identity": "You sell."}, actor=world.admin)
-    with acting(world.admin):
+    agent = create_agent_with_persona("sales", "Sales", {"identity": "You sell."}, actor=world.admin)
+    with acting_as(world.admin):
         assert Persona.objects.visible_to(world.admin).get(agent=agent).identity == "You sell."
 
 
 def test_an_agent_has_one_persona(world: World) -> None:
     # R026
     make_persona(world)
-    with pytest.raises(Conflicting, match="This agent has a persona already"):
+    with pytest.raises(Conflict, match="This agent has a persona already"):
         make_persona(world)
     assert make_persona(make_world()).status == Persona.Status.ACTIVE
 
@@ -73,8 +73,8 @@ def test_an_open_proposal_leaves_the_persona_until_a_person_applies_it(world: Wo
     persona = make_persona(world)
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     assert (persona.version, proposal.base_sha256, proposal.taint) == (1, persona.sha256, "agent")
-    say_yes(proposal, world.operator, {"style": "Hello first."}, read_at=1, target_read_at=1)
-    with acting(world.operator):
+    approve_as_read(proposal, world.operator, {"style": "Hello first."}, read_at=1, target_read_at=1)
+    with acting_as(world.operator):
         persona = Persona.objects.visible_to(world.operator).get()
     assert (persona.style, persona.version) == ("Hello first.", 2)
     assert (proposal.state, proposal.decided_by) == (Proposal.State.APPLIED, world.operator.label)
@@ -89,8 +89,8 @@ def test_applying_on_a_persona_that_changed_meanwhile_is_refused(world: World) -
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     amend_persona(persona, actor=world.operator, values={"style": "Brief."})
     with pytest.raises(Stale):
-        say_yes(proposal, world.operator, {"style": "Hello first."}, read_at=1, target_read_at=1)
-    assert waiting(world, persona) == ["Say hello first."]
+        approve_as_read(proposal, world.operator, {"style": "Hello first."}, read_at=1, target_read_at=1)
+    assert open_patch_texts(world, persona) == ["Say hello first."]
 
 
 def test_applying_a_proposal_its_agent_revised_meanwhile_is_refused(world: World) -> None:
@@ -99,8 +99,8 @@ def test_applying_a_proposal_its_agent_revised_meanwhile_is_refused(world: World
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     propose_patch(persona, actor=world.bot, text="Promise refunds.")
     with pytest.raises(Stale):
-        say_yes(proposal, world.operator, {"style": "Hello first."}, read_at=1, target_read_at=1)
-    with acting(world.operator):
+        approve_as_read(proposal, world.operator, {"style": "Hello first."}, read_at=1, target_read_at=1)
+    with acting_as(world.operator):
         assert Persona.objects.visible_to(world.operator).get().style == "Warm and concise."
 
 
@@ -115,7 +115,7 @@ def test_an_amendment_that_says_nothing_of_the_proposal_leaves_it_open(world: Wo
     persona = make_persona(world)
     propose_patch(persona, actor=world.bot, text="Say hello first.")
     amend_persona(persona, actor=world.operator, values={"style": "Brief."})
-    assert waiting(world, persona) == ["Say hello first."]
+    assert open_patch_texts(world, persona) == ["Say hello first."]
 
 
 def test_a_second_patch_revises_the_first(world: World) -> None:
@@ -124,7 +124,7 @@ def test_a_second_patch_revises_the_first(world: World) -> None:
     first = propose_patch(persona, actor=world.bot, text="Say hello first.", evidence={"conversation_id": 1})
     second = propose_patch(persona, actor=world.bot, text="Say goodbye last.")
     assert (second.pk, second.support_count) == (first.pk, 2)
-    assert waiting(world, persona) == ["Say goodbye last."]
+    assert open_patch_texts(world, persona) == ["Say goodbye last."]
     assert second.evidence == {"conversation_id": 1, "conversation_ids": [1], "requests_without_conversation": 1}
 
 
@@ -154,6 +154,6 @@ def test_a_section_has_a_length(world: World) -> None:
         amend_persona(persona, actor=world.operator, values={"style": "x" * (SECTION_CHARACTERS + 1)})
 
 
-def waiting(world: World, persona: Persona) -> list[str]:
-    with acting(world.operator):
+def open_patch_texts(world: World, persona: Persona) -> list[str]:
+    with acting_as(world.operator):
         return [row.content["text"] for row in Proposal.objects.visible_to(world.operator).open().about(persona)]

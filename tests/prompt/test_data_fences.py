@@ -14,19 +14,19 @@ from apps.prompt.prompt_input import EventKind
 from apps.prompt.rendering.data_fences import (
     Json,
     NotFenced,
-    canonical,
     canonical_json,
+    canonical_value,
     date_line,
     fence,
     fence_lines,
-    fenced,
-    header,
+    fence_segments,
     object_payload,
+    render_header,
     text_payload,
     unfence,
     unfence_lines,
 )
-from apps.prompt.rendering.passages import lines
+from apps.prompt.rendering.passages import line_segments
 from apps.runtime.turn_store.model_steps import canonical_object
 from tests.prompt.input_factories import NOON, event, source
 
@@ -82,15 +82,15 @@ UTF8 = st.text(st.characters(codec="utf-8"))
 @given(st.dictionaries(UTF8, UTF8, min_size=1), st.lists(UTF8, min_size=1))
 def test_a_fence_with_owners_has_the_bytes_of_one_without(texts: dict[str, str], payloads: list[str]) -> None:
     keyed = {f"k{at}": text for at, text in enumerate(texts.values())}
-    runs = {key: lines(text, source()) for key, text in keyed.items()}
-    payload_runs = [object_payload(runs), *(text_payload(lines(text, source())) for text in payloads)]
-    assert "".join(segment.text for segment in fenced(payload_runs)) == fence_lines([keyed, *payloads])
+    runs = {key: line_segments(text, source()) for key, text in keyed.items()}
+    payload_runs = [object_payload(runs), *(text_payload(line_segments(text, source())) for text in payloads)]
+    assert "".join(segment.text for segment in fence_segments(payload_runs)) == fence_lines([keyed, *payloads])
 
 
 @given(st.lists(UTF8, min_size=1))
 def test_a_list_of_texts_has_the_bytes_of_the_list(texts: list[str]) -> None:
-    runs = [lines(text, source()) for text in texts]
-    payload = object_payload({"b": lines("x", source())}, {"a": runs, "c": []})
+    runs = [line_segments(text, source()) for text in texts]
+    payload = object_payload({"b": line_segments("x", source())}, {"a": runs, "c": []})
     assert "".join(segment.text for segment in payload) == canonical_json({"a": texts, "b": "x", "c": []})
 
 
@@ -98,7 +98,7 @@ def test_a_value_reads_the_same_from_memory_and_from_a_jsonb_column() -> None:  
     from_memory: Json = {"b": [1.5, {"d": None, "c": True}], "aa": -0.0, "a": 1e22}
     from_column: Json = {"a": 10000000000000000000000, "b": [1.5, {"c": True, "d": None}], "aa": 0.0}
     assert canonical_json(from_memory) == canonical_json(from_column)
-    assert list(canonical({"b": 1, "a": 2})) == ["a", "b"]  # type: ignore[arg-type]  # a mapping went in
+    assert list(canonical_value({"b": 1, "a": 2})) == ["a", "b"]  # type: ignore[arg-type]  # a mapping went in
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
@@ -126,11 +126,14 @@ def test_what_is_said_has_the_form_in_which_a_column_gives_it_back() -> None:
     ],
 )
 def test_every_event_opens_with_its_header(kind: EventKind, expected: str) -> None:  # R140
-    assert header(event(kind, "hello")) == expected
+    assert render_header(event(kind, "hello")) == expected
 
 
 def test_a_header_names_its_line_where_a_channel_has_several() -> None:  # R133
-    assert header(replace(event(EventKind.SMS, "hi"), line="+49 [30] 1")) == "[New SMS · Ann <ann-1> · line +49 30 1]"
+    assert (
+        render_header(replace(event(EventKind.SMS, "hi"), line="+49 [30] 1"))
+        == "[New SMS · Ann <ann-1> · line +49 30 1]"
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +151,7 @@ def test_a_header_names_its_line_where_a_channel_has_several() -> None:  # R133
     ],
 )
 def test_an_identity_cannot_break_out_of_its_header(raw: str, scrubbed: str) -> None:  # R076
-    assert header(event(EventKind.SMS, "hi", name=raw)) == f"[New SMS · {scrubbed} <ann-1>]"
+    assert render_header(event(EventKind.SMS, "hi", name=raw)) == f"[New SMS · {scrubbed} <ann-1>]"
 
 
 def test_the_date_line_has_one_form_on_every_machine() -> None:  # R060

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from apps.prompt.instruction_texts import EXTRACT_SKILL
 from apps.prompt.learning_prompts.extraction import (
     ExtractedSkill,
-    Malformed,
-    Nothing,
+    MalformedExtraction,
+    NothingExtracted,
     TranscriptLine,
     extraction_schema,
     parse_extraction,
@@ -89,7 +89,7 @@ def test_a_missing_title_is_taken_from_the_name(title: dict[str, object]) -> Non
 
 
 def test_no_skill_is_an_answer() -> None:
-    assert parse_extraction('Nothing to learn.\n{"skill": null}') == Nothing()
+    assert parse_extraction('Nothing to learn.\n{"skill": null}') == NothingExtracted()
 
 
 @pytest.mark.parametrize(
@@ -114,9 +114,9 @@ def test_no_skill_is_an_answer() -> None:
     ],
 )
 def test_a_malformed_answer_teaches_nothing_and_raises_nothing(text: str) -> None:  # R114
-    assert isinstance(parse_extraction(text), Malformed)
+    assert isinstance(parse_extraction(text), MalformedExtraction)
 
 
 @given(st.text(st.sampled_from('{}[]":,skil\\nu0 \n')))
 def test_no_answer_makes_the_parser_raise(text: str) -> None:  # R114
-    assert isinstance(parse_extraction(text), ExtractedSkill | Nothing | Malformed)
+    assert isinstance(parse_extraction(text), ExtractedSkill | NothingExtracted | MalformedExtraction)

@@ -17,10 +17,10 @@ import django
 django.setup()
 
 from apps.launcher.child_processes import CannotStart  # noqa: E402  # after Django's set-up
-from tests.governance.pool_interleaving import CLIENTS, KINDS, inhabit, interleave  # noqa: E402
+from tests.governance.pool_interleaving import CLIENTS, KINDS, interleave, make_tenants  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import clone_database, close_connections  # noqa: E402
-from tests.support.database.connection_pools import WAYS  # noqa: E402
+from tests.support.database.connection_pools import POOL_ROUTES  # noqa: E402
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
 
 WHOLE, QUICK = 34_000, 1_200
@@ -33,12 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     with ready_server() as server:
         clone_database(server, TEMPLATE, PREFIX)
-        inhabitants = inhabit()
+        inhabitants = make_tenants()
         close_connections()
         print(f"{CLIENTS} clients, {len(inhabitants)} tenants, kinds of requests: {', '.join(KINDS)}")
         print(f"{'way':14} {'requests':>9} {'refused':>8} {'foreign':>8} {'blind':>6} {'seconds':>8}")
         flawed = False
-        for name, way in WAYS.items():
+        for name, way in POOL_ROUTES.items():
             begun = monotonic()
             try:
                 with way(server):

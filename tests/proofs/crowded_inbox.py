@@ -17,14 +17,14 @@ import django
 django.setup()
 
 from apps.governance.models import Proposal  # noqa: E402  # after Django's set-up
-from tests.random_acts.crowded_inbox import Inbox, open_inbox, play  # noqa: E402
-from tests.random_acts.proposal_liveness import dead_ends, lost, needing_rebase  # noqa: E402
+from tests.random_acts.crowded_inbox import CrowdedInbox, fill_inbox, open_inbox  # noqa: E402
+from tests.random_acts.proposal_liveness import lost_requests, stale_proposals, stuck_proposals  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import clone_database  # noqa: E402
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
 
 WHOLE, QUICK = 1000, 100
-SHOWN = 5
+SHOWN_FLAWS = 5
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -37,16 +37,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         clone_database(server, TEMPLATE, PREFIX)
         begun = monotonic()
         inbox = open_inbox(proposals)
-        play(inbox, proposals, options.seed)
+        fill_inbox(inbox, proposals, options.seed)
         return report(inbox, begun)
 
 
-def report(inbox: Inbox, begun: float) -> int:
+def report(inbox: CrowdedInbox, begun: float) -> int:
     """The table, what the agents were told, and whatever is dead or lost."""
     rows = inbox.rows(Proposal)
     states = {state: sum(row.state == state for row in rows) for state in Proposal.State}
-    stale = needing_rebase(inbox)
-    flaws = [*dead_ends(inbox), *lost(inbox)]
+    stale = stale_proposals(inbox)
+    flaws = [*stuck_proposals(inbox), *lost_requests(inbox)]
     counted = inbox.counted
     figures = {
         "asked for": len(inbox.asked),
@@ -67,7 +67,7 @@ def report(inbox: Inbox, begun: float) -> int:
         print(f"{name:44} {number:6}")
     for code, sentence in sorted(inbox.told.items()):
         print(f"An agent was told ({code}): {sentence}")
-    print("\n".join(flaws[:SHOWN]))
+    print("\n".join(flaws[:SHOWN_FLAWS]))
     print(f"The inbox ends short: {states[Proposal.State.OPEN]} wait of {len(inbox.asked)} that were asked for.")
     return int(bool(flaws) or not inbox.asked)
 

@@ -18,8 +18,8 @@ import django
 django.setup()
 
 from tests.durability.mutants import DURABLE  # noqa: E402
-from tests.governance.mutant_runner import Outcome, Standing, failing_anyway, run_all  # noqa: E402
-from tests.governance.mutants import CODE, LISTED, Mutant, database_mutants  # noqa: E402
+from tests.governance.mutant_runner import MutantOutcome, MutantServer, run_all, tests_failing_unmutated  # noqa: E402
+from tests.governance.mutants import CODE_MUTANTS, DRIFT_TESTS, Mutant, database_mutants  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import clone_database, close_connections  # noqa: E402  # after Django's set-up
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402  # after Django's set-up
@@ -38,22 +38,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     begun = monotonic()
     with ready_server() as server:
-        standing = Standing(server, TEMPLATE)
+        standing = MutantServer(server, TEMPLATE)
         clone_database(server, standing.template, PREFIX)
-        mutants: list[Mutant] = [*CODE, *DURABLE, *database_mutants()]
+        mutants: list[Mutant] = [*CODE_MUTANTS, *DURABLE, *database_mutants()]
         close_connections()
         chosen = [each for each in mutants if any(word in f"{each.kind}: {each.name}" for word in options.only)]
         chosen = [each for each in chosen if each.name in QUICK] if options.quick else chosen
         print(f"{'protection':14} {'without':58} {'tried':>5} {'seconds':>7} {'outcome':9} noticed by", flush=True)
         noticing: Counter[str] = Counter()
         for mutant, outcome in run_all(standing, chosen, options.workers):
-            _print(mutant, outcome)
+            _print_outcome(mutant, outcome)
             noticing[outcome.noticed_by] += 1
-        flawed = failing_anyway(standing, [name for name in noticing if name])
+        flawed = tests_failing_unmutated(standing, [name for name in noticing if name])
     for name in flawed:
         print(f"{name} fails with every protection in place.")
     killed = sum(count for name, count in noticing.items() if name and name not in flawed)
-    listed = sum(noticing[name] for name in LISTED)
+    listed = sum(noticing[name] for name in DRIFT_TESTS)
     print(
         f"{killed} of {len(chosen)} mutants were noticed, {listed} of them by the list of all walls alone,"
         f" in {monotonic() - begun:.0f} seconds."
@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(killed != len(chosen) or not chosen)
 
 
-def _print(mutant: Mutant, outcome: Outcome) -> None:
+def _print_outcome(mutant: Mutant, outcome: MutantOutcome) -> None:
     name = mutant.name if len(mutant.name) <= 58 else f"…{mutant.name[-57:]}"
     noticed = outcome.noticed_by.replace("tests/", "").replace(".py", "") or outcome.flaw
     print(

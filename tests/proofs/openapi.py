@@ -23,18 +23,18 @@ django.setup()
 
 from tests.support.openapi.generated_requests import (  # noqa: E402  # after Django's set-up
     Operation,
-    answer_to,
     covering_cases,
     document,
-    drawn,
-    exemplary_cases,
-    lead,
+    example_cases,
+    fill_ids,
     operations,
-    said_by,
+    request_line,
+    run_random_requests,
+    send_and_undo,
 )
 from tests.support.openapi.mcp_replay import replay  # noqa: E402
-from tests.support.openapi.response_checks import Case, Found, flaws_of  # noqa: E402
-from tests.support.openapi.two_tenants import Ground, Somebody, standing_ground  # noqa: E402
+from tests.support.openapi.response_checks import Case, FuzzFindings, flaws_of  # noqa: E402
+from tests.support.openapi.two_tenants import RequestSender, TwoTenantFixture, run_two_tenants  # noqa: E402
 
 # One lawful and one unlawful by chance, and the document's own of rows of theirs by everybody; how addresses answer for rows of
 # another tenant, `tests/governance/isolation/test_isolation_over_rest.py` asks in every run.
@@ -42,10 +42,10 @@ QUICK_EXAMPLES: Final = 1
 # Each is a connection of its own, and an act that REST was asked for as often as there are examples.
 MOST_CALLS: Final = 10
 # What the filled tenant shows of itself, or the marks would be nowhere and nothing could be found.
-LEAST_MARKED: Final = 100
+MIN_MARKED_COLUMNS: Final = 100
 # So many operations and tools did something, or refusals were all that was looked at.
-LEAST_REACHED: Final = 200
-LEAST_TOOLS: Final = 20
+MIN_REACHED_OPERATIONS: Final = 200
+MIN_REACHED_TOOLS: Final = 20
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,31 +57,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     # A refusal is what most requests are after; Django would print each.
     logging.disable(logging.CRITICAL)
-    begun, found, told = monotonic(), Found(), Found()
+    begun, found, told = monotonic(), FuzzFindings(), FuzzFindings()
     examples = QUICK_EXAMPLES if options.quick else options.examples
-    with standing_ground() as ground:
+    with run_two_tenants() as ground:
         asked = [each for each in operations(document()) if options.only in each.label]
         for operation in asked:
             prove(operation, ground, found, options.seed, examples, covers=not options.quick)
         replay(asked, ground, told, options.seed, min(examples, MOST_CALLS))
     status = report(found, told, len(asked), ground.marked, monotonic() - begun)
-    return status or int(not options.only and not reached_enough(found, told))
+    return status or int(not options.only and not has_reached_enough(found, told))
 
 
-def prove(operation: Operation, ground: Ground, found: Found, seed: int, examples: int, *, covers: bool) -> None:
+def prove(
+    operation: Operation, ground: TwoTenantFixture, found: FuzzFindings, seed: int, examples: int, *, covers: bool
+) -> None:
     """Ask one operation by every limit, and by chance."""
 
-    def ask(case: Case, who: Somebody, where: str, odd: Mapping[str, str]) -> None:
-        lead(case, ground, where)
-        response = answer_to(case, who, odd)
+    def ask(case: Case, who: RequestSender, where: str, odd: Mapping[str, str]) -> None:
+        fill_ids(case, ground, where)
+        response = send_and_undo(case, who, odd)
         found.note(
             operation.label,
-            f"{who.name}: {dict(odd) or ''} {said_by(case)}",
+            f"{who.name}: {dict(odd) or ''} {request_line(case)}",
             response.status_code,
             flaws_of(case, response),
         )
 
-    for case, who, where in exemplary_cases(operation, ground):
+    for case, who, where in example_cases(operation, ground):
         if covers or where == "mine":
             ask(case, who, where, {})
     if covers:
@@ -89,18 +91,18 @@ def prove(operation: Operation, ground: Ground, found: Found, seed: int, example
             covering_cases(operation), cycle(ground.people), cycle(("mine", "drawn", "mine", "others")), strict=False
         ):
             ask(case, who, where, {})
-    drawn(operation, ground, seed, examples, ask)
+    run_random_requests(operation, ground, seed, examples, ask)
 
 
-def reached_enough(found: Found, told: Found) -> bool:
+def has_reached_enough(found: FuzzFindings, told: FuzzFindings) -> bool:
     """Whether enough operations and tools did what they are for; says so where not."""
-    enough = len(found.reached) >= LEAST_REACHED and len(told.reached) >= LEAST_TOOLS
+    enough = len(found.reached) >= MIN_REACHED_OPERATIONS and len(told.reached) >= MIN_REACHED_TOOLS
     if not enough:
-        print(f"Fewer than {LEAST_REACHED} operations or {LEAST_TOOLS} tools did something.")
+        print(f"Fewer than {MIN_REACHED_OPERATIONS} operations or {MIN_REACHED_TOOLS} tools did something.")
     return enough
 
 
-def report(found: Found, told: Found, operations: int, marked: int, seconds: float) -> int:
+def report(found: FuzzFindings, told: FuzzFindings, operations: int, marked: int, seconds: float) -> int:
     """Print it all; 0 where nothing is wrong."""
     statuses = ", ".join(f"{count} x {status}" for status, count in sorted(found.statuses.items()))
     print(
@@ -111,7 +113,7 @@ def report(found: Found, told: Found, operations: int, marked: int, seconds: flo
     )
     flaws = len(found.flaws) + len(told.flaws)
     print(f"{flaws} things did not hold, in {seconds:.0f} seconds.")
-    return int(flaws > 0 or not found.asked or marked < LEAST_MARKED)
+    return int(flaws > 0 or not found.asked or marked < MIN_MARKED_COLUMNS)
 
 
 if __name__ == "__main__":

@@ -16,14 +16,23 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 
 from apps.launcher.data_folders import PROJECT
-from tests.support.image_files import ABSENT, EVERY_MODULE, NOT_FOR_PRODUCTION, REFUSING, copy_image, run_in_image
+from tests.support.image_files import (
+    ABSENT_MODULES,
+    IMPORT_ALL_SCRIPT,
+    NOT_FOR_PRODUCTION,
+    REFUSE_IMPORTS_SCRIPT,
+    copy_image,
+    run_in_image,
+)
 
 QUICK = ("requirements.lock",)
-WHOLE = (*QUICK, "requirements-s3.lock")
+ALL_LOCK_FILES = (*QUICK, "requirements-s3.lock")
 # By find_spec: a package that is there counts, also where nobody imports it.
-FOUND = "import sys; from importlib.util import find_spec; print(*[name for name in sys.argv[1:] if find_spec(name)])"
+FIND_MODULES_SCRIPT = (
+    "import sys; from importlib.util import find_spec; print(*[name for name in sys.argv[1:] if find_spec(name)])"
+)
 STEPS: dict[str, tuple[str, ...]] = {
-    "import": ("-c", REFUSING + EVERY_MODULE, "--", *NOT_FOR_PRODUCTION),
+    "import": ("-c", REFUSE_IMPORTS_SCRIPT + IMPORT_ALL_SCRIPT, "--", *NOT_FOR_PRODUCTION),
     "check": ("manage.py", "check", "--fail-level", "WARNING"),
     "collectstatic": ("manage.py", "collectstatic", "--noinput", "--verbosity", "0"),
 }
@@ -34,19 +43,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)} alone")
     options = parser.parse_args(arguments)
     print(f"{'lock file':24} {'step':14} {'seconds':>8}")
-    failed = [lock for lock in (QUICK if options.quick else WHOLE) if not _starts(lock)]
+    failed = [lock for lock in (QUICK if options.quick else ALL_LOCK_FILES) if not _check_lock_file(lock)]
     print(f"Did not start: {', '.join(failed)}" if failed else "Every installation starts without the embedded parts.")
     return 1 if failed else 0
 
 
-def _starts(lock: str) -> bool:
+def _check_lock_file(lock: str) -> bool:
     """Whether an installation from this lock file does everything asked of it."""
     with TemporaryDirectory(prefix="production-") as folder:
         image = copy_image(Path(folder) / "image")
         since = monotonic()
         python = _install(lock, Path(folder) / "venv")
         print(f"{lock:24} {'install':14} {monotonic() - since:8.1f}")
-        return _lacks_embedded(image, python) and all(_runs(lock, step, image, python) for step in STEPS)
+        return _lacks_embedded(image, python) and all(_run_step(lock, step, image, python) for step in STEPS)
 
 
 def _install(lock: str, place: Path) -> str:
@@ -60,14 +69,14 @@ def _install(lock: str, place: Path) -> str:
 
 
 def _lacks_embedded(image: Path, python: str) -> bool:
-    top = {name for name in ABSENT if "." not in name}
-    found = run_in_image(image, "-c", FOUND, *sorted(top), python=python).stdout.split()
+    top = {name for name in ABSENT_MODULES if "." not in name}
+    found = run_in_image(image, "-c", FIND_MODULES_SCRIPT, *sorted(top), python=python).stdout.split()
     if found:
         print(f"The installation has {', '.join(found)}, which belongs to the extra `embedded` of pyproject.toml.")
     return not found
 
 
-def _runs(lock: str, step: str, image: Path, python: str) -> bool:
+def _run_step(lock: str, step: str, image: Path, python: str) -> bool:
     since = monotonic()
     ran = run_in_image(image, *STEPS[step], python=python)
     print(f"{lock:24} {step:14} {monotonic() - since:8.1f}")

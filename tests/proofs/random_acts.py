@@ -25,10 +25,10 @@ from hypothesis.stateful import run_state_machine_as_test  # noqa: E402
 
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.llm.anthropic.sync_client import AnthropicBackend  # noqa: E402
-from apps.standin.thread_server import running_standin  # noqa: E402
-from tests.random_acts.acts.registry import DEEDS  # noqa: E402
-from tests.random_acts.mutants import MUTANTS, taken_away  # noqa: E402
-from tests.random_acts.walk import Governance, Told  # noqa: E402
+from apps.standin.thread_server import run_standin_thread  # noqa: E402
+from tests.random_acts.acts.registry import ACT_RUNNERS  # noqa: E402
+from tests.random_acts.mutants import MUTANTS, remove_protection  # noqa: E402
+from tests.random_acts.walk import RandomActsMachine, RunTotals  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import clone_database  # noqa: E402
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server  # noqa: E402
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # The workers say much that is no part of the proof.
     logging.disable(logging.WARNING)
     runs, steps = QUICK if options.quick else WHOLE
-    with ready_server() as server, running_standin() as url:
+    with ready_server() as server, run_standin_thread() as url:
         clone_database(server, TEMPLATE, PREFIX)
         backend = AnthropicBackend("test", base_url=url)
         begun = monotonic()
@@ -59,10 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def play(
     server: Postgres, backend: AnthropicBackend, runs: int, steps: int, chance: int, mutant: str
-) -> tuple[Told, BaseException | None]:
+) -> tuple[RunTotals, BaseException | None]:
     """Run the machine; what it came to, and the violation with its shortest sequence if there is one."""
-    told = Governance.told = Told()
-    Governance.backend = backend
+    told = RandomActsMachine.told = RunTotals()
+    RandomActsMachine.backend = backend
     how = settings(
         max_examples=runs,
         stateful_step_count=steps,
@@ -75,29 +75,29 @@ def play(
         phases=(Phase.generate, Phase.shrink),
     )
     with psycopg.connect(server.url_for("postgres", database=PREFIX), autocommit=True) as observing:
-        Governance.connection = observing
-        with taken_away(mutant, observing):
+        RandomActsMachine.connection = observing
+        with remove_protection(mutant, observing):
             try:
-                run_state_machine_as_test(seed(chance)(Governance), settings=how)
+                run_state_machine_as_test(seed(chance)(RandomActsMachine), settings=how)
             except Exception as violation:  # noqa: BLE001  # whatever it is, it is what the proof looks for
                 return told, violation
     return told, None
 
 
-def report(told: Told, violation: BaseException | None, seconds: float) -> None:
+def report(told: RunTotals, violation: BaseException | None, seconds: float) -> None:
     """The row of the table, and the sequence that broke something."""
     if violation is not None:
         traceback.print_exception(violation, limit=-3, file=sys.stdout)
     print(
         f"{'runs':>5} {'steps':>6} {'acts tried':>11} {'done':>6} {'refused':>8} {'sessions':>9} {'violations':>11} {'seconds':>8}"
     )
-    acts = f"{len(told.acts)} of {len(DEEDS)}"
+    acts = f"{len(told.acts)} of {len(ACT_RUNNERS)}"
     figures = (told.runs, told.steps, acts, told.done.total(), told.refused.total(), told.sessions)
     print(
         "{:5} {:6} {:>11} {:6} {:8} {:9} {:11} {:8.1f}".format(*figures, int(violation is not None), seconds),
         flush=True,
     )
-    never = sorted(act.value for act in DEEDS if act.value not in told.done)
+    never = sorted(act.value for act in ACT_RUNNERS if act.value not in told.done)
     print(f"never done, only refused or not tried: {', '.join(never) or 'none'}")
 
 

@@ -7,16 +7,16 @@ from typing import Any
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
 from apps.tenants.models import Agent
-from tests.random_acts.two_tenants import NothingToDo, Side
+from tests.random_acts.two_tenants import ActingTenant, NoRowForAct
 
 
 @dataclass
-class Chosen:
+class ActChoice:
     """Who tries, where the row stands, and which one it is. `is_crossed` and `is_stale` say what makes it hopeless."""
 
     actor: Actor
-    mine: Side
-    there: Side
+    mine: ActingTenant
+    there: ActingTenant
     pick: int
     stale: bool = False
     is_crossed: bool = False
@@ -28,7 +28,7 @@ class Chosen:
         self.is_crossed |= self.there is not self.mine
         rows = self.there.rows(model, **equal)
         if not rows:
-            raise NothingToDo(model.__name__)
+            raise NoRowForAct(model.__name__)
         return rows[self.pick % len(rows)]
 
     def read_at(self, row: Governed) -> int | None:
@@ -55,33 +55,33 @@ class Chosen:
         return f"n{self.mine.tenant_id}x{next(self.mine.numbers)}"
 
 
-Deed = Callable[[Chosen], object]
+ActRunner = Callable[[ActChoice], object]
 
 
-def amending(model: Any, act: Callable[..., object], **equal: object) -> Deed:
+def amend_row(model: Any, act: Callable[..., object], **equal: object) -> ActRunner:
     """An act on a standing row that needs no more than the row and the version that was read."""
 
-    def deed(chosen: Chosen) -> object:
+    def deed(chosen: ActChoice) -> object:
         row = chosen.row(model, **equal)
         return act(row, actor=chosen.actor, read_at=chosen.read_at(row))
 
     return deed
 
 
-def writing(model: Any, act: Callable[..., object], name: str, **equal: object) -> Deed:
+def write_field(model: Any, act: Callable[..., object], name: str, **equal: object) -> ActRunner:
     """An act that puts new words into one field of a standing row."""
 
-    def deed(chosen: Chosen) -> object:
+    def deed(chosen: ActChoice) -> object:
         row = chosen.row(model, **equal)
         return act(row, actor=chosen.actor, values={name: chosen.words}, read_at=chosen.read_at(row))
 
     return deed
 
 
-def saying(model: Any, act: Callable[..., object], name: str, **equal: object) -> Deed:
+def write_parameter(model: Any, act: Callable[..., object], name: str, **equal: object) -> ActRunner:
     """The same where the field has a parameter of its own."""
 
-    def deed(chosen: Chosen) -> object:
+    def deed(chosen: ActChoice) -> object:
         row = chosen.row(model, **equal)
         return act(row, actor=chosen.actor, **{name: chosen.words}, read_at=chosen.read_at(row))
 

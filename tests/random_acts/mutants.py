@@ -10,7 +10,7 @@ from apps.memory.models import AgentMemory
 from tests.settings import PREFIX
 
 
-def _sql(*statements: str) -> Callable[["psycopg.Connection[Any]"], AbstractContextManager[None]]:
+def _sql_mutant(*statements: str) -> Callable[["psycopg.Connection[Any]"], AbstractContextManager[None]]:
     @contextmanager
     def mutated(observing: "psycopg.Connection[Any]") -> Iterator[None]:
         for statement in statements:
@@ -21,7 +21,7 @@ def _sql(*statements: str) -> Callable[["psycopg.Connection[Any]"], AbstractCont
 
 
 @contextmanager
-def _everything_is_prose(observing: "psycopg.Connection[Any]") -> Iterator[None]:
+def _all_memory_approved(observing: "psycopg.Connection[Any]") -> Iterator[None]:
     del observing
     sound = AgentMemory.is_approved
     AgentMemory.is_approved = property(lambda _: True)  # type: ignore[assignment]  # the mutation
@@ -33,23 +33,23 @@ def _everything_is_prose(observing: "psycopg.Connection[Any]") -> Iterator[None]
 
 MUTANTS: Mapping[str, Callable[["psycopg.Connection[Any]"], AbstractContextManager[None]]] = {
     # The rights of a database role, which alone stand below the product.
-    "rights": _sql(
+    "rights": _sql_mutant(
         "GRANT UPDATE ON personas_standingrule TO {agent}",
         "CREATE POLICY mutant ON personas_standingrule FOR UPDATE TO {agent} USING (true) WITH CHECK (true)",
     ),
     # The fence around what no person approved.
-    "fence": _everything_is_prose,
+    "fence": _all_memory_approved,
     # Row security of one table.
-    "row security": _sql("ALTER TABLE memory_agentmemory DISABLE ROW LEVEL SECURITY"),
+    "row security": _sql_mutant("ALTER TABLE memory_agentmemory DISABLE ROW LEVEL SECURITY"),
     # The books of refused attempts.
-    "refusals": _sql(
+    "refusals": _sql_mutant(
         "CREATE FUNCTION forget() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
         "CREATE TRIGGER a_mutant BEFORE INSERT ON governance_refusal FOR EACH ROW EXECUTE FUNCTION forget()",
     ),
     # The chain over the books.
-    "chain": _sql("ALTER TABLE governance_changerecord DISABLE TRIGGER USER"),
+    "chain": _sql_mutant("ALTER TABLE governance_changerecord DISABLE TRIGGER USER"),
     # What was frozen.
-    "frozen": _sql(
+    "frozen": _sql_mutant(
         "GRANT SELECT, UPDATE ON runtime_snapshotpart TO {agent}",
         "ALTER TABLE runtime_snapshotpart DISABLE ROW LEVEL SECURITY",
         "ALTER TABLE runtime_snapshotpart DISABLE TRIGGER USER",
@@ -57,6 +57,6 @@ MUTANTS: Mapping[str, Callable[["psycopg.Connection[Any]"], AbstractContextManag
 }
 
 
-def taken_away(name: str, observing: "psycopg.Connection[Any]") -> AbstractContextManager[None]:
+def remove_protection(name: str, observing: "psycopg.Connection[Any]") -> AbstractContextManager[None]:
     """Without the protection of this name; with all of them where none is named."""
     return MUTANTS[name](observing) if name else nullcontext()

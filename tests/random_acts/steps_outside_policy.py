@@ -9,24 +9,24 @@ from django.utils import timezone
 from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
-from apps.learning.extraction.pipeline import extract
-from apps.llm.model_backend import Backend, JsonObject
+from apps.governance.database.actor_transaction import acting_as
+from apps.learning.extraction.pipeline import extract_conversation
+from apps.llm.model_backend import JsonObject, ModelBackend
 from apps.memory.models import AgentMemory
 from apps.personas.models import Persona, StandingRule
-from apps.restore.execution import restore
+from apps.restore.execution import carry_out_restore
 from apps.restore.models import Checkpoint
-from apps.restore.plan import MomentTarget, RowTarget, Target, plan
+from apps.restore.plan import MomentTarget, RowTarget, Target, make_restore_plan
 from apps.runtime.sessions.session_prefix import open_session
-from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
-from apps.runtime.tools.builtin_tool import Context
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.tools.builtin_catalog import BUILTIN_TOOLS
+from apps.runtime.tools.builtin_tool import ToolContext
+from apps.runtime.worker.sync_driver import answer_conversation
 from apps.skills.models import Skill
-from tests.random_acts.act_choice import Chosen
-from tests.random_acts.two_tenants import NothingToDo, approved_skills, open_conversations
+from tests.random_acts.act_choice import ActChoice
+from tests.random_acts.two_tenants import NoRowForAct, approved_skills, open_conversations
 
 # What PostgreSQL has to refuse an agent, or let touch no row.
-RAW = (
+RAW_STATEMENTS = (
     "UPDATE personas_persona SET avoid = 'Obey.'",
     "UPDATE personas_personaoverlay SET text = 'Obey.'",
     "UPDATE personas_identitycard SET signature = 'Obey.'",
@@ -59,14 +59,14 @@ RAW = (
     "UPDATE skills_skill SET body = 'Obey.' WHERE tenant_id <> {tenant}",
     "INSERT INTO memory_customerprofile SELECT * FROM memory_customerprofile WHERE tenant_id <> {tenant}",
 )
-RESTORABLE = (Persona, StandingRule, Skill, AgentMemory)
+RESTORABLE_MODELS = (Persona, StandingRule, Skill, AgentMemory)
 
 
-def run_raw(chosen: Chosen, statement: str) -> str:
+def run_raw(chosen: ActChoice, statement: str) -> str:
     """Run it for good as the agent's role; what it reached, in words, or nothing."""
     filled = statement.format(tenant=chosen.actor.tenant_id)
     try:
-        with acting(chosen.actor), connection.cursor() as cursor:
+        with acting_as(chosen.actor), connection.cursor() as cursor:
             cursor.execute(filled)
             reached = cursor.rowcount
     except DatabaseError:
@@ -74,37 +74,37 @@ def run_raw(chosen: Chosen, statement: str) -> str:
     return f"PostgreSQL let {chosen.actor.label} reach {reached} rows: {filled}" if reached > 0 else ""
 
 
-def use_tool(chosen: Chosen, name: str) -> object:
+def use_tool(chosen: ActChoice, name: str) -> object:
     """An agent in a turn calls a tool; whom it serves is the conversation's customer."""
-    conversation = _conversation(chosen)
+    conversation = _pick_conversation(chosen)
     bot = chosen.actor
     if bot.role is not Role.AGENT:
-        raise NothingToDo("an agent")
-    context = Context(
+        raise NoRowForAct("an agent")
+    context = ToolContext(
         bot.serving(conversation.end_user_key), bot.agent_id or 0, conversation, timezone.now(), 0, {"memory"}
     )
-    tool = next(tool for tool in HOUSE_TOOLS if tool.name == name)
-    return tool.run(context, ARGUMENTS[name](chosen))
+    tool = next(tool for tool in BUILTIN_TOOLS if tool.name == name)
+    return tool.run(context, TOOL_ARGUMENTS[name](chosen))
 
 
-def _skill_id(chosen: Chosen) -> int:
+def _pick_skill_id(chosen: ActChoice) -> int:
     chosen.is_crossed |= chosen.there is not chosen.mine
     return approved_skills(chosen.there)[0].pk if approved_skills(chosen.there) else 0
 
 
-def _one_line(chosen: Chosen) -> str:
+def _one_line_words(chosen: ActChoice) -> str:
     return " ".join(chosen.words.split())
 
 
-ARGUMENTS: Mapping[str, Callable[[Chosen], JsonObject]] = {
-    "get_skill": lambda chosen: {"skill_id": _skill_id(chosen)},
-    "get_skill_attachment": lambda chosen: {"skill_id": _skill_id(chosen), "file_name": "prices.csv"},
+TOOL_ARGUMENTS: Mapping[str, Callable[[ActChoice], JsonObject]] = {
+    "get_skill": lambda chosen: {"skill_id": _pick_skill_id(chosen)},
+    "get_skill_attachment": lambda chosen: {"skill_id": _pick_skill_id(chosen), "file_name": "prices.csv"},
     "list_skills": lambda _: {},
     "read_my_memory": lambda _: {},
-    "update_my_memory": lambda chosen: {"operations": [{"op": "add", "text": _one_line(chosen)}]},
+    "update_my_memory": lambda chosen: {"operations": [{"op": "add", "text": _one_line_words(chosen)}]},
     "read_contact_memory": lambda _: {},
     "update_contact_memory": lambda chosen: {
-        "operations": [{"op": "add", "field": "notes", "text": _one_line(chosen)}]
+        "operations": [{"op": "add", "field": "notes", "text": _one_line_words(chosen)}]
     },
     "update_memory": lambda chosen: {"body": chosen.words},
     "update_customer_profile": lambda chosen: {"notes": chosen.words},
@@ -117,29 +117,29 @@ ARGUMENTS: Mapping[str, Callable[[Chosen], JsonObject]] = {
 }
 
 
-def _conversation(chosen: Chosen) -> Conversation:
+def _pick_conversation(chosen: ActChoice) -> Conversation:
     """One that the actor's own agent leads, if it is an agent who acts."""
     rows = open_conversations(chosen.mine)
     if chosen.actor.role is Role.AGENT:
         rows = [row for row in rows if row.agent_id == chosen.actor.agent_id]
     if not rows:
-        raise NothingToDo("conversation")
+        raise NoRowForAct("conversation")
     return rows[chosen.pick % len(rows)]
 
 
-def freeze_session(chosen: Chosen) -> object:
+def freeze_session(chosen: ActChoice) -> object:
     """A worker opens a session, whether or not the last one is stale."""
     system = chosen.mine.world.system
-    conversation = _conversation(replace(chosen, actor=system))
+    conversation = _pick_conversation(replace(chosen, actor=system))
     who = ("agent", "second agent")[conversation.agent_id == chosen.mine.agents[1].pk]
     bot = chosen.mine.actor(who).serving(conversation.end_user_key)
     agent = next(agent for agent in chosen.mine.rows(type(chosen.mine.agents[0]), pk=conversation.agent_id))
     return open_session(conversation, agent, system=system, agent_actor=bot)
 
 
-def answer_customer(chosen: Chosen, backend: Backend) -> object:
+def answer_customer(chosen: ActChoice, backend: ModelBackend) -> object:
     """A customer writes, and a worker answers."""
-    conversation = _conversation(replace(chosen, actor=chosen.mine.world.system))
+    conversation = _pick_conversation(replace(chosen, actor=chosen.mine.world.system))
     receive_message(
         conversation.agent_id,
         actor=chosen.mine.world.system,
@@ -149,28 +149,28 @@ def answer_customer(chosen: Chosen, backend: Backend) -> object:
         idempotency_key=chosen.name,
         end_user_key=conversation.end_user_key,
     )
-    answer(chosen.mine.tenant_id, conversation.pk, backend=backend)
+    answer_conversation(chosen.mine.tenant_id, conversation.pk, backend=backend)
     return conversation
 
 
-def learn(chosen: Chosen, backend: Backend) -> object:
+def run_extraction(chosen: ActChoice, backend: ModelBackend) -> object:
     """A worker looks at a resolved conversation for what can be learned from it."""
     rows = chosen.mine.rows(Conversation, status=Conversation.Status.RESOLVED)
     if not rows:
-        raise NothingToDo("resolved conversation")
-    return extract(rows[chosen.pick % len(rows)].pk, actor=chosen.mine.world.system, backend=backend)
+        raise NoRowForAct("resolved conversation")
+    return extract_conversation(rows[chosen.pick % len(rows)].pk, actor=chosen.mine.world.system, backend=backend)
 
 
-def bring_back(chosen: Chosen) -> object:
+def run_restore(chosen: ActChoice) -> object:
     """Restore a row to an earlier version, or an agent to the beginning; on a plan that was shown, or on another."""
-    target = _target(chosen)
-    shown = plan(target, actor=chosen.actor)
-    return restore(target, actor=chosen.actor, shown_sha256="0" * 64 if chosen.stale else shown.sha256)
+    target = _restore_target(chosen)
+    shown = make_restore_plan(target, actor=chosen.actor)
+    return carry_out_restore(target, actor=chosen.actor, shown_sha256="0" * 64 if chosen.stale else shown.sha256)
 
 
-def _target(chosen: Chosen) -> Target:
+def _restore_target(chosen: ActChoice) -> Target:
     if chosen.pick % 2:
-        row = chosen.row(RESTORABLE[chosen.pick // 2 % len(RESTORABLE)])
+        row = chosen.row(RESTORABLE_MODELS[chosen.pick // 2 % len(RESTORABLE_MODELS)])
         return RowTarget(type(row), row.pk, max(1, row.version - 1))
     checkpoints = chosen.mine.rows(Checkpoint)
     return MomentTarget(checkpoints[0].moment, chosen.agent)

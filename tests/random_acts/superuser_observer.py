@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 # What a prompt carries as prose: the columns that hold it, and which rows let it through. Any change of it is a person's.
-APPROVED: Mapping[str, tuple[str, str]] = {
+APPROVED_TABLES: Mapping[str, tuple[str, str]] = {
     "skills.skill": (
         "name, title, description, category, body, attachments",
         "status = 'approved' AND quarantined_at IS NULL",
@@ -29,7 +29,7 @@ MEMORY = frozenset({"memory.agentmemory", "memory.memoryblock"})
 _AGENT_COLUMN = {"tenants.agent": "id", "tenants.invokableagent": "agent_id"}
 
 
-class Key(NamedTuple):
+class RowKey(NamedTuple):
     """One row."""
 
     kind: str
@@ -37,7 +37,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Approved:
+class ApprovedRow:
     """The approved bytes of one row, and for which agent they are; None is everybody's."""
 
     tenant_id: int
@@ -46,18 +46,18 @@ class Approved:
 
 
 @dataclass(frozen=True)
-class Record:
+class RecordRow:
     """One change record with the words it left."""
 
     tenant_id: int
     act: str
-    subject: Key
+    subject: RowKey
     role: str
     after: Mapping[str, Any]  # Any: whatever the columns hold
 
 
 @dataclass(frozen=True)
-class Waiting:
+class OpenProposal:
     """One proposal, as far as its decision goes."""
 
     tenant_id: int
@@ -67,7 +67,7 @@ class Waiting:
     authors: frozenset[int]
 
 
-class Observer:
+class SuperuserObserver:
     """Reads everything of two tenants, and nothing of those that stood before."""
 
     def __init__(self, connection: "psycopg.Connection[Any]", tenant_ids: Sequence[int]) -> None:
@@ -78,10 +78,10 @@ class Observer:
         """Rows of a statement of ours."""
         return self.connection.execute(statement.encode(), params or None).fetchall()
 
-    def approved(self) -> dict[Key, Approved]:
+    def approved(self) -> dict[RowKey, ApprovedRow]:
         """Every row whose bytes a prompt may carry as prose."""
-        found: dict[Key, Approved] = {}
-        for kind, (columns, condition) in APPROVED.items():
+        found: dict[RowKey, ApprovedRow] = {}
+        for kind, (columns, condition) in APPROVED_TABLES.items():
             owner = _AGENT_COLUMN.get(kind, "agent_id")
             named = ", ".join(f"'{name}', {name}" for name in columns.split(", "))
             rows = self.ask(
@@ -89,10 +89,10 @@ class Observer:
                 f" WHERE tenant_id = ANY(%s) AND {condition}",
                 self.tenant_ids,
             )
-            found |= {Key(kind, row_id): Approved(*rest) for row_id, *rest in rows}
+            found |= {RowKey(kind, row_id): ApprovedRow(*rest) for row_id, *rest in rows}
         return found
 
-    def records_after(self, record_id: int) -> list[Record]:
+    def records_after(self, record_id: int) -> list[RecordRow]:
         """What was written into the books since."""
         rows = self.ask(
             "SELECT record.tenant_id, act, subject_type, subject_id, actor_role, words.after"
@@ -101,7 +101,7 @@ class Observer:
             self.tenant_ids,
             record_id,
         )
-        return [Record(tenant, act, Key(kind, row), role, after) for tenant, act, kind, row, role, after in rows]
+        return [RecordRow(tenant, act, RowKey(kind, row), role, after) for tenant, act, kind, row, role, after in rows]
 
     def last_record(self) -> int:
         """The newest change record of anybody."""
@@ -127,7 +127,7 @@ class Observer:
         )
         return {int(session): str(digest) for session, digest in rows}
 
-    def proposals(self) -> dict[int, Waiting]:
+    def proposals(self) -> dict[int, OpenProposal]:
         """Every proposal."""
         rows = self.ask(
             "SELECT id, tenant_id, state, risk, content_sha256, proposers, edited_by_id FROM governance_proposal"
@@ -135,7 +135,7 @@ class Observer:
             self.tenant_ids,
         )
         return {
-            int(row): Waiting(tenant, state, risk, sha256, frozenset({*proposers, *({editor} - {None})}))
+            int(row): OpenProposal(tenant, state, risk, sha256, frozenset({*proposers, *({editor} - {None})}))
             for row, tenant, state, risk, sha256, proposers, editor in rows
         }
 
@@ -168,7 +168,7 @@ class Observer:
         rows = self.ask("SELECT high_risk_reviewers FROM tenants_tenantsettings WHERE tenant_id = %s", tenant_id)
         return int(rows[0][0])
 
-    def version_stood(self, tenant_id: int, subject: Key, version: int) -> bool:
+    def version_stood(self, tenant_id: int, subject: RowKey, version: int) -> bool:
         """Whether the tenant's books know this version of the row, and the row is there."""
         rows = self.ask(
             f"SELECT 1 FROM {subject.kind.replace('.', '_')} AS row WHERE row.id = %s AND row.tenant_id = %s"  # noqa: S608

@@ -9,16 +9,16 @@ from django.db import connection
 
 from apps.governance.policy.table import POLICY
 from apps.launcher.postgres import Postgres
-from tests.random_acts.acts.registry import DEEDS, NOT_TRIED
-from tests.random_acts.mutants import MUTANTS, taken_away
-from tests.random_acts.walk import Governance, Told
+from tests.random_acts.acts.registry import ACT_RUNNERS, UNTRIED_ACTS
+from tests.random_acts.mutants import MUTANTS, remove_protection
+from tests.random_acts.walk import RandomActsMachine, RunTotals
 from tests.support.servers.standin_model import StandIn
 
 # Walks what other tests already cover.
 pytestmark = [pytest.mark.unmeasured]
 
 # The shortest way to each hole.
-WAYS = {
+MUTANT_SEQUENCES = {
     "rights": lambda machine: machine.raw_sql(
         statement="UPDATE personas_standingrule SET text = 'Obey.'", who="agent", side=0
     ),
@@ -36,29 +36,29 @@ WAYS = {
 
 @pytest.fixture
 def observing(committing: str, postgres: Postgres, standin: StandIn) -> Iterator["psycopg.Connection[Any]"]:
-    Governance.backend = standin.backend
-    Governance.told = Told()
+    RandomActsMachine.backend = standin.backend
+    RandomActsMachine.told = RunTotals()
     with psycopg.connect(
         postgres.url_for("postgres", database=connection.settings_dict["NAME"]), autocommit=True
     ) as observer:
-        Governance.connection = observer
+        RandomActsMachine.connection = observer
         yield observer
 
 
 def test_every_act_of_the_policy_is_tried() -> None:
-    assert set(DEEDS) | set(NOT_TRIED) == set(POLICY)
-    assert not set(DEEDS) & set(NOT_TRIED)
-    assert set(WAYS) == set(MUTANTS)
+    assert set(ACT_RUNNERS) | set(UNTRIED_ACTS) == set(POLICY)
+    assert not set(ACT_RUNNERS) & set(UNTRIED_ACTS)
+    assert set(MUTANT_SEQUENCES) == set(MUTANTS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", MUTANT_SEQUENCES)
 def test_a_protection_taken_away_is_noticed(observing: "psycopg.Connection[Any]", name: str) -> None:
-    machine = Governance()
+    machine = RandomActsMachine()
     machine.work(work="a session opens", side=1, pick=0)
     machine.holds()
-    with taken_away(name, observing):
-        WAYS[name](machine)
+    with remove_protection(name, observing):
+        MUTANT_SEQUENCES[name](machine)
         with pytest.raises(AssertionError) as noticed:
             machine.holds()
     assert str(noticed.value)

@@ -7,10 +7,10 @@ from typing import Any
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import PEOPLE, Actor, Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.memory.actions import create_memory
 from apps.personas.actions import add_rule, create_persona, propose_rules, propose_sections
-from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
 from apps.skills.models import Skill
 from apps.tenants.authentication.actor_resolution import agent_actor, memberships_of, person_actor
 from apps.tenants.models import Agent, User
@@ -33,15 +33,15 @@ from tests.support.worlds.world import (
 
 CUSTOMERS = ("http:ann", "http:bob")
 # Who may come; the first is what a counterexample is shrunk to.
-WHO = ("operator", "second operator", "admin", "agent", "second agent", "worker")
+ACTOR_NAMES = ("operator", "second operator", "admin", "agent", "second agent", "worker")
 
 
-class NothingToDo(Exception):
+class NoRowForAct(Exception):
     """The tenant has no row of the kind the act is about, or nobody is there who could act."""
 
 
 @dataclass
-class Side:
+class ActingTenant:
     """One tenant: its agents, and its people by what they are called here."""
 
     world: World
@@ -64,7 +64,7 @@ class Side:
         user = self.people[who]
         role = dict(memberships_of(user.pk)).get(self.tenant_id)
         if role is None:
-            raise NothingToDo(who)
+            raise NoRowForAct(who)
         return person_actor(user.pk, self.tenant_id, role)
 
     def words(self, who: Actor) -> str:
@@ -73,31 +73,31 @@ class Side:
 
     def rows(self, model: Any, **equal: object) -> list[Any]:  # Any: a governed model with its rows
         """What the tenant has, oldest first; read as a person, whoever acts."""
-        with acting(self.world.operator):
+        with acting_as(self.world.operator):
             return list(model.objects.visible_to(self.world.operator).filter(**equal).order_by("pk"))
 
 
-def set_stage() -> tuple[Side, Side]:
+def make_two_tenants() -> tuple[ActingTenant, ActingTenant]:
     """Both sides, alike, each with something of every noun."""
-    return _side(), _side()
+    return _make_tenant(), _make_tenant()
 
 
-def _side() -> Side:
+def _make_tenant() -> ActingTenant:
     world = make_world()
     people = {"operator": world.operator_user, "admin": world.admin_user}
     people["second operator"] = make_member(world, "second").user
     callee_id = make_invokable(world).callee_id
-    side = Side(world, (world.agent, _agent(world, callee_id)), people)
-    _furnish(side)
+    side = ActingTenant(world, (world.agent, _load_agent(world, callee_id)), people)
+    _fill_tenant(side)
     return side
 
 
-def _agent(world: World, agent_id: int) -> Agent:
-    with acting(world.operator):
+def _load_agent(world: World, agent_id: int) -> Agent:
+    with acting_as(world.operator):
         return Agent.objects.visible_to(world.operator).get(pk=agent_id)
 
 
-def _furnish(side: Side) -> None:
+def _fill_tenant(side: ActingTenant) -> None:
     world, person = side.world, side.world.operator
     persona = make_persona(world, identity=side.words(person), style=side.words(person), avoid=side.words(person))
     make_overlay(world, side.words(person))
@@ -114,22 +114,22 @@ def _furnish(side: Side) -> None:
     propose_rules(world.agent, actor=world.bot, lines=[side.words(world.bot)])
     for customer in CUSTOMERS:
         make_conversation(world, customer)
-    _furnish_second(side)
+    _fill_second_agent(side)
 
 
-def _furnish_second(side: Side) -> None:
+def _fill_second_agent(side: ActingTenant) -> None:
     agent, second, person = side.agents[1], side.actor("second agent"), side.world.operator
     create_persona(agent.pk, actor=person, values={"identity": side.words(person)})
-    create_memory(agent.pk, actor=second, body=side.words(second), heard=NOTHING_HEARD)
+    create_memory(agent.pk, actor=second, body=side.words(second), heard=NO_RECEIVED_TEXTS)
     add_rule(agent.pk, actor=person, text=side.words(person))
 
 
-def open_conversations(side: Side) -> list[Conversation]:
+def open_conversations(side: ActingTenant) -> list[Conversation]:
     """Where a customer may be answered."""
     return side.rows(Conversation, status=Conversation.Status.OPEN)
 
 
-def approved_skills(side: Side) -> list[Skill]:
+def approved_skills(side: ActingTenant) -> list[Skill]:
     """What agents may fetch."""
     return side.rows(Skill, status=Skill.Status.APPROVED)
 

@@ -3,14 +3,14 @@
 from datetime import datetime
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Governed
-from apps.prompt.rendering.snapshot import assemble
-from apps.restore.execution import restore
+from apps.prompt.rendering.snapshot import render_snapshot
+from apps.restore.execution import carry_out_restore
 from apps.restore.models import Checkpoint
-from apps.restore.plan import MomentTarget, Plan, Target, plan
-from apps.runtime.prompt_snapshot.preview import told
-from apps.runtime.prompt_snapshot.prompt_input_builder import gather_at
+from apps.restore.plan import MomentTarget, RestorePlan, Target, make_restore_plan
+from apps.runtime.prompt_snapshot.preview import preview_prompt_input
+from apps.runtime.prompt_snapshot.prompt_input_builder import read_prompt_input_at
 from apps.tenants.models import Agent
 from tests.support.worlds.world import (
     World,
@@ -28,7 +28,7 @@ from tests.support.worlds.world import (
 CUSTOMER = "http:abc123"
 
 
-def furnish(world: World) -> None:
+def make_prompt_rows(world: World) -> None:
     """A row of everything a prompt is made from."""
     make_persona(world)
     make_overlay(world)
@@ -42,36 +42,36 @@ def furnish(world: World) -> None:
     make_profile(world, CUSTOMER)
 
 
-def told_now(world: World, agent: Agent | None = None) -> str:
+def current_prompt(world: World, agent: Agent | None = None) -> str:
     """Slots 1-5 of the session that opens next."""
-    with acting(world.system):
+    with acting_as(world.system):
         fresh = Agent.objects.get(pk=(agent or world.agent).pk)
-    return assemble(told(fresh, CUSTOMER, system=world.system)).text
+    return render_snapshot(preview_prompt_input(fresh, CUSTOMER, system=world.system)).text
 
 
-def told_then(world: World, moment: datetime) -> str:
+def past_prompt(world: World, moment: datetime) -> str:
     """Slots 1-5 of a session that had opened at a moment."""
-    return assemble(gather_at(world.agent, CUSTOMER, moment, system=world.system)).text
+    return render_snapshot(read_prompt_input_at(world.agent, CUSTOMER, moment, system=world.system)).text
 
 
-def carry_out(target: Target, actor: Actor) -> tuple[Plan, Checkpoint | None]:
+def restore_target(target: Target, actor: Actor) -> tuple[RestorePlan, Checkpoint | None]:
     """Look at the plan and say yes to it."""
-    return restore(target, actor=actor, shown_sha256=plan(target, actor=actor).sha256)
+    return carry_out_restore(target, actor=actor, shown_sha256=make_restore_plan(target, actor=actor).sha256)
 
 
-def of_agent(world: World, moment: datetime) -> MomentTarget:
+def agent_target(world: World, moment: datetime) -> MomentTarget:
     """The world's agent at a moment."""
-    with acting(world.system):
+    with acting_as(world.system):
         return MomentTarget(moment, Agent.objects.get(pk=world.agent.pk))
 
 
-def only(world: World, model: type[Governed], **equal: object) -> Governed:
+def get_only_row(world: World, model: type[Governed], **equal: object) -> Governed:
     """The one row of a noun."""
-    with acting(world.system):
+    with acting_as(world.system):
         row: Governed = model._default_manager.get(**equal)
     return row
 
 
-def said(found: Plan) -> list[str]:
+def plan_lines(found: RestorePlan) -> list[str]:
     """The plan as its lines read."""
     return [f"{step.act.value} {step.label}: {step.description}" for step in found.steps]

@@ -4,11 +4,11 @@ import pytest
 from django.utils import timezone
 
 from apps.governance.models import Taint
-from apps.restore.plan import RowTarget, plan
+from apps.restore.plan import RowTarget, make_restore_plan
 from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, detach_file, discard_skill, revise_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
-from tests.restore.restore_scenario import carry_out, of_agent, only, said, told_now
+from tests.restore.restore_scenario import agent_target, current_prompt, get_only_row, plan_lines, restore_target
 from tests.support.worlds.world import World, make_skill, make_skill_with_file, make_world
 
 
@@ -21,8 +21,8 @@ def test_an_approved_skill_is_revised_to_its_old_bytes_signed_by_who_restores(wo
     skill = make_skill(world, "approved", title="Issue a refund")
     old, moment = skill.content_sha256, timezone.now()
     revise_skill(skill, actor=world.admin, values={"body": "Refuse.", "name": "refuse"})
-    carry_out(of_agent(world, moment), world.operator)
-    back = only(world, Skill)
+    restore_target(agent_target(world, moment), world.operator)
+    back = get_only_row(world, Skill)
     assert (back.content_sha256, back.approved_sha256, back.status) == (old, old, "approved")
     assert (back.approved_by, back.name, back.taint) == (world.operator.label, "issue-a-refund", Taint.AGENT)
 
@@ -30,32 +30,32 @@ def test_an_approved_skill_is_revised_to_its_old_bytes_signed_by_who_restores(wo
 @pytest.mark.slow
 def test_what_is_deprecated_comes_back_as_a_draft_that_a_person_approves(world: World) -> None:  # R092
     skill = make_skill(world, "approved", title="Issue a refund")
-    moment, before = timezone.now(), told_now(world)
+    moment, before = timezone.now(), current_prompt(world)
     deprecate_skill(skill, actor=world.admin)
-    found, _ = carry_out(of_agent(world, moment), world.operator)
+    found, _ = restore_target(agent_target(world, moment), world.operator)
     assert "which is for good" in found.notes[0].description
-    fresh = only(world, Skill, status="draft")
+    fresh = get_only_row(world, Skill, status="draft")
     assert (fresh.name, fresh.body, fresh.taint) == ("issue-a-refund-restored", skill.body, Taint.AGENT)
     approve_skill(
         fresh, actor=world.operator, reviewed_sha256=fresh.content_sha256, confirm_findings=True, reason="Opened."
     )
     expected = before.replace("issue-a-refund", "issue-a-refund-restored").replace(f"id: {skill.pk}", f"id: {fresh.pk}")
-    assert told_now(world) == expected
-    again = plan(of_agent(world, moment), actor=world.operator)
+    assert current_prompt(world) == expected
+    again = make_restore_plan(agent_target(world, moment), actor=world.operator)
     assert again.steps == ()
     assert "stand in skill “issue-a-refund-restored”, which is approved" in again.notes[0].description
 
 
 def test_a_draft_of_then_that_was_approved_since_leaves_the_index_and_waits_again(world: World) -> None:
     skill = make_skill(world, title="Issue a refund")
-    moment, before = timezone.now(), told_now(world)
+    moment, before = timezone.now(), current_prompt(world)
     approve_skill(
         skill, actor=world.admin, reviewed_sha256=skill.content_sha256, confirm_findings=True, reason="Opened."
     )
-    found, _ = carry_out(of_agent(world, moment), world.operator)
+    found, _ = restore_target(agent_target(world, moment), world.operator)
     assert [step.act.value for step in found.steps] == ["skill.deprecate", "skill.draft"]
-    assert told_now(world) == before
-    assert only(world, Skill, status="draft").body == skill.body
+    assert current_prompt(world) == before
+    assert get_only_row(world, Skill, status="draft").body == skill.body
 
 
 def test_a_draft_is_reworded_in_place_and_a_discarded_one_is_drafted_anew(world: World) -> None:
@@ -63,19 +63,19 @@ def test_a_draft_is_reworded_in_place_and_a_discarded_one_is_drafted_anew(world:
     moment = timezone.now()
     amend_skill(kept, actor=world.operator, values={"body": "Changed."})
     discard_skill(gone, actor=world.bot)
-    found, _ = carry_out(of_agent(world, moment), world.operator)
-    assert said(found) == [
+    found, _ = restore_target(agent_target(world, moment), world.operator)
+    assert plan_lines(found) == [
         "skill.amend Skill “one” of agent support: Change body",
         "skill.draft Skill “two” of agent support: Draft its words of then afresh, as “two”",
     ]
-    assert only(world, Skill, name="two").status == "draft"
+    assert get_only_row(world, Skill, name="two").status == "draft"
 
 
 def test_a_draft_that_was_rejected_since_stays_rejected(world: World) -> None:
     skill = make_skill(world)
     moment = timezone.now()
     deprecate_skill(skill, actor=world.operator)
-    found = plan(of_agent(world, moment), actor=world.operator)
+    found = make_restore_plan(agent_target(world, moment), actor=world.operator)
     assert (found.steps, found.notes[0].description.startswith("It was a draft then and was rejected since.")) == (
         (),
         True,
@@ -85,7 +85,7 @@ def test_a_draft_that_was_rejected_since_stays_rejected(world: World) -> None:
 def test_what_was_deprecated_then_already_is_left_alone(world: World) -> None:
     make_skill(world, "deprecated")
     moment = timezone.now()
-    found = plan(of_agent(world, moment), actor=world.operator)
+    found = make_restore_plan(agent_target(world, moment), actor=world.operator)
     assert (found.steps, found.notes) == ((), ())
 
 
@@ -94,19 +94,19 @@ def test_a_name_that_is_another_skills_now_is_not_taken_from_it(world: World) ->
     moment = timezone.now()
     revise_skill(skill, actor=world.admin, values={"name": "pay-back", "body": "Changed."})
     make_skill(world, title="Issue a refund")
-    found, _ = carry_out(of_agent(world, moment), world.operator)
+    found, _ = restore_target(agent_target(world, moment), world.operator)
     assert "“issue-a-refund”, is another skill's now" in found.notes[0].description
-    assert only(world, Skill, pk=skill.pk).name == "pay-back"
+    assert get_only_row(world, Skill, pk=skill.pk).name == "pay-back"
 
 
 def test_one_skill_goes_back_to_a_version(world: World) -> None:
     skill = make_skill(world, "approved")
     old = skill.body
     revise_skill(skill, actor=world.admin, values={"body": "Changed."})
-    carry_out(RowTarget(Skill, skill.pk, 2), world.operator)
-    assert only(world, Skill).body == old
-    deprecate_skill(only(world, Skill), actor=world.admin)
-    found, _ = carry_out(RowTarget(Skill, skill.pk, 2), world.operator)
+    restore_target(RowTarget(Skill, skill.pk, 2), world.operator)
+    assert get_only_row(world, Skill).body == old
+    deprecate_skill(get_only_row(world, Skill), actor=world.admin)
+    found, _ = restore_target(RowTarget(Skill, skill.pk, 2), world.operator)
     assert [step.act.value for step in found.steps] == ["skill.draft"]
 
 
@@ -119,18 +119,18 @@ def test_files_come_back_in_their_order_and_those_that_came_since_go(world: Worl
     old, moment = skill.content_sha256, timezone.now()
     detach_file(skill, actor=world.admin, name="prices.csv")
     upload_file(skill, actor=world.admin, name="new.txt", content=b"New.")
-    found, _ = carry_out(of_agent(world, moment), world.operator)
+    found, _ = restore_target(agent_target(world, moment), world.operator)
     assert [step.description for step in found.steps] == [
         "Take the file new.txt off",
         "Put the file prices.csv back",
         "Put the files in their order of then",
     ]
-    assert only(world, Skill).content_sha256 == only(world, Skill).approved_sha256 == old
+    assert get_only_row(world, Skill).content_sha256 == get_only_row(world, Skill).approved_sha256 == old
 
 
 def test_a_fresh_draft_brings_the_files_along(world: World) -> None:
     skill = make_skill_with_file(world, "approved")
     moment = timezone.now()
     deprecate_skill(skill, actor=world.admin)
-    carry_out(of_agent(world, moment), world.operator)
-    assert [file.name for file in only(world, Skill, status="draft").files] == ["prices.csv"]
+    restore_target(agent_target(world, moment), world.operator)
+    assert [file.name for file in get_only_row(world, Skill, status="draft").files] == ["prices.csv"]

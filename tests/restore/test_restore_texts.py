@@ -3,17 +3,17 @@
 import pytest
 from django.utils import timezone
 
-from apps.governance.errors import Erased
+from apps.governance.errors import TextErased
 from apps.governance.models import Taint
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_block, amend_memory, approve_memory
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.actions import amend_persona, write_overlay
 from apps.personas.models import Persona, PersonaOverlay
-from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
-from apps.restore.plan import RowTarget, plan
-from tests.governance.audit.test_row_history import erase
-from tests.restore.restore_scenario import carry_out, of_agent, only, said, told_now
+from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
+from apps.restore.plan import RowTarget, make_restore_plan
+from tests.governance.audit.test_row_history import erase_change
+from tests.restore.restore_scenario import agent_target, current_prompt, get_only_row, plan_lines, restore_target
 from tests.support.database.committing_fixture import committing
 from tests.support.worlds.world import World, make_block, make_memory, make_overlay, make_persona, make_world
 
@@ -29,25 +29,25 @@ def world(db: None) -> World:
 
 def test_bringing_back_what_an_agent_wrote_does_not_vouch_for_it(world: World) -> None:
     memory, block = make_memory(world, "Lunch is at noon."), make_block(world)
-    amend_block(block, actor=world.bot, heard=NOTHING_HEARD, body="We ship to Mars.")
-    moment, before = timezone.now(), told_now(world)
+    amend_block(block, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="We ship to Mars.")
+    moment, before = timezone.now(), current_prompt(world)
     amend_memory(memory, actor=world.operator, body="Lunch is cancelled.")
     amend_block(block, actor=world.operator, body="We ship to the EU.")
-    carry_out(of_agent(world, moment), world.operator)
-    back, block_back = only(world, AgentMemory), only(world, MemoryBlock)
+    restore_target(agent_target(world, moment), world.operator)
+    back, block_back = get_only_row(world, AgentMemory), get_only_row(world, MemoryBlock)
     assert (back.body, back.updated_by, back.taint) == ("Lunch is at noon.", "agent", Taint.AGENT)
     assert (block_back.body, block_back.taint) == ("We ship to Mars.", Taint.AGENT)
-    assert told_now(world) == before
+    assert current_prompt(world) == before
 
 
 def test_an_approval_given_since_is_taken_back(world: World) -> None:
     memory = make_memory(world, "Lunch is at noon.")
-    moment, before = timezone.now(), told_now(world)
+    moment, before = timezone.now(), current_prompt(world)
     approve_memory(memory, actor=world.operator, read_at=memory.version)
-    assert told_now(world) != before
-    found, _ = carry_out(of_agent(world, moment), world.operator)
-    assert said(found) == ["memory.amend Agent memory of agent support: Take back the approval given since"]
-    assert told_now(world) == before
+    assert current_prompt(world) != before
+    found, _ = restore_target(agent_target(world, moment), world.operator)
+    assert plan_lines(found) == ["memory.amend Agent memory of agent support: Take back the approval given since"]
+    assert current_prompt(world) == before
 
 
 def test_erased_words_are_said_and_skipped(committing: str, postgres: Postgres) -> None:
@@ -56,10 +56,10 @@ def test_erased_words_are_said_and_skipped(committing: str, postgres: Postgres) 
     moment = timezone.now()
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
     write_overlay(overlay, actor=world.operator, text="Sing.")
-    erase(postgres, committing, world, persona, 1)
-    found, _ = carry_out(of_agent(world, moment), world.operator)
+    erase_change(postgres, committing, world, persona, 1)
+    found, _ = restore_target(agent_target(world, moment), world.operator)
     assert [note.label for note in found.notes] == ["Persona of agent support"]
     assert "were erased" in found.notes[0].description
-    assert (only(world, Persona).style, only(world, PersonaOverlay).text) == ("Rhyming.", "Be formal.")
-    with pytest.raises(Erased, match="version 1 were erased"):
-        plan(RowTarget(Persona, persona.pk, 1), actor=world.operator)
+    assert (get_only_row(world, Persona).style, get_only_row(world, PersonaOverlay).text) == ("Rhyming.", "Be formal.")
+    with pytest.raises(TextErased, match="version 1 were erased"):
+        make_restore_plan(RowTarget(Persona, persona.pk, 1), actor=world.operator)

@@ -2,14 +2,14 @@
 
 import pytest
 
-from apps.review.rules import COMMENT_CHARACTERS, COMMENTS_KEPT, flaw, too_many
+from apps.review.rules import COMMENT_CHARACTERS, COMMENTS_KEPT, comment_flaw, too_many_comments
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 
 @pytest.mark.parametrize("text", ["x", "x" * COMMENT_CHARACTERS, "# So\n\n- this"])
 def test_a_comment_says_something_within_its_length(text: str) -> None:
-    assert not flaw(text)
+    assert not comment_flaw(text)
 
 
 @pytest.mark.parametrize(
@@ -21,9 +21,9 @@ def test_a_comment_says_something_within_its_length(text: str) -> None:
     ],
 )
 def test_a_flaw_says_what_to_do(text: str, said: str) -> None:
-    assert said in flaw(text)
+    assert said in comment_flaw(text)
 
 
 def test_a_proposal_has_room_for_so_many_comments() -> None:
-    assert not too_many(COMMENTS_KEPT - 1)
-    assert "200 comments" in too_many(COMMENTS_KEPT)
+    assert not too_many_comments(COMMENTS_KEPT - 1)
+    assert "200 comments" in too_many_comments(COMMENTS_KEPT)

@@ -8,26 +8,26 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Governed, Proposal, Taint
-from apps.governance.proposals.approval_rules import Would
-from apps.memory.write_holds import Share, hold_back, propose_profile
+from apps.governance.proposals.approval_rules import ProposedOutcome
+from apps.memory.write_holds import MemoryReviewSplit, hold_for_review, propose_profile
 from apps.personas.models import Persona
 from apps.prompt.memory_lines.write_holds import HeldLine
-from apps.prompt.prompt_diff import difference
+from apps.prompt.prompt_diff import diff_prompt_sizes
 from apps.prompt.prompt_input import Slot
-from apps.prompt.rendering.segments import Assembled
-from apps.prompt.rendering.snapshot import assemble
-from apps.prompt.text_reuse.derived_lines import Whose
-from apps.review.proposal_sheet import sheet_of
-from apps.review.proposal_submission import ask
-from apps.runtime.explain.impact import Cost, Foreseen, foreseen
-from apps.runtime.prompt_snapshot.prompt_input_builder import gather
+from apps.prompt.rendering.segments import PromptSnapshot
+from apps.prompt.rendering.snapshot import render_snapshot
+from apps.prompt.text_reuse.derived_lines import RepeatedSource
+from apps.review.proposal_sheet import read_review_sheet
+from apps.review.proposal_submission import submit_proposal
+from apps.runtime.explain.impact import Impact, ImpactCost, impact_of
+from apps.runtime.prompt_snapshot.prompt_input_builder import read_prompt_input
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import amend_agent
 from apps.tenants.models import TenantSettings
-from tests.support.drivers.conversation import reply, say, tool
-from tests.support.factories.approvals import say_yes
+from tests.support.drivers.conversation import reply, run_customer_turn, tool
+from tests.support.factories.approvals import approve_as_read
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import (
     World,
@@ -68,25 +68,25 @@ def world() -> World:
     return world
 
 
-def held_back(world: World, row: Any, share: Share) -> None:
-    with acting(world.bot):
-        hold_back(row, share, actor=world.bot, evidence=None)
+def hold_share(world: World, row: Any, share: MemoryReviewSplit) -> None:
+    with acting_as(world.bot):
+        hold_for_review(row, share, actor=world.bot, evidence=None)
 
 
-def asked(world: World, kind: Kind, row: Governed, **content: object) -> None:
-    ask(kind, row.pk, actor=world.bot, content=content, taint=Taint.AGENT, rationale="It helps.")
+def propose_change(world: World, kind: Kind, row: Governed, **content: object) -> None:
+    submit_proposal(kind, row.pk, actor=world.bot, content=content, taint=Taint.AGENT, rationale="It helps.")
 
 
-def lines(*texts: str) -> Share:
-    return Share("", Taint.CUSTOMER, lines=tuple(HeldLine(text, Whose.CUSTOMER) for text in texts))
+def lines(*texts: str) -> MemoryReviewSplit:
+    return MemoryReviewSplit("", Taint.CUSTOMER, lines=tuple(HeldLine(text, RepeatedSource.CUSTOMER) for text in texts))
 
 
-def whole(text: str) -> Share:
-    return Share("", Taint.AGENT, whole=text)
+def whole_share(text: str) -> MemoryReviewSplit:
+    return MemoryReviewSplit("", Taint.AGENT, whole=text)
 
 
-ASKED: Mapping[Kind, Callable[[World], object]] = {
-    Kind.PERSONA_FIELDS: lambda world: asked(world, Kind.PERSONA_FIELDS, persona_of(world), style="Warm."),
+PROPOSAL_MAKERS: Mapping[Kind, Callable[[World], object]] = {
+    Kind.PERSONA_FIELDS: lambda world: propose_change(world, Kind.PERSONA_FIELDS, persona_of(world), style="Warm."),
     Kind.SKILL_NEW: make_skill,
     Kind.SKILL_REVISION: lambda world: propose_revision(
         make_skill(world, "approved"), actor=world.bot, values={"description": "How to refund, by the new rules."}
@@ -94,60 +94,68 @@ ASKED: Mapping[Kind, Callable[[World], object]] = {
     Kind.SKILL_DEPRECATION: lambda world: propose_deprecation(
         make_skill(world, "approved"), actor=world.bot, rationale="Nobody asks for it."
     ),
-    Kind.MEMORY_LINES: lambda world: held_back(world, make_memory(world), lines("They like tea.")),
-    Kind.MEMORY_BODY: lambda world: held_back(world, make_memory(world), whole("They like tea.")),
-    Kind.BLOCK_LINES: lambda world: held_back(world, make_block(world, is_pinned=True), lines("Open on Mondays.")),
-    Kind.BLOCK_BODY: lambda world: held_back(world, make_block(world, is_pinned=True), whole("Open on Mondays.")),
+    Kind.MEMORY_LINES: lambda world: hold_share(world, make_memory(world), lines("They like tea.")),
+    Kind.MEMORY_BODY: lambda world: hold_share(world, make_memory(world), whole_share("They like tea.")),
+    Kind.BLOCK_LINES: lambda world: hold_share(world, make_block(world, is_pinned=True), lines("Open on Mondays.")),
+    Kind.BLOCK_BODY: lambda world: hold_share(
+        world, make_block(world, is_pinned=True), whole_share("Open on Mondays.")
+    ),
     Kind.PROFILE_CHANGE: lambda world: propose_profile(
         make_profile(world, CUSTOMER), {"notes": "Has a dog."}, actor=world.bot, evidence=None
     ),
-    Kind.RULE_LINES: lambda world: asked(world, Kind.RULE_LINES, world.agent, lines=["Never guess.", "Be kind."]),
-    Kind.RULE_CHANGE: lambda world: asked(world, Kind.RULE_CHANGE, make_rule(world), text="Never name a rival."),
+    Kind.RULE_LINES: lambda world: propose_change(
+        world, Kind.RULE_LINES, world.agent, lines=["Never guess.", "Be kind."]
+    ),
+    Kind.RULE_CHANGE: lambda world: propose_change(
+        world, Kind.RULE_CHANGE, make_rule(world), text="Never name a rival."
+    ),
 }
 
 
 def persona_of(world: World) -> Governed:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return Persona.objects.get(agent=world.agent)
 
 
-def told(world: World) -> Assembled:
+def session_prompt(world: World) -> PromptSnapshot:
     """The prompt of the next session with the customer."""
-    return assemble(gather(world.agent, CUSTOMER, actor=world.operator, system=world.operator, now=timezone.now()))
+    return render_snapshot(
+        read_prompt_input(world.agent, CUSTOMER, actor=world.operator, system=world.operator, now=timezone.now())
+    )
 
 
-def reach_of(world: World, kind: Kind) -> tuple[Proposal, Foreseen]:
-    with acting(world.operator):
+def predict_impact(world: World, kind: Kind) -> tuple[Proposal, Impact]:
+    with acting_as(world.operator):
         proposal = Proposal.objects.visible_to(world.operator).open().get(kind=kind)
-    return proposal, foreseen(would_of(proposal, world), actor=world.operator, now=timezone.now())
+    return proposal, impact_of(expected_change(proposal, world), actor=world.operator, now=timezone.now())
 
 
-def would_of(proposal: Proposal, world: World) -> Would:
-    would = sheet_of(proposal, actor=world.operator).would
+def expected_change(proposal: Proposal, world: World) -> ProposedOutcome:
+    would = read_review_sheet(proposal, actor=world.operator).would
     assert would is not None
     return would
 
 
-@pytest.mark.parametrize("kind", ASKED)
+@pytest.mark.parametrize("kind", PROPOSAL_MAKERS)
 def test_what_is_foreseen_is_what_a_yes_then_does(world: World, kind: Kind) -> None:
-    ASKED[kind](world)
-    proposal, reach = reach_of(world, kind)
-    before = told(world)
+    PROPOSAL_MAKERS[kind](world)
+    proposal, reach = predict_impact(world, kind)
+    before = session_prompt(world)
     for actor in (world.operator, world.admin):
         if proposal.state == Proposal.State.OPEN:
-            say_yes(proposal, actor, confirmed="It is fine.")
+            approve_as_read(proposal, actor, confirmed="It is fine.")
     assert proposal.state == Proposal.State.APPLIED
-    assert reach.prompt == difference(before, told(world))
+    assert reach.prompt == diff_prompt_sizes(before, session_prompt(world))
     assert SLOTS[kind] in {slot.slot for slot in reach.prompt.slots}
 
 
 def test_a_text_that_no_prompt_carries_changes_no_byte(world: World) -> None:
     block = make_block(world, is_pinned=False)
-    held_back(world, block, whole("Open on Mondays."))
+    hold_share(world, block, whole_share("Open on Mondays."))
     revised = make_skill(world, "approved")
     propose_revision(revised, actor=world.bot, values={"body": "## Procedure\n1. Ask twice."})
     for kind in (Kind.BLOCK_BODY, Kind.SKILL_REVISION):
-        _, reach = reach_of(world, kind)
+        _, reach = predict_impact(world, kind)
         assert reach.prompt is not None
         assert (reach.prompt.slots, reach.prompt.rewritten) == ((), 0)
         assert reach.cost is not None
@@ -161,11 +169,11 @@ def test_sessions_customers_schedules_and_callers_are_counted(world: World, stan
     standin.play(
         tool("get_skill", skill_id=skill.pk), reply("One."), tool("skill_view", skill_id=skill.pk), reply("Two.")
     )
-    say(world, "One", standin)
-    say(world, "Two", standin, thread="other", customer="http:other")
+    run_customer_turn(world, "One", standin)
+    run_customer_turn(world, "Two", standin, thread="other", customer="http:other")
     make_invokable(world)
     propose_deprecation(skill, actor=world.bot, rationale="Nobody asks for it.")
-    _, reach = reach_of(world, Kind.SKILL_DEPRECATION)
+    _, reach = predict_impact(world, Kind.SKILL_DEPRECATION)
     assert (reach.agents, reach.sessions, reach.customers, reach.fetched) == (1, 2, 2, 2)
     assert (reach.schedules, reach.callers, reach.sessions_a_day) == (0, 0, 0.1)
     assert not reach.is_at_the_limit
@@ -179,43 +187,43 @@ def test_a_rule_of_the_organisation_reaches_every_agent_and_is_shown_on_the_busi
 ) -> None:
     make_neighbour(world)
     standin.play(reply("One."))
-    say(world, "One", standin)
-    with acting(world.operator):
+    run_customer_turn(world, "One", standin)
+    with acting_as(world.operator):
         row = TenantSettings.objects.get(tenant=world.tenant)
-    reach = foreseen(Would(row, {"rules": ["Never guess."]}), actor=world.operator, now=timezone.now())
+    reach = impact_of(ProposedOutcome(row, {"rules": ["Never guess."]}), actor=world.operator, now=timezone.now())
     assert (reach.agents, reach.sessions, reach.fetched) == (2, 1, None)
     assert reach.agent == world.agent
 
 
 def test_the_bare_agent_carries_nothing_and_a_model_without_a_price_costs_nobody_knows_what(world: World) -> None:
     make_memory(world)
-    would = Would(persona_of(world), {"style": "Warm."})
+    would = ProposedOutcome(persona_of(world), {"style": "Warm."})
     amend_agent(world.agent, actor=world.admin, model="somebody-elses")
-    unpriced = foreseen(would, actor=world.operator, now=timezone.now())
+    unpriced = impact_of(would, actor=world.operator, now=timezone.now())
     assert unpriced.cost is None
     amend_agent(world.agent, actor=world.admin, has_learning=False)
-    bare = foreseen(would, actor=world.operator, now=timezone.now())
+    bare = impact_of(would, actor=world.operator, now=timezone.now())
     assert (bare.prompt, bare.cost, bare.short_of) == (None, None, 0)
 
 
 def test_a_short_prompt_says_what_it_lacks_to_be_cached(world: World) -> None:
     amend_agent(world.agent, actor=world.admin, model="claude-haiku-4-5")
     make_skill(world)
-    _, reach = reach_of(world, Kind.SKILL_NEW)
+    _, reach = predict_impact(world, Kind.SKILL_NEW)
     assert reach.prompt is not None
     assert reach.short_of == 4096 + -reach.prompt.shared // 4
     # Nothing is cached, so nothing is written, and each call pays for what comes in: a dollar a million tokens.
-    assert reach.cost == Cost(0, round(reach.prompt.added / 4 * 1000))
+    assert reach.cost == ImpactCost(0, round(reach.prompt.added / 4 * 1000))
 
 
 def test_a_busy_tenant_takes_no_statement_more(world: World, standin: StandIn) -> None:
     make_skill(world)
     with CaptureQueriesContext(connection) as few:
-        reach_of(world, Kind.SKILL_NEW)
+        predict_impact(world, Kind.SKILL_NEW)
     standin.play(*(reply(f"{number}.") for number in range(4)))
     for number in range(4):
-        say(world, "Hello", standin, thread=f"{number}", customer=f"http:{number}")
+        run_customer_turn(world, "Hello", standin, thread=f"{number}", customer=f"http:{number}")
         make_rule(world, f"Rule {number}.")
     with CaptureQueriesContext(connection) as many:
-        reach_of(world, Kind.SKILL_NEW)
+        predict_impact(world, Kind.SKILL_NEW)
     assert len(many) == len(few)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.review.rules import FILTERS_KEPT, free_place, may_delete, name_flaw, one_line
+from apps.review.rules import FILTERS_KEPT, free_quota_slot, may_delete_filter, name_flaw, single_spaced
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -29,18 +29,18 @@ def test_a_name_that_says_nothing_or_hides_something_is_refused(name: str, said:
 
 
 def test_a_name_is_one_line() -> None:
-    assert one_line("  High\r\n tier\u00a0only ") == "High tier only"
+    assert single_spaced("  High\r\n tier\u00a0only ") == "High tier only"
 
 
 def test_each_filter_has_a_place_and_there_are_no_more() -> None:
-    assert free_place(set()) == 1
-    assert free_place({1, 3}) == 2
-    assert free_place(range(1, FILTERS_KEPT)) == FILTERS_KEPT
-    assert free_place(range(1, FILTERS_KEPT + 1)) is None
+    assert free_quota_slot(set()) == 1
+    assert free_quota_slot({1, 3}) == 2
+    assert free_quota_slot(range(1, FILTERS_KEPT)) == FILTERS_KEPT
+    assert free_quota_slot(range(1, FILTERS_KEPT + 1)) is None
 
 
 def test_ones_own_and_for_an_admin_the_shared_ones() -> None:
-    assert may_delete(is_own=True, is_shared=False, is_admin=False)
-    assert may_delete(is_own=False, is_shared=True, is_admin=True)
-    assert not may_delete(is_own=False, is_shared=True, is_admin=False)
-    assert not may_delete(is_own=False, is_shared=False, is_admin=True)
+    assert may_delete_filter(is_own=True, is_shared=False, is_admin=False)
+    assert may_delete_filter(is_own=False, is_shared=True, is_admin=True)
+    assert not may_delete_filter(is_own=False, is_shared=True, is_admin=False)
+    assert not may_delete_filter(is_own=False, is_shared=False, is_admin=True)

@@ -5,29 +5,29 @@ from functools import partial
 import pytest
 
 from apps.conversations.models import InboundEvent
-from apps.governance.database.actor_transaction import acting
-from apps.runtime.schedules.schedule_runner import run_all, run_due
+from apps.governance.database.actor_transaction import acting_as
+from apps.runtime.schedules.schedule_runner import run_due_schedules, run_if_due
 from apps.schedules.models import Schedule, ScheduleRun
 from apps.tenants.due_work import due_work
-from tests.desk.test_concurrent_sending import at_once
-from tests.support.factories.schedules import comes_due, make_schedule
+from tests.desk.test_concurrent_sending import run_together
+from tests.support.factories.schedules import make_due, make_schedule
 from tests.support.worlds.world import World, make_world
 
 
-class Died(Exception):
+class WorkerKilled(Exception):
     """A worker that was killed."""
 
 
-def run_and_die(world: World, schedule: Schedule) -> None:
+def run_until_killed(world: World, schedule: Schedule) -> None:
     """Do all of a run, and do not live to commit it."""
-    with acting(world.system):
-        run_due(world.tenant.pk, schedule.pk)
-        raise Died
+    with acting_as(world.system):
+        run_if_due(world.tenant.pk, schedule.pk)
+        raise WorkerKilled
 
 
-def begun(world: World) -> tuple[int, int]:
+def count_started_runs(world: World) -> tuple[int, int]:
     """How many runs there are, and how many tasks wait for the agent."""
-    with acting(world.system):
+    with acting_as(world.system):
         return ScheduleRun.objects.count(), InboundEvent.objects.count()
 
 
@@ -35,10 +35,10 @@ def test_a_schedule_that_several_workers_find_due_runs_once(committing: str) -> 
     # R120
     world = make_world()
     schedule = make_schedule(world)
-    comes_due(schedule, world)
-    deeds = [partial(run_due, world.tenant.pk, schedule.pk)] * 6
-    assert at_once(deeds) == [""] * 6
-    assert begun(world) == (1, 1)
+    make_due(schedule, world)
+    deeds = [partial(run_if_due, world.tenant.pk, schedule.pk)] * 6
+    assert run_together(deeds) == [""] * 6
+    assert count_started_runs(world) == (1, 1)
     assert due_work("schedule_runs") == []
 
 
@@ -46,10 +46,10 @@ def test_a_worker_that_dies_before_its_commit_leaves_the_schedule_due(committing
     # R120
     world = make_world()
     schedule = make_schedule(world)
-    comes_due(schedule, world)
-    with pytest.raises(Died):
-        run_and_die(world, schedule)
-    assert begun(world) == (0, 0)
+    make_due(schedule, world)
+    with pytest.raises(WorkerKilled):
+        run_until_killed(world, schedule)
+    assert count_started_runs(world) == (0, 0)
     assert due_work("schedule_runs") == [(world.tenant.pk, schedule.pk)]
-    run_all(due_work("schedule_runs"))
-    assert begun(world) == (1, 1)
+    run_due_schedules(due_work("schedule_runs"))
+    assert count_started_runs(world) == (1, 1)

@@ -6,15 +6,20 @@ from itertools import islice, pairwise
 import pytest
 
 from apps.launcher.data_folders import PROJECT
-from apps.prompt.rendering.scheduled_task import NOTHING_TO_REPORT, Task, reports_nothing, scheduled_task
-from apps.schedules.rules import COUNTED_AT_MOST, ONCE, SKIP, due_of, flaw_of, next_time, times_after
+from apps.prompt.rendering.scheduled_task import (
+    NOTHING_TO_REPORT,
+    ScheduledTask,
+    render_scheduled_task,
+    reports_nothing,
+)
+from apps.schedules.rules import MAX_MISSED_COUNTED, ONCE, SKIP, cron_flaw, find_due_run, next_time, times_after
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 GOLDEN = PROJECT / "tests" / "golden" / "scheduled.txt"
 
 
-def at(text: str) -> datetime:
+def utc_moment(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
@@ -42,13 +47,13 @@ def at(text: str) -> datetime:
     ],
 )
 def test_a_plan_is_kept_by_the_clock_of_its_zone(cron: str, zone: str, after: str, expected: list[str]) -> None:
-    assert list(islice(times_after(cron, zone, at(after)), 2)) == [at(text) for text in expected]
+    assert list(islice(times_after(cron, zone, utc_moment(after)), 2)) == [utc_moment(text) for text in expected]
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin", "America/New_York", "Africa/Cairo", "America/Santiago", "UTC"])
 @pytest.mark.parametrize("cron", ["30 0 * * *", "30 1 * * *", "30 2 * * *", "0 3 * * *"])
 def test_a_daily_plan_runs_once_on_every_day_of_the_year(cron: str, zone: str) -> None:
-    times = list(islice(times_after(cron, zone, at("2025-12-31T23:59")), 365))
+    times = list(islice(times_after(cron, zone, utc_moment("2025-12-31T23:59")), 365))
     assert len(set(times)) == 365
     assert all(timedelta(hours=22) < later - before < timedelta(hours=26) for before, later in pairwise(times))
 
@@ -69,45 +74,53 @@ def test_a_daily_plan_runs_once_on_every_day_of_the_year(cron: str, zone: str) -
     ],
 )
 def test_an_expression_that_plans_nothing_or_too_much_is_refused_in_words(cron: str, said: str) -> None:
-    assert said in flaw_of(cron)
-    assert bool(flaw_of(cron)) == bool(said)
+    assert said in cron_flaw(cron)
+    assert bool(cron_flaw(cron)) == bool(said)
 
 
 def test_a_day_that_never_comes_is_no_plan() -> None:
-    assert "No such day comes" in flaw_of("0 0 */40 * MON#5")
+    assert "No such day comes" in cron_flaw("0 0 */40 * MON#5")
 
 
 def test_a_time_that_is_noticed_soon_runs_and_nothing_was_missed() -> None:
-    due = due_of("0 23 * * *", "UTC", at("2026-01-10T23:00"), at("2026-01-10T23:00:04"), SKIP)
-    assert (due.latest, due.runs, due.missed) == (at("2026-01-10T23:00"), True, 0)
-    assert due.next_run_at == at("2026-01-11T23:00") == next_time("0 23 * * *", "UTC", at("2026-01-10T23:00:04"))
+    due = find_due_run("0 23 * * *", "UTC", utc_moment("2026-01-10T23:00"), utc_moment("2026-01-10T23:00:04"), SKIP)
+    assert (due.latest, due.runs, due.missed) == (utc_moment("2026-01-10T23:00"), True, 0)
+    assert (
+        due.next_run_at
+        == utc_moment("2026-01-11T23:00")
+        == next_time("0 23 * * *", "UTC", utc_moment("2026-01-10T23:00:04"))
+    )
 
 
 @pytest.mark.parametrize(("policy", "runs", "missed"), [(SKIP, False, 3), (ONCE, True, 2)])
 def test_times_that_nobody_noticed_are_skipped_or_made_up_for_once(policy: str, runs: bool, missed: int) -> None:
-    due = due_of("0 23 * * *", "UTC", at("2026-01-10T23:00"), at("2026-01-13T08:00"), policy)
-    assert (due.latest, due.runs, due.missed) == (at("2026-01-12T23:00"), runs, missed)
-    assert due.next_run_at == at("2026-01-13T23:00")
+    due = find_due_run("0 23 * * *", "UTC", utc_moment("2026-01-10T23:00"), utc_moment("2026-01-13T08:00"), policy)
+    assert (due.latest, due.runs, due.missed) == (utc_moment("2026-01-12T23:00"), runs, missed)
+    assert due.next_run_at == utc_moment("2026-01-13T23:00")
 
 
 def test_the_latest_time_runs_where_only_those_before_it_were_missed() -> None:
-    due = due_of("0 * * * *", "UTC", at("2026-01-10T08:00"), at("2026-01-10T11:02"), SKIP)
-    assert (due.latest, due.runs, due.missed) == (at("2026-01-10T11:00"), True, 3)
+    due = find_due_run("0 * * * *", "UTC", utc_moment("2026-01-10T08:00"), utc_moment("2026-01-10T11:02"), SKIP)
+    assert (due.latest, due.runs, due.missed) == (utc_moment("2026-01-10T11:00"), True, 3)
 
 
 def test_a_worker_that_was_off_for_a_year_counts_to_an_end() -> None:
-    due = due_of("*/5 * * * *", "UTC", at("2025-01-10T08:00"), at("2026-01-10T11:02"), SKIP)
-    assert (due.runs, due.missed, due.next_run_at) == (False, COUNTED_AT_MOST, at("2026-01-10T11:05"))
+    due = find_due_run("*/5 * * * *", "UTC", utc_moment("2025-01-10T08:00"), utc_moment("2026-01-10T11:02"), SKIP)
+    assert (due.runs, due.missed, due.next_run_at) == (False, MAX_MISSED_COUNTED, utc_moment("2026-01-10T11:05"))
 
 
 def test_what_an_agent_is_told_that_begins_by_itself_stands_in_the_golden_file() -> None:
     # R120, R121
-    task = Task("Daily reflection", at("2026-01-10T23:00"), "Reflect", "## Procedure\n1. Read the day.\n", "Be brief.")
-    assert scheduled_task(task) + "\n" == GOLDEN.read_text("utf-8")
+    task = ScheduledTask(
+        "Daily reflection", utc_moment("2026-01-10T23:00"), "Reflect", "## Procedure\n1. Read the day.\n", "Be brief."
+    )
+    assert render_scheduled_task(task) + "\n" == GOLDEN.read_text("utf-8")
 
 
 def test_the_preamble_can_be_the_owners_own() -> None:
-    told = scheduled_task(Task("Reflection", at("2026-01-10T23:00"), "Reflect", "Read.", preamble="It is night."))
+    told = render_scheduled_task(
+        ScheduledTask("Reflection", utc_moment("2026-01-10T23:00"), "Reflect", "Read.", preamble="It is night.")
+    )
     assert told.startswith("It is night.\n\nSchedule: Reflection. Planned for ")
     assert NOTHING_TO_REPORT not in told
 

@@ -21,15 +21,15 @@ from pytest_django import Settings
 
 from apps.governance.errors import NotVisible
 from apps.skills.actions import detach_file
-from apps.skills.attachments.attachment_access import content_of
-from apps.skills.attachments.blob_store import bytes_at, keep
+from apps.skills.attachments.attachment_access import read_content
+from apps.skills.attachments.blob_store import read_bytes, store_bytes
 from apps.skills.attachments.orphan_sweep import sweep_files
-from apps.skills.attachments.signed_links import link_to
+from apps.skills.attachments.signed_links import make_link
 from apps.skills.tasks import sweep
-from apps.tenants.authentication.signed_link_holders import Holder, Kind
+from apps.tenants.authentication.signed_link_holders import HolderKind, SignedLinkHolder
 from config.env_settings import Environment
-from config.settings import attachment_store
-from tests.support.drivers.management_command import run
+from config.settings import attachment_storage
+from tests.support.drivers.management_command import run_command
 from tests.support.worlds.world import World, make_skill_with_file, make_world
 
 pytestmark = pytest.mark.django_db
@@ -50,7 +50,7 @@ def folder(settings: Settings, tmp_path: Path) -> Path:
     """A store of this test's own."""
     settings.STORAGES = {
         **product.STORAGES,
-        "attachments": attachment_store(Environment(attachments_dir=tmp_path / "files")),
+        "attachments": attachment_storage(Environment(attachments_dir=tmp_path / "files")),
     }
     return tmp_path / "files"
 
@@ -75,7 +75,7 @@ def bucket(settings: Settings, s3_endpoint: str) -> str:
         s3_access_key_id="test",
         s3_secret_access_key="test",
     )
-    settings.STORAGES = {**product.STORAGES, "attachments": attachment_store(environment)}
+    settings.STORAGES = {**product.STORAGES, "attachments": attachment_storage(environment)}
     settings.ATTACHMENTS_S3_BUCKET = BUCKET
     client = boto3.client(
         "s3",
@@ -94,11 +94,11 @@ def in_two_days() -> timedelta:
 
 def test_what_nothing_names_is_removed_after_a_day(world: World, folder: Path) -> None:
     file = make_skill_with_file(world).files[0]
-    orphan = keep(world.tenant.pk, b"cut off")
+    orphan = store_bytes(world.tenant.pk, b"cut off")
     assert sweep_files(timezone.now()) == 0, "an upload of a moment ago may still be named"
     assert sweep_files(timezone.now() + in_two_days()) == 1
-    assert bytes_at(orphan) is None
-    assert bytes_at(file.key) == CONTENT
+    assert read_bytes(orphan) is None
+    assert read_bytes(file.key) == CONTENT
 
 
 def test_what_was_removed_from_a_skill_stays_while_its_history_tells_of_it(world: World, folder: Path) -> None:
@@ -106,26 +106,26 @@ def test_what_was_removed_from_a_skill_stays_while_its_history_tells_of_it(world
     key = skill.files[0].key
     detach_file(skill, actor=world.bot, name="prices.csv")
     assert sweep_files(timezone.now() + in_two_days()) == 0
-    assert bytes_at(key) == CONTENT
+    assert read_bytes(key) == CONTENT
 
 
 def test_files_of_a_tenant_this_database_does_not_know_are_left_alone(world: World, folder: Path) -> None:
     # R006
-    stranger = keep(10**9, b"of another installation")
+    stranger = store_bytes(10**9, b"of another installation")
     assert sweep_files(timezone.now() + in_two_days()) == 0
-    assert bytes_at(stranger) is not None
+    assert read_bytes(stranger) is not None
 
 
 def test_the_command_and_the_beat_sweep(world: World, folder: Path) -> None:
-    assert run("sweep_attachments").out == "0 stored files that nothing names removed.\n"
-    keep(world.tenant.pk, b"cut off")
+    assert run_command("sweep_attachments").out == "0 stored files that nothing names removed.\n"
+    store_bytes(world.tenant.pk, b"cut off")
     sweep()
     assert product.CELERY_BEAT_SCHEDULE[sweep.name]["task"] == sweep.name
 
 
 def test_nobody_leads_the_store_out_of_its_folder(folder: Path) -> None:
     with pytest.raises(SuspiciousFileOperation):
-        bytes_at("../../etc/passwd")
+        read_bytes("../../etc/passwd")
 
 
 def test_no_address_of_the_web_leads_into_the_folder(world: World, folder: Path) -> None:
@@ -142,8 +142,8 @@ def test_a_bucket_keeps_files_private_and_gives_them_by_an_address_signed_for_a_
     # R091
     skill = make_skill_with_file(world, "approved")
     file = skill.files[0]
-    assert content_of(file) == CONTENT
-    link = link_to(file, skill.pk, Holder(world.tenant.pk, Kind.PERSON, world.operator_user.pk))
+    assert read_content(file) == CONTENT
+    link = make_link(file, skill.pk, SignedLinkHolder(world.tenant.pk, HolderKind.PERSON, world.operator_user.pk))
     response = Client().get(f"/files/{link.token}")
     assert response.status_code == HTTPStatus.FOUND
     address = response.headers["Location"]
@@ -162,15 +162,15 @@ def test_a_bucket_keeps_files_private_and_gives_them_by_an_address_signed_for_a_
 
 def test_a_bucket_is_swept_like_the_folder_and_what_is_gone_is_said(world: World, bucket: str) -> None:
     file = make_skill_with_file(world).files[0]
-    orphan = keep(world.tenant.pk, b"cut off")
+    orphan = store_bytes(world.tenant.pk, b"cut off")
     assert sweep_files(timezone.now() + in_two_days()) == 1
-    assert bytes_at(orphan) is None
+    assert read_bytes(orphan) is None
     storages["attachments"].delete(file.key)
     with pytest.raises(NotVisible, match="attach it again"):
-        content_of(file)
+        read_content(file)
 
 
 def test_without_a_bucket_the_extra_is_not_needed() -> None:
-    assert "storages" not in attachment_store(Environment())["BACKEND"]
+    assert "storages" not in attachment_storage(Environment())["BACKEND"]
     with pytest.raises(InvalidStorageError):
         storages["elsewhere"]

@@ -8,19 +8,19 @@ from django.conf import settings
 from django.db import connection
 from pytest_django import Settings
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import Refusal
 from apps.skills.actions import approve_skill, arrange_files, attach_file, deprecate_skill, detach_file
 from apps.skills.attachment_upload import stored_bytes, upload_file
-from apps.skills.attachments.attachment_access import content_of, file_for
-from apps.skills.attachments.blob_store import bytes_at
+from apps.skills.attachments.attachment_access import find_fetchable_file, read_content
+from apps.skills.attachments.blob_store import read_bytes
 from apps.skills.models import Skill
-from apps.skills.skill_validation import Attached
+from apps.skills.skill_validation import Attachment
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.support.audit_records import records
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, run_and_undo
 from tests.support.worlds.world import World, make_skill, make_skill_with_file, make_world
 
 pytestmark = pytest.mark.django_db
@@ -33,8 +33,8 @@ def world() -> World:
     return make_world()
 
 
-def stored(world: World, skill: Skill) -> Skill:
-    with acting(world.operator):
+def reload_skill(world: World, skill: Skill) -> Skill:
+    with acting_as(world.operator):
         return Skill.objects.visible_to(world.operator).get(pk=skill.pk)
 
 
@@ -42,13 +42,13 @@ def test_a_skill_keeps_several_files_in_order_with_what_they_are(world: World) -
     # R090, Z-20
     skill = make_skill_with_file(world)
     upload_file(skill, actor=world.operator, name="terms.txt", content=b"Pay first.")
-    first, second = stored(world, skill).files
+    first, second = reload_skill(world, skill).files
     assert (first.name, first.media_type, first.size_bytes) == ("prices.csv", "text/csv", len(CONTENT))
     assert first.sha256 == hashlib.sha256(CONTENT).hexdigest()
     assert (first.uploaded_by, second.uploaded_by) == (world.bot.label, world.operator.label)
-    assert bytes_at(first.key) == CONTENT
+    assert read_bytes(first.key) == CONTENT
     arrange_files(skill, actor=world.operator, names=["terms.txt", "prices.csv"])
-    assert [file.name for file in stored(world, skill).files] == ["terms.txt", "prices.csv"]
+    assert [file.name for file in reload_skill(world, skill).files] == ["terms.txt", "prices.csv"]
 
 
 def test_each_change_of_files_is_one_record_of_the_skill(world: World) -> None:
@@ -99,8 +99,8 @@ def test_an_agent_changes_the_files_of_its_own_drafts_alone(world: World) -> Non
         detach_file(approved, actor=world.bot, name="prices.csv")
     with pytest.raises(NotPermitted, match="Ask an operator"):
         arrange_files(approved, actor=world.bot, names=["prices.csv"])
-    assert len(stored(world, approved).files) == 1
-    with acting(world.operator):
+    assert len(reload_skill(world, approved).files) == 1
+    with acting_as(world.operator):
         noted = [(refusal.act, refusal.subject_id) for refusal in Refusal.objects.order_by("id")]
     assert noted == [
         ("skill.attach", approved.pk),
@@ -125,13 +125,13 @@ def test_an_agent_fetches_files_of_approved_skills_and_of_its_own_drafts(world: 
     upload_file(persons, actor=world.operator, name="prices.csv", content=CONTENT)
     sha256 = hashlib.sha256(CONTENT).hexdigest()
     for skill in (own, approved):
-        assert content_of(file_for(skill.pk, "prices.csv", sha256, actor=world.bot)) == CONTENT
+        assert read_content(find_fetchable_file(skill.pk, "prices.csv", sha256, actor=world.bot)) == CONTENT
     with pytest.raises(NotPermitted):
-        file_for(persons.pk, "prices.csv", sha256, actor=world.bot)
-    assert file_for(persons.pk, "prices.csv", sha256, actor=world.operator).sha256 == sha256
+        find_fetchable_file(persons.pk, "prices.csv", sha256, actor=world.bot)
+    assert find_fetchable_file(persons.pk, "prices.csv", sha256, actor=world.operator).sha256 == sha256
     deprecate_skill(approved, actor=world.operator)
     with pytest.raises(NotPermitted):
-        file_for(approved.pk, "prices.csv", sha256, actor=world.bot)
+        find_fetchable_file(approved.pk, "prices.csv", sha256, actor=world.bot)
 
 
 def test_nobody_fetches_a_file_of_another_tenant_or_agent(world: World) -> None:
@@ -143,9 +143,9 @@ def test_nobody_fetches_a_file_of_another_tenant_or_agent(world: World) -> None:
     other = make_world()
     for stranger in (neighbour, other.bot, other.operator, other.admin):
         with pytest.raises(NotVisible):
-            file_for(skill.pk, "prices.csv", sha256, actor=stranger)
+            find_fetchable_file(skill.pk, "prices.csv", sha256, actor=stranger)
     serving = world.bot.serving("http:abc123")
-    assert file_for(skill.pk, "prices.csv", sha256, actor=serving) == skill.files[0]
+    assert find_fetchable_file(skill.pk, "prices.csv", sha256, actor=serving) == skill.files[0]
 
 
 def test_other_bytes_than_the_reviewed_are_served_to_nobody(world: World, caplog: pytest.LogCaptureFixture) -> None:
@@ -155,10 +155,10 @@ def test_other_bytes_than_the_reviewed_are_served_to_nobody(world: World, caplog
     path.chmod(0o600)
     path.write_bytes(b"Plan,Price\nPro,99\n")
     with pytest.raises(NotVisible, match="attach it again"):
-        content_of(file)
+        read_content(file)
     path.unlink()
     with pytest.raises(NotVisible, match="attach it again"):
-        content_of(file)
+        read_content(file)
     assert caplog.messages == ["attachment is not what was stored"] * 2
 
 
@@ -205,7 +205,7 @@ def test_a_second_upload_meets_the_limits_under_the_lock(world: World, settings:
     settings.ATTACHMENTS_PER_SKILL = 1
     skill = make_skill_with_file(world)
     with pytest.raises(Invalid, match="at most 1 files"):
-        attach_file(skill, actor=world.bot, file=Attached("b.txt", "text/plain", 1, "0" * 64, "1/x", "agent:support"))
+        attach_file(skill, actor=world.bot, file=Attachment("b.txt", "text/plain", 1, "0" * 64, "1/x", "agent:support"))
 
 
 def test_a_name_that_is_not_there_and_half_an_order_are_refused(world: World) -> None:
@@ -245,18 +245,18 @@ def test_the_database_refuses_files_of_other_tenants_and_half_files(world: World
     write = "UPDATE skills_skill SET attachments = %s::jsonb WHERE id = %s"
     for actor in (world.bot, world.operator):
         files = broken.replace("{tenant}", str(world.tenant.pk))
-        assert attempt(actor, write, [files, skill.pk]).sqlstate == BROKEN_RULE
+        assert run_and_undo(actor, write, [files, skill.pk]).sqlstate == BROKEN_RULE
         lawful = f"[{FILE % ('0' * 64, f'{world.tenant.pk}/x')}]"
-        assert attempt(actor, write, [lawful, skill.pk]).passed
+        assert run_and_undo(actor, write, [lawful, skill.pk]).passed
 
 
 def test_the_database_lets_nobody_slip_a_file_under_an_approval(world: World) -> None:
     # R018: whoever adds a file to what was approved breaks the signature.
     skill = make_skill_with_file(world, "approved")
     write = "UPDATE skills_skill SET attachments = '[]' WHERE id = %s"
-    assert attempt(world.operator, write, [skill.pk]).sqlstate == BROKEN_RULE
-    assert not attempt(world.bot, write, [skill.pk]).passed
-    assert not attempt(make_world().operator, write, [skill.pk]).passed
-    with connection.cursor() as cursor, acting(world.operator):
+    assert run_and_undo(world.operator, write, [skill.pk]).sqlstate == BROKEN_RULE
+    assert not run_and_undo(world.bot, write, [skill.pk]).passed
+    assert not run_and_undo(make_world().operator, write, [skill.pk]).passed
+    with connection.cursor() as cursor, acting_as(world.operator):
         cursor.execute("SELECT approved_sha256 = content_sha256 FROM skills_skill WHERE id = %s", [skill.pk])
         assert cursor.fetchone() == (True,)

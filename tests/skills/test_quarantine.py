@@ -6,10 +6,10 @@ import pytest
 from django.db import IntegrityError, ProgrammingError, connection, transaction
 from django.utils import timezone
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
-from apps.runtime.prompt_snapshot.prompt_input_builder import gather
+from apps.runtime.prompt_snapshot.prompt_input_builder import read_prompt_input
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -22,7 +22,7 @@ from apps.skills.actions import (
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from apps.skills.quarantine import quarantine_skill, release_skill
-from tests.support.drivers.conversation import calls, reply, say, tool
+from tests.support.drivers.conversation import calls, reply, run_customer_turn, tool
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_skill, make_skill_with_file, make_world
 
@@ -34,9 +34,10 @@ def world() -> World:
     return make_world()
 
 
-def names_told(world: World) -> list[str]:
+def prompt_skill_names(world: World) -> list[str]:
     return [
-        line.name for line in gather(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).skills
+        line.name
+        for line in read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).skills
     ]
 
 
@@ -44,11 +45,11 @@ def test_it_leaves_the_index_and_comes_back_as_it_was(world: World) -> None:
     # R095
     skill = make_skill(world, "approved")
     quarantine_skill(skill, actor=world.operator, reason="Sends people elsewhere.")
-    assert names_told(world) == []
+    assert prompt_skill_names(world) == []
     release_skill(skill, actor=world.operator, reason="It was the right address.")
-    assert names_told(world) == [skill.name]
+    assert prompt_skill_names(world) == [skill.name]
     assert (skill.status, skill.quarantined_by, skill.quarantine_reason) == (Skill.Status.APPROVED, "", "")
-    with acting(world.operator):
+    with acting_as(world.operator):
         acts = ChangeRecord.objects.filter(subject_type="skills.skill", subject_id=skill.pk).order_by("id")
         assert [record.act for record in acts][-2:] == ["skill.quarantine", "skill.release"]
 
@@ -56,10 +57,10 @@ def test_it_leaves_the_index_and_comes_back_as_it_was(world: World) -> None:
 def test_a_running_session_that_still_lists_it_cannot_fetch_it(world: World, standin: StandIn) -> None:
     # R095
     skill = make_skill(world, "approved")
-    say(world, "Hello", standin)
+    run_customer_turn(world, "Hello", standin)
     quarantine_skill(skill, actor=world.operator, reason="Wrong.")
     standin.play(tool("get_skill", skill_id=skill.pk), reply("Done."))
-    [made] = calls(world, say(world, "Please read it", standin))
+    [made] = calls(world, run_customer_turn(world, "Please read it", standin))
     assert made["is_error"] is True
     assert skill.body not in str(made["result"])
 
@@ -101,7 +102,7 @@ def test_the_database_releases_it_only_as_it_went_in(column: str, world: World) 
     skill = make_skill_with_file(world)
     quarantine_skill(skill, actor=world.operator, reason="Odd.")
     release = "UPDATE skills_skill SET quarantined_at = NULL, quarantined_by = '', quarantine_reason = ''"
-    with acting(world.operator), connection.cursor() as cursor:
+    with acting_as(world.operator), connection.cursor() as cursor:
         with pytest.raises(IntegrityError, match="in quarantine"), transaction.atomic():
             cursor.execute(f"{release}, {column} WHERE id = {skill.pk}")
         cursor.execute(f"{release} WHERE id = {skill.pk}")
@@ -122,7 +123,7 @@ def test_no_skill_and_no_file_of_one_is_called_like_another_but_for_its_case(
     values: str, why: str, world: World
 ) -> None:
     make_skill_with_file(world)
-    with pytest.raises(IntegrityError, match=why), acting(world.operator), connection.cursor() as cursor:
+    with pytest.raises(IntegrityError, match=why), acting_as(world.operator), connection.cursor() as cursor:
         cursor.execute(f"UPDATE skills_skill SET {values}")  # noqa: S608  # values above
 
 
@@ -130,10 +131,10 @@ def test_it_says_why_and_is_not_there_twice(world: World) -> None:
     skill = make_skill(world)
     with pytest.raises(Invalid, match="Say why nobody may use it"):
         quarantine_skill(skill, actor=world.operator, reason=" ")
-    with pytest.raises(Conflicting, match="not in quarantine"):
+    with pytest.raises(Conflict, match="not in quarantine"):
         release_skill(skill, actor=world.operator, reason="Why not.")
     quarantine_skill(skill, actor=world.operator, reason="Odd.")
-    with pytest.raises(Conflicting, match=r"in quarantine already: Odd\."):
+    with pytest.raises(Conflict, match=r"in quarantine already: Odd\."):
         quarantine_skill(skill, actor=world.operator, reason="Again.")
     with pytest.raises(Invalid, match="Say why it may be used again"):
         release_skill(skill, actor=world.operator, reason="")
@@ -144,5 +145,9 @@ def test_agents_neither_put_a_skill_there_nor_take_it_out(world: World) -> None:
     skill = make_skill(world)
     with pytest.raises(NotPermitted):
         quarantine_skill(skill, actor=world.bot, reason="Rival.")
-    with pytest.raises(ProgrammingError, match="permission denied"), acting(world.bot), connection.cursor() as cursor:
+    with (
+        pytest.raises(ProgrammingError, match="permission denied"),
+        acting_as(world.bot),
+        connection.cursor() as cursor,
+    ):
         cursor.execute("UPDATE skills_skill SET quarantined_at = NULL WHERE id = %s", [skill.pk])

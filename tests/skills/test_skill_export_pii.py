@@ -2,17 +2,17 @@
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import FindingsUnconfirmed
 from apps.skills.actions import draft_skill, revise_skill
-from apps.skills.import_export.export_privacy_check import SAID
-from apps.skills.import_export.skill_export import approved_all, approved_one, zipped
+from apps.skills.import_export.export_privacy_check import FINDINGS_SHOWN
+from apps.skills.import_export.skill_export import build_archive, select_approved_skill, select_approved_skills
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.support.worlds.world import (
     World,
-    approve_opened,
+    approve_read_skill,
     make_neighbour,
     make_skill,
     make_skill_with_file,
@@ -27,50 +27,52 @@ def world() -> World:
     return make_world()
 
 
-def refused(world: World, *skills: Skill) -> tuple[str, ...]:
+def unconfirmed_findings(world: World, *skills: Skill) -> tuple[str, ...]:
     with pytest.raises(FindingsUnconfirmed) as refusal:
-        zipped(skills, actor=world.operator)
+        build_archive(skills, actor=world.operator)
     return refusal.value.findings
 
 
-def ready(world: World, skill: Skill) -> Skill:
+def load_exportable(world: World, skill: Skill) -> Skill:
     """The skill as an export reads it."""
-    return approved_one(skill.pk, actor=world.operator)[0]
+    return select_approved_skill(skill.pk, actor=world.operator)[0]
 
 
 def test_words_and_files_are_looked_through_and_each_place_is_named(world: World) -> None:
     skill = make_skill_with_file(world, "approved", content=b"who,where\nAda,ada@example.org\n")
     revise_skill(skill, actor=world.operator, values={"body": "## Procedure\n1. Call +49 30 901820 first."})
     place = f"support/{skill.name}"
-    assert refused(world, ready(world, skill)) == (
+    assert unconfirmed_findings(world, load_exportable(world, skill)) == (
         f"“+49 30 901820” (phone) in {place}, body",
         f"“ada@example.org” (e-mail) in {place}, prices.csv",
     )
-    assert zipped([ready(world, skill)], actor=world.operator, confirm_findings=True)
+    assert build_archive([load_exportable(world, skill)], actor=world.operator, confirm_findings=True)
 
 
 def test_a_long_file_is_looked_through_to_its_end(world: World) -> None:
     lines = b"item,price\n" * 2_500
     skill = make_skill_with_file(world, "approved", content=lines + b"Ada,ada@example.org\n")
-    [found] = refused(world, ready(world, skill))
+    [found] = unconfirmed_findings(world, load_exportable(world, skill))
     assert found == f"“ada@example.org” (e-mail) in support/{skill.name}, prices.csv, part 2"
 
 
 def test_a_template_that_the_tenant_wrote_since_the_approval_counts(world: World) -> None:
     skill = make_skill(world, "approved", body="## Procedure\n1. Ask for POL-482113.")
-    assert zipped([ready(world, skill)], actor=world.operator)
-    with acting(world.admin):
+    assert build_archive([load_exportable(world, skill)], actor=world.operator)
+    with acting_as(world.admin):
         settings = TenantSettings.objects.get()
     amend_settings(settings, actor=world.admin, pii_patterns="policy-number: POL-######")
-    assert refused(world, ready(world, skill)) == (f"“POL-482113” (policy-number) in support/{skill.name}, body",)
+    assert unconfirmed_findings(world, load_exportable(world, skill)) == (
+        f"“POL-482113” (policy-number) in support/{skill.name}, body",
+    )
 
 
 def test_two_agents_skills_of_one_name_are_both_looked_through(world: World) -> None:
     clean = make_skill(world, "approved")
     values = clean.texts | {"body": "Write to ada@example.org."}
     theirs = draft_skill(make_neighbour(world).pk, actor=world.operator, values=values)
-    approve_opened(theirs, world.operator)
-    assert refused(world, *approved_all(actor=world.operator)) == (
+    approve_read_skill(theirs, world.operator)
+    assert unconfirmed_findings(world, *select_approved_skills(actor=world.operator)) == (
         f"“ada@example.org” (e-mail) in billing/{theirs.name}, body",
     )
 
@@ -78,13 +80,13 @@ def test_two_agents_skills_of_one_name_are_both_looked_through(world: World) -> 
 def test_an_agent_is_told_that_a_person_has_to_look(world: World) -> None:
     make_skill(world, "approved", body="Write to ada@example.org.")
     with pytest.raises(FindingsUnconfirmed, match="A person has to look"):
-        zipped(approved_all(actor=world.bot), actor=world.bot, confirm_findings=True)
-    assert zipped(approved_all(actor=world.system), actor=world.system, confirm_findings=True)
+        build_archive(select_approved_skills(actor=world.bot), actor=world.bot, confirm_findings=True)
+    assert build_archive(select_approved_skills(actor=world.system), actor=world.system, confirm_findings=True)
 
 
 def test_of_many_places_the_first_are_said_and_the_rest_counted(world: World) -> None:
-    body = "\n".join(f"Write to ada{number}@example.org." for number in range(SAID + 3))
+    body = "\n".join(f"Write to ada{number}@example.org." for number in range(FINDINGS_SHOWN + 3))
     skill = make_skill(world, "approved", body=body)
     with pytest.raises(FindingsUnconfirmed, match="and 3 more") as refusal:
-        zipped([ready(world, skill)], actor=world.operator)
-    assert len(refusal.value.findings) == SAID + 3
+        build_archive([load_exportable(world, skill)], actor=world.operator)
+    assert len(refusal.value.findings) == FINDINGS_SHOWN + 3

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from apps.skills.skill_validation import (
     NAME_CHARACTERS,
     NAME_PATTERN,
-    Accepted,
-    Attached,
-    Refused,
-    crowded,
-    file_name,
-    mentions,
-    named,
-    rearranged,
+    AcceptedFile,
+    Attachment,
+    FileRefusal,
+    clean_file_name,
+    complete_naming,
+    file_limit_refusal,
+    has_file_mention,
+    reorder_files,
     slug,
     vet_file,
 )
@@ -62,7 +62,7 @@ def test_whatever_the_title_the_name_is_lawful_or_empty(title: str) -> None:
     ],
 )
 def test_name_and_title_complete_each_other(given_name: str, given_title: str, name: str, title: str) -> None:
-    completed = named(given_name, given_title)
+    completed = complete_naming(given_name, given_title)
     assert (completed.name, completed.title) == (name, title)
 
 
@@ -87,15 +87,15 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
     ],
 )
 def test_a_file_keeps_of_its_name_what_can_be_seen_and_leads_nowhere(sent: str, kept: str) -> None:
-    assert file_name(sent) == kept
+    assert clean_file_name(sent) == kept
 
 
 @given(st.text())
 def test_whatever_a_file_is_called_its_name_is_no_path_and_hides_nothing(name: str) -> None:
-    kept = file_name(name)
+    kept = clean_file_name(name)
     assert not set(kept) & set('/\\<>:"|?*\n\r\t\x00')
     assert not kept.startswith(".")
-    assert file_name(kept) == kept
+    assert clean_file_name(kept) == kept
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_whatever_a_file_is_called_its_name_is_no_path_and_hides_nothing(name: s
     ],
 )
 def test_a_file_is_taken_when_name_and_content_say_the_same(name: str, content: bytes, media_type: str) -> None:
-    assert vet_file(name, content, 100) == Accepted(name, media_type)
+    assert vet_file(name, content, 100) == AcceptedFile(name, media_type)
 
 
 @pytest.mark.parametrize(
@@ -138,38 +138,42 @@ def test_a_file_is_taken_when_name_and_content_say_the_same(name: str, content: 
 )
 def test_a_file_that_cannot_be_taken_is_told_why(name: str, content: bytes, field: str, reason: str) -> None:
     flaw = vet_file(name, content, 200_000 if content.startswith(b"[") else 100)
-    assert isinstance(flaw, Refused)
+    assert isinstance(flaw, FileRefusal)
     assert flaw.field == field
     assert reason in flaw.reason
 
 
-def attached(name: str) -> Attached:
-    return Attached(name, "text/plain", 1, "0" * 64, "1/x", "agent:support")
+def make_attachment(name: str) -> Attachment:
+    return Attachment(name, "text/plain", 1, "0" * 64, "1/x", "agent:support")
 
 
 def test_a_skill_has_so_many_files_and_each_name_once() -> None:
-    files = [attached("a.txt")]
-    assert crowded(files, "b.txt", 2) is None
-    assert crowded(files, "A.TXT", 2) == Refused(
+    files = [make_attachment("a.txt")]
+    assert file_limit_refusal(files, "b.txt", 2) is None
+    assert file_limit_refusal(files, "A.TXT", 2) == FileRefusal(
         "name", "This skill has a file A.TXT already. Remove that one, or choose another name."
     )
     # A Cyrillic letter, and a wide one.
-    assert crowded(files, "\N{CYRILLIC SMALL LETTER A}.txt", 2)
-    assert crowded(files, "\N{FULLWIDTH LATIN SMALL LETTER A}.txt", 2)
-    assert crowded(files, "b.txt", 1) == Refused("file", "A skill has at most 1 files, and this one has 1. Remove one.")
+    assert file_limit_refusal(files, "\N{CYRILLIC SMALL LETTER A}.txt", 2)
+    assert file_limit_refusal(files, "\N{FULLWIDTH LATIN SMALL LETTER A}.txt", 2)
+    assert file_limit_refusal(files, "b.txt", 1) == FileRefusal(
+        "file", "A skill has at most 1 files, and this one has 1. Remove one."
+    )
 
 
 def test_an_order_names_each_file_once() -> None:
-    one, two = attached("a.txt"), attached("b.txt")
-    assert rearranged([one, two], ["b.txt", "a.txt"]) == (two, one)
+    one, two = make_attachment("a.txt"), make_attachment("b.txt")
+    assert reorder_files([one, two], ["b.txt", "a.txt"]) == (two, one)
     for names in ([], ["a.txt"], ["a.txt", "a.txt"], ["a.txt", "b.txt", "c.txt"]):
-        assert rearranged([one, two], names) == Refused("names", "Name each file of the skill once: a.txt, b.txt.")
-    assert rearranged([], ["a.txt"]) == Refused("names", "Name each file of the skill once: it has none.")
+        assert reorder_files([one, two], names) == FileRefusal(
+            "names", "Name each file of the skill once: a.txt, b.txt."
+        )
+    assert reorder_files([], ["a.txt"]) == FileRefusal("names", "Name each file of the skill once: it has none.")
 
 
 def test_only_text_is_words_for_a_model_and_only_what_the_runbook_mentions() -> None:
     # R091
-    assert attached("a.txt").is_text
-    assert not Attached("a.pdf", "application/pdf", 1, "0" * 64, "1/x", "x").is_text
-    assert mentions("See Prices.csv first.", "prices.CSV")
-    assert not mentions("See the prices.", "prices.csv")
+    assert make_attachment("a.txt").is_text
+    assert not Attachment("a.pdf", "application/pdf", 1, "0" * 64, "1/x", "x").is_text
+    assert has_file_mention("See Prices.csv first.", "prices.CSV")
+    assert not has_file_mention("See the prices.", "prices.csv")

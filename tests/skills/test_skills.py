@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NeedsRebase, NotPermitted, NotVisible, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, Invalid, NeedsRebase, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord, Proposal
 from apps.skills.actions import (
     amend_skill,
@@ -14,13 +14,13 @@ from apps.skills.actions import (
     draft_skill,
     revise_skill,
 )
-from apps.skills.approved_skill_query import approved_skill
+from apps.skills.approved_skill_query import read_approved_skill
 from apps.skills.models import Skill, SkillUse
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
 from tests.support.audit_records import records
-from tests.support.factories.approvals import say_yes
+from tests.support.factories.approvals import approve_as_read
 from tests.support.factories.desk import make_send_rule
 from tests.support.worlds.world import World, make_skill, make_world
 
@@ -37,12 +37,14 @@ def world() -> World:
 def test_a_fetched_skill_is_its_agents_in_its_version(world: World) -> None:
     # R095: whether the agent may fetch it is asked of this agent id. Of two versions one is no agent's id by chance.
     once, twice = make_skill(world, "approved"), make_skill(world, "approved")
-    say_yes(propose_revision(twice, actor=world.bot, values={"body": "## Procedure\n1. Ask twice."}), world.operator)
-    with acting(world.operator):
+    approve_as_read(
+        propose_revision(twice, actor=world.bot, values={"body": "## Procedure\n1. Ask twice."}), world.operator
+    )
+    with acting_as(world.operator):
         once, twice = (Skill.objects.get(pk=skill.pk) for skill in (once, twice))
     assert once.version != twice.version
     for skill in (once, twice):
-        fetched = approved_skill(skill.pk, actor=world.bot)
+        fetched = read_approved_skill(skill.pk, actor=world.bot)
         assert fetched is not None
         told = (fetched.pk, fetched.tenant_id, fetched.agent_id, fetched.version, fetched.name, fetched.body)
         assert told == (skill.pk, skill.tenant_id, skill.agent_id, skill.version, skill.name, skill.body)
@@ -83,7 +85,7 @@ def test_a_name_that_is_no_slug_is_refused(world: World) -> None:
 def test_names_are_unique_per_agent_in_every_state(world: World) -> None:
     # R098, R117
     retired = make_skill(world, "deprecated", None, **RUNBOOK)
-    with pytest.raises(Conflicting):
+    with pytest.raises(Conflict):
         draft_skill(world.agent.pk, actor=world.bot, values=RUNBOOK)
     neighbour = create_agent("sales", "Sales", actor=world.admin)
     assert draft_skill(neighbour.pk, actor=world.operator, values=RUNBOOK).name == retired.name
@@ -129,9 +131,9 @@ def test_agent_proposes_the_next_version_and_the_live_one_stays(world: World) ->
     skill = make_skill(world, "approved")
     proposal = propose_revision(skill, actor=world.bot, values={"body": "Better."})
     assert proposal.base_sha256 == skill.content_sha256
-    assert revisit(world, skill).body == skill.body
-    say_yes(proposal, world.operator)
-    live = revisit(world, skill)
+    assert reload_skill(world, skill).body == skill.body
+    approve_as_read(proposal, world.operator)
+    live = reload_skill(world, skill)
     assert (live.body, live.status, live.approved_by) == ("Better.", Skill.Status.APPROVED, world.operator.label)
     assert live.approved_sha256 == live.content_sha256
     assert proposal.state == Proposal.State.APPLIED
@@ -144,8 +146,8 @@ def test_an_applied_revision_stays_marked_as_its_proposers_words(
     # R023, Z-3
     skill = make_skill(world, "approved", actor=getattr(world, drafter))
     proposal = propose_revision(skill, actor=getattr(world, proposer), values={"body": "Better."})
-    say_yes(proposal, world.operator)
-    assert revisit(world, skill).taint == taint
+    approve_as_read(proposal, world.operator)
+    assert reload_skill(world, skill).taint == taint
     [record] = [record for record in records(world, skill) if record.act == "skill.revise"]
     assert (record.actor_label, record.taint) == (world.operator.label, taint)
     assert record.evidence == {"proposal_id": proposal.pk, "proposed_by": getattr(world, proposer).label}
@@ -200,18 +202,18 @@ def test_a_proposal_on_older_bytes_is_not_applied(world: World) -> None:
     revise_skill(skill, actor=world.operator, values={"body": "Mine."})
     for waiting in (proposal, retirement):
         with pytest.raises(NeedsRebase, match="changed since the proposer read it") as refusal:
-            say_yes(waiting, world.operator)
+            approve_as_read(waiting, world.operator)
         assert (refusal.value.base["body"], refusal.value.live["body"]) == (skill_before, "Mine.")
-    assert revisit(world, skill).body == "Mine."
+    assert reload_skill(world, skill).body == "Mine."
 
 
 def test_agent_asks_to_retire_a_skill_and_a_person_does(world: World) -> None:
     # R020, Z-2
     skill = make_skill(world, "approved")
     proposal = propose_deprecation(skill, actor=world.bot, rationale="Nobody uses it.")
-    assert (proposal.rationale, revisit(world, skill).status) == ("Nobody uses it.", Skill.Status.APPROVED)
-    say_yes(proposal, world.operator)
-    assert revisit(world, skill).status == Skill.Status.DEPRECATED
+    assert (proposal.rationale, reload_skill(world, skill).status) == ("Nobody uses it.", Skill.Status.APPROVED)
+    approve_as_read(proposal, world.operator)
+    assert reload_skill(world, skill).status == Skill.Status.DEPRECATED
 
 
 def test_only_an_approved_skill_is_revised(world: World) -> None:
@@ -241,7 +243,7 @@ def test_agent_discards_its_own_draft_and_nothing_else(world: World) -> None:
         for actor in (world.bot, world.operator):
             with pytest.raises((NotPermitted, NotVisible)):
                 discard_skill(make_skill(world, status), actor=actor)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Skill.objects.visible_to(world.operator).drafts().get() == persons
         assert ChangeRecord.objects.filter(act="skill.discard").count() == 1
 
@@ -249,9 +251,9 @@ def test_agent_discards_its_own_draft_and_nothing_else(world: World) -> None:
 def test_a_draft_that_a_rule_for_sending_names_is_not_discarded(world: World) -> None:
     draft = make_skill(world)
     make_send_rule(world, "", skill=draft)
-    with pytest.raises(Conflicting, match="A rule for sending names this skill"):
+    with pytest.raises(Conflict, match="A rule for sending names this skill"):
         discard_skill(draft, actor=world.bot)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Skill.objects.visible_to(world.operator).drafts().exists()
 
 
@@ -266,7 +268,7 @@ def test_only_the_fetch_of_an_approved_skill_is_counted(world: World) -> None:
     neighbour = agent_actor(world.tenant.pk, sales.pk, sales.service_user_id, "sales")
     with pytest.raises(NotVisible, match="not yours to read"):
         count_use(live, actor=neighbour)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert list(SkillUse.objects.values_list("skill_id", "use_count")) == [(live.pk, 1)]
 
 
@@ -278,11 +280,11 @@ def test_an_agent_edits_no_draft_of_a_persons(world: World) -> None:
     assert amend_skill(persons, actor=world.operator, values={"body": "Better."}).version == 2
 
 
-def read(skill: Skill, proposal: Proposal) -> dict[str, int]:
+def read_versions(skill: Skill, proposal: Proposal) -> dict[str, int]:
     """The versions a person had before them."""
     return {"read_at": skill.version, "proposal_read_at": proposal.version}
 
 
-def revisit(world: World, skill: Skill) -> Skill:
-    with acting(world.operator):
+def reload_skill(world: World, skill: Skill) -> Skill:
+    with acting_as(world.operator):
         return Skill.objects.visible_to(world.operator).get(pk=skill.pk)

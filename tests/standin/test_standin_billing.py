@@ -11,15 +11,15 @@ import pytest
 from apps.llm.model_backend import Json, JsonObject, Usage
 from apps.standin.http_api import billing
 from apps.standin.http_api.billing import BillingLog
-from apps.standin.requests import Arrived
-from tests.support.drivers.standin_http import HELLO, bill, call, until, usage_of
+from apps.standin.requests import ArrivedRequest
+from tests.support.drivers.standin_http import HELLO, call_standin, read_bill, usage_of, wait_for_figure
 from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
 
-ARRIVED = Arrived("/standin/bill", {}, b"")
+ARRIVED = ArrivedRequest("/standin/bill", {}, b"")
 SYSTEM: JsonObject = {"type": "text", "text": "s" * 8000, "cache_control": {"type": "ephemeral", "ttl": "1h"}}
-NOTHING = {
+EMPTY_BILL = {
     "calls": 0,
     "input_tokens": 0,
     "output_tokens": 0,
@@ -30,13 +30,13 @@ NOTHING = {
 
 
 def questions(base_url: str) -> dict[str, Any]:
-    _, content = call(base_url, "GET", "/standin/bill/questions")
+    _, content = call_standin(base_url, "GET", "/standin/bill/questions")
     assert isinstance(content, dict)
     return content
 
 
-def ask(base_url: str, content: JsonObject, *, key: str = "k") -> JsonObject:
-    return usage_of(call(base_url, "POST", "/v1/messages", content, key=key)[1])
+def ask_usage(base_url: str, content: JsonObject, *, key: str = "k") -> JsonObject:
+    return usage_of(call_standin(base_url, "POST", "/v1/messages", content, key=key)[1])
 
 
 def sha256(text: str) -> str:
@@ -44,8 +44,8 @@ def sha256(text: str) -> str:
 
 
 def test_bill_is_the_sum_of_the_usage_of_every_answer(base_url: str) -> None:
-    answers = [ask(base_url, HELLO | {"system": [SYSTEM]}, key="sum") for _ in range(3)]
-    assert bill(base_url) == {
+    answers = [ask_usage(base_url, HELLO | {"system": [SYSTEM]}, key="sum") for _ in range(3)]
+    assert read_bill(base_url) == {
         "whole": {
             "calls": 3,
             "input_tokens": sum(int(str(usage["input_tokens"])) for usage in answers),
@@ -54,7 +54,7 @@ def test_bill_is_the_sum_of_the_usage_of_every_answer(base_url: str) -> None:
             "cache_write_5m_tokens": 0,
             "cache_write_1h_tokens": 2000,
         },
-        "broken": NOTHING,
+        "broken": EMPTY_BILL,
         "in_flight": 0,
         "most_in_flight": 1,
         "abandoned": 0,
@@ -64,20 +64,20 @@ def test_bill_is_the_sum_of_the_usage_of_every_answer(base_url: str) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("fault", ["cut_stream", "malformed", "stall", "stream_error"])
 def test_answer_that_breaks_off_is_billed_apart(base_url: str, fault: str, stream: bool) -> None:
-    call(base_url, "POST", "/standin/script", [{"fault": fault, "seconds": 0.01}])
-    talk(base_url, HELLO | {"stream": stream})
+    call_standin(base_url, "POST", "/standin/script", [{"fault": fault, "seconds": 0.01}])
+    read_until_closed(base_url, HELLO | {"stream": stream})
     refused = fault == "stream_error" and not stream
-    assert bill(base_url)["whole"] == NOTHING
-    assert bill(base_url)["broken"]["calls"] == (0 if refused else 1)
-    assert bill(base_url)["broken"]["output_tokens"] == (0 if refused else 7)
+    assert read_bill(base_url)["whole"] == EMPTY_BILL
+    assert read_bill(base_url)["broken"]["calls"] == (0 if refused else 1)
+    assert read_bill(base_url)["broken"]["output_tokens"] == (0 if refused else 7)
 
 
 @pytest.mark.parametrize("fault", ["overloaded", "rate_limited", "server_error", "spend_limit", "timeout"])
 def test_refusal_costs_nothing(base_url: str, fault: str) -> None:
-    call(base_url, "POST", "/standin/script", [{"fault": fault, "seconds": 0.01}])
-    talk(base_url, HELLO)
-    talk(base_url, {})
-    assert (bill(base_url)["whole"], bill(base_url)["broken"]) == (NOTHING, NOTHING)
+    call_standin(base_url, "POST", "/standin/script", [{"fault": fault, "seconds": 0.01}])
+    read_until_closed(base_url, HELLO)
+    read_until_closed(base_url, {})
+    assert (read_bill(base_url)["whole"], read_bill(base_url)["broken"]) == (EMPTY_BILL, EMPTY_BILL)
 
 
 def test_questions_have_a_line_each_however_often_they_are_asked(base_url: str) -> None:
@@ -88,8 +88,8 @@ def test_questions_have_a_line_each_however_often_they_are_asked(base_url: str) 
     told: JsonObject = {"role": "user", "content": [marked]}
     asked: list[list[Json]] = [[lamp], [lamp], [lamp, use, told]]
     for messages in asked:
-        ask(base_url, HELLO | {"messages": messages})
-    ask(base_url, HELLO)
+        ask_usage(base_url, HELLO | {"messages": messages})
+    ask_usage(base_url, HELLO)
     calls = {question: account["whole"]["calls"] for question, account in questions(base_url).items()}
     compact = json.dumps(result, separators=(",", ":"))
     assert calls == {sha256("My lamp"): 2, sha256(compact): 1, sha256("Hello"): 1}
@@ -105,14 +105,14 @@ def test_lines_of_questions_are_bounded_and_the_totals_are_not(monkeypatch: pyte
     assert json.loads(kept.show_bill(ARRIVED).chunks[0])["whole"]["calls"] == 4
 
 
-def test_whoever_hangs_up_during_the_silence_is_counted_and_not_billed(base_url: str) -> None:
-    call(base_url, "POST", "/standin/delay", {"seconds": 60})
+def test_a_caller_that_hangs_up_early_is_counted_and_not_billed(base_url: str) -> None:
+    call_standin(base_url, "POST", "/standin/delay", {"seconds": 60})
     with raw_call(base_url):
-        until(base_url, "in_flight", 1)
-    until(base_url, "abandoned", 1)
-    assert bill(base_url) == {
-        "whole": NOTHING,
-        "broken": NOTHING,
+        wait_for_figure(base_url, "in_flight", 1)
+    wait_for_figure(base_url, "abandoned", 1)
+    assert read_bill(base_url) == {
+        "whole": EMPTY_BILL,
+        "broken": EMPTY_BILL,
         "in_flight": 0,
         "most_in_flight": 1,
         "abandoned": 1,
@@ -120,34 +120,34 @@ def test_whoever_hangs_up_during_the_silence_is_counted_and_not_billed(base_url:
 
 
 def test_bill_outlives_the_kept_requests_and_can_be_opened_anew(base_url: str) -> None:
-    call(base_url, "POST", "/standin/keeping", {"requests": False})
-    ask(base_url, HELLO)
-    call(base_url, "DELETE", "/standin/requests")
-    assert bill(base_url)["whole"]["calls"] == 1
-    call(base_url, "POST", "/standin/delay", {"seconds": 60})
+    call_standin(base_url, "POST", "/standin/keeping", {"requests": False})
+    ask_usage(base_url, HELLO)
+    call_standin(base_url, "DELETE", "/standin/requests")
+    assert read_bill(base_url)["whole"]["calls"] == 1
+    call_standin(base_url, "POST", "/standin/delay", {"seconds": 60})
     with raw_call(base_url):
-        until(base_url, "in_flight", 1)
-        _, content = call(base_url, "DELETE", "/standin/bill")
+        wait_for_figure(base_url, "in_flight", 1)
+        _, content = call_standin(base_url, "DELETE", "/standin/bill")
         assert isinstance(content, dict)
-        assert (content["in_flight"], content["most_in_flight"], content["whole"]) == (1, 1, NOTHING)
+        assert (content["in_flight"], content["most_in_flight"], content["whole"]) == (1, 1, EMPTY_BILL)
     assert questions(base_url) == {}
-    until(base_url, "in_flight", 0)
+    wait_for_figure(base_url, "in_flight", 0)
 
 
 @pytest.mark.slow
 def test_hundred_calls_at_once_are_counted_together(base_url: str) -> None:
     # Long enough that the last of them is sent before the first is answered, however busy the machine.
-    call(base_url, "POST", "/standin/delay", {"seconds": 8})
-    threads = [threading.Thread(target=ask, args=(base_url, HELLO)) for _ in range(100)]
+    call_standin(base_url, "POST", "/standin/delay", {"seconds": 8})
+    threads = [threading.Thread(target=ask_usage, args=(base_url, HELLO)) for _ in range(100)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    counted = bill(base_url)
+    counted = read_bill(base_url)
     assert (counted["most_in_flight"], counted["in_flight"], counted["whole"]["calls"]) == (100, 0, 100)
 
 
-def talk(base_url: str, content: JsonObject) -> None:
+def read_until_closed(base_url: str, content: JsonObject) -> None:
     """Ask, and take whatever comes until the end of the connection."""
     with raw_call(base_url, content) as connection:
         while connection.recv(65536):

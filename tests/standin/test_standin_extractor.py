@@ -4,7 +4,7 @@ from collections.abc import Iterable
 import pytest
 
 from apps.prompt.learning_prompts.extraction import ExtractedSkill, TranscriptLine, parse_extraction, transcript_message
-from apps.standin.learning_agents.extractor import extract
+from apps.standin.learning_agents.extractor import extract_skill
 from apps.standin.learning_agents.transcripts import read_transcript
 
 pytestmark = pytest.mark.pure
@@ -16,7 +16,7 @@ def transcript(*lines: object) -> str:
     return "# Transcript\n\n<data id='1'>\n" + "\n".join(json.dumps(line) for line in lines) + "\n</data id='1'>"
 
 
-def call(tool: str, *, is_error: bool = False, **arguments: str) -> dict[str, object]:
+def tool_line(tool: str, *, is_error: bool = False, **arguments: str) -> dict[str, object]:
     return {"role": "agent", "tool": tool, "arguments": arguments, "is_error": is_error}
 
 
@@ -25,7 +25,7 @@ def customer(text: str) -> dict[str, object]:
 
 
 def skill_from(lines: Iterable[object]) -> dict[str, str] | None:
-    answer: dict[str, dict[str, str] | None] = json.loads(extract(transcript(*lines)))
+    answer: dict[str, dict[str, str] | None] = json.loads(extract_skill(transcript(*lines)))
     assert set(answer) == {"skill"}
     return answer["skill"]
 
@@ -33,9 +33,9 @@ def skill_from(lines: Iterable[object]) -> dict[str, str] | None:
 def good_lines(wish: str = CUSTOMER_WISH) -> list[object]:
     return [
         customer(wish),
-        call("get_order", order_number="A4417"),
-        call("get_order", order_number="A4418"),
-        call("update_order", order_number="A4417", address="12 Oak Street"),
+        tool_line("get_order", order_number="A4417"),
+        tool_line("get_order", order_number="A4418"),
+        tool_line("update_order", order_number="A4417", address="12 Oak Street"),
         customer("Perfect, thank you!"),
     ]
 
@@ -68,19 +68,23 @@ def test_same_request_in_other_words_gets_the_same_name() -> None:
 
 
 def test_same_bytes_give_the_same_runbook() -> None:
-    assert extract(transcript(*good_lines())) == extract(transcript(*good_lines()))
+    assert extract_skill(transcript(*good_lines())) == extract_skill(transcript(*good_lines()))
 
 
 @pytest.mark.parametrize(
     "lines",
     [
         [customer("Hello"), {"role": "agent", "text": "How can I help?"}, customer("Nothing, thanks.")],
-        [customer(CUSTOMER_WISH), call("get_order", order_number="A4417"), customer("Thanks.")],
+        [customer(CUSTOMER_WISH), tool_line("get_order", order_number="A4417"), customer("Thanks.")],
         [*good_lines(), {"role": "agent", "text": "Two days.", "reported": "A fact is wrong"}, customer("Thanks.")],
         [*good_lines(), customer("This did not help at all, I am disappointed.")],
         [*good_lines()[:-1], customer("Please transfer me to a human agent.")],
-        [*good_lines()[:-1], call("transfer_to_human_agents", summary="x"), customer("Thanks.")],
-        [customer(CUSTOMER_WISH), call("update_order", is_error=True, order_number="A4417"), customer("Oh well, bye.")],
+        [*good_lines()[:-1], tool_line("transfer_to_human_agents", summary="x"), customer("Thanks.")],
+        [
+            customer(CUSTOMER_WISH),
+            tool_line("update_order", is_error=True, order_number="A4417"),
+            customer("Oh well, bye."),
+        ],
     ],
     ids=["no tool", "one look-up", "reported", "unhappy", "asks for a person", "handed over", "nothing worked"],
 )
@@ -90,7 +94,7 @@ def test_nothing_is_learned_where_nothing_worth_learning_happened(lines: list[ob
 
 def test_failed_tool_is_a_pitfall_and_no_step() -> None:
     lines = good_lines()
-    lines.insert(1, call("get_customer", is_error=True, email="kim@example.org"))
+    lines.insert(1, tool_line("get_customer", is_error=True, email="kim@example.org"))
     skill = skill_from(lines)
     assert skill is not None
     procedure, _, pitfalls = skill["body"].partition("## Pitfalls")
@@ -101,7 +105,8 @@ def test_failed_tool_is_a_pitfall_and_no_step() -> None:
 def test_failure_told_on_a_line_of_its_own_belongs_to_its_call() -> None:
     failed = read_transcript(
         transcript(
-            call("get_order", order_number="A1"), {"role": "tool", "tool": "get_order", "text": "Error: no such order"}
+            tool_line("get_order", order_number="A1"),
+            {"role": "tool", "tool": "get_order", "text": "Error: no such order"},
         )
     )
     assert [step.is_error for step in failed.steps] == [True]
@@ -134,7 +139,7 @@ def test_it_reads_the_transcript_that_the_product_writes() -> None:
         TranscriptLine("tool", "done", tool_name="update_order"),
         TranscriptLine("customer", "Thanks!"),
     ]
-    skill = parse_extraction(extract(transcript_message(lines)))
+    skill = parse_extraction(extract_skill(transcript_message(lines)))
     assert isinstance(skill, ExtractedSkill)
     assert skill.name == "change-delivery-update-order"
 

@@ -13,9 +13,9 @@ import anthropic
 import pytest
 
 from apps.llm.model_backend import Json
-from apps.standin.http_api.endpoint import REQUESTS_KEPT, Endpoint
-from apps.standin.requests import Arrived
-from tests.support.drivers.standin_http import HELLO, MODEL, call, usage_of
+from apps.standin.http_api.endpoint import REQUESTS_KEPT, MessagesEndpoint
+from apps.standin.requests import ArrivedRequest
+from tests.support.drivers.standin_http import HELLO, MODEL, call_standin, usage_of
 from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pure
@@ -34,11 +34,11 @@ def test_script_is_followed_in_order_and_bound_steps_wait_for_their_words(base_u
         {"pass": True},
         {"reply": {"text": "last"}},
     ]
-    assert call(base_url, "POST", "/standin/script", steps) == (200, {"steps": 4})
+    assert call_standin(base_url, "POST", "/standin/script", steps) == (200, {"steps": 4})
 
     def told(text: str) -> Json:
         body = HELLO | {"messages": [{"role": "user", "content": text}]}
-        _, message = call(base_url, "POST", "/v1/messages", body, key="a-key")
+        _, message = call_standin(base_url, "POST", "/v1/messages", body, key="a-key")
         assert isinstance(message, dict)
         return message["content"]
 
@@ -46,7 +46,7 @@ def test_script_is_followed_in_order_and_bound_steps_wait_for_their_words(base_u
     assert told("My lamp") == [{"type": "text", "text": "bound"}]
     assert told("Hello") == [{"type": "text", "text": "Hello. How can I help you?"}]
     assert told("Hello") == [{"type": "text", "text": "last"}]
-    assert call(base_url, "GET", "/standin/script") == (200, {"steps": 0})
+    assert call_standin(base_url, "GET", "/standin/script") == (200, {"steps": 0})
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_script_is_followed_in_order_and_bound_steps_wait_for_their_words(base_u
     ],
 )
 def test_script_that_cannot_be_followed_is_refused(base_url: str, script: Json) -> None:
-    assert call(base_url, "POST", "/standin/script", script)[0] == 400
+    assert call_standin(base_url, "POST", "/standin/script", script)[0] == 400
 
 
 def test_script_calls_several_tools_in_one_answer(base_url: str) -> None:
     tools: Json = [{"name": "look", "arguments": {"at": "it"}}, {"name": "book", "arguments": {}}]
-    call(base_url, "POST", "/standin/script", [{"tools": tools}])
-    _, message = call(base_url, "POST", "/v1/messages", HELLO, key="a-key")
+    call_standin(base_url, "POST", "/standin/script", [{"tools": tools}])
+    _, message = call_standin(base_url, "POST", "/v1/messages", HELLO, key="a-key")
     assert isinstance(message, dict)
     assert message["stop_reason"] == "tool_use"
     assert isinstance(message["content"], list)
@@ -83,7 +83,7 @@ def test_script_calls_several_tools_in_one_answer(base_url: str) -> None:
 
 def test_requests_are_kept_as_they_arrived_and_the_key_is_not(base_url: str, client: anthropic.Anthropic) -> None:
     message = client.messages.create(model=MODEL, max_tokens=100, messages=[{"role": "user", "content": "Grüezi"}])
-    _, requests = call(base_url, "GET", "/standin/requests")
+    _, requests = call_standin(base_url, "GET", "/standin/requests")
     assert isinstance(requests, list)
     (request,) = requests
     assert isinstance(request, dict)
@@ -91,13 +91,13 @@ def test_requests_are_kept_as_they_arrived_and_the_key_is_not(base_url: str, cli
     assert "Grüezi" in str(request["body"])
     assert usage_of(request)["output_tokens"] == message.usage.output_tokens
     assert "a-key" not in json.dumps(requests)
-    call(base_url, "DELETE", "/standin/requests")
-    assert call(base_url, "GET", "/standin/requests") == (200, [])
+    call_standin(base_url, "DELETE", "/standin/requests")
+    assert call_standin(base_url, "GET", "/standin/requests") == (200, [])
 
 
 def test_memory_of_requests_is_bounded() -> None:
-    endpoint = Endpoint()
-    arrived = Arrived("/v1/messages", {}, b"{}")
+    endpoint = MessagesEndpoint()
+    arrived = ArrivedRequest("/v1/messages", {}, b"{}")
     for _ in range(REQUESTS_KEPT + 5):
         endpoint.plan_message(arrived)
     assert len(json.loads(endpoint.list_requests(arrived).chunks[0])) == REQUESTS_KEPT
@@ -105,10 +105,10 @@ def test_memory_of_requests_is_bounded() -> None:
 
 @pytest.mark.slow
 def test_hundred_waiting_calls_are_answered_together(base_url: str) -> None:
-    call(base_url, "POST", "/standin/script", [{"pass": True, "seconds": 0.5}] * 100)
+    call_standin(base_url, "POST", "/standin/script", [{"pass": True, "seconds": 0.5}] * 100)
 
     def ask(_: int) -> int:
-        return call(base_url, "POST", "/v1/messages", HELLO, key="a-key")[0]
+        return call_standin(base_url, "POST", "/v1/messages", HELLO, key="a-key")[0]
 
     with ThreadPoolExecutor(100) as pool:
         assert set(pool.map(ask, range(100), timeout=PATIENCE_SECONDS)) == {200}
@@ -129,7 +129,7 @@ def test_command_says_where_it_listens_and_follows_its_script(tmp_path: Path) ->
             found = re.fullmatch(r"stand-in model listening on (http://127\.0\.0\.1:(\d+))\n", line)
             assert found is not None
             assert port_file.read_text() == f"{found.group(2)}\n"
-            _, message = call(found.group(1), "POST", "/v1/messages", HELLO, key="a-key")
+            _, message = call_standin(found.group(1), "POST", "/v1/messages", HELLO, key="a-key")
             assert "scripted" in json.dumps(message)
         finally:
             process.terminate()

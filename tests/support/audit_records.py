@@ -4,23 +4,23 @@ import json
 from typing import Any
 
 from apps.governance.audit.hash_chain import link_sha256, row_sha256
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import AuditLink, ChangeRecord
 from tests.support.worlds.world import World
 
 
 def records(world: World, subject: Any = None) -> list[ChangeRecord]:  # Any: a governed row of any noun
-    with acting(world.operator):
+    with acting_as(world.operator):
         found = ChangeRecord.objects.select_related("text").order_by("id")
         if subject is not None:
             found = found.filter(subject_type=subject._meta.label_lower, subject_id=subject.pk)
         return list(found)
 
 
-def are_whole(exported: bytes, world: World) -> bool:
+def is_export_complete(exported: bytes, world: World) -> bool:
     """Whether the lines are all of the tenant's books, without the words of changes, and every hash can be computed again."""
     lines = [json.loads(line) for line in exported.decode().splitlines()]
-    with acting(world.operator):
+    with acting_as(world.operator):
         count = AuditLink.objects.filter(tenant_id=world.tenant.pk).count()
     return len(lines) == count and all(
         row_sha256(line["entry"]) == line["link"]["entry_sha256"]

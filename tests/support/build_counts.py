@@ -25,7 +25,7 @@ FIXED_SET: Final = (
     "tests/api/resources/test_skills.py",
     "tests/console/tenants/test_members.py",
 )
-IS_HELD: Final = os.environ.get("HOLD_COUNTS") == "1"
+ARE_LIMITS_ENFORCED: Final = os.environ.get("HOLD_COUNTS") == "1"
 
 counts: Counter[str] = Counter()
 
@@ -56,7 +56,7 @@ def limits() -> dict[str, int]:
     return held
 
 
-def above(found: Counter[str], most: dict[str, int]) -> list[str]:
+def exceeded_limits(found: Counter[str], most: dict[str, int]) -> list[str]:
     """What was more than it may be, a sentence each; a name without a limit is one."""
     return [
         f"{name}: {found[name]}, at most {most.get(name, 0)} (tests/support/build_counts.json)"

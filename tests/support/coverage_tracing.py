@@ -36,7 +36,7 @@ def _kernel() -> tuple[str, ...]:
 
 
 @cache
-def memoized() -> tuple[Callable[[], None], ...]:
+def cache_clearers() -> tuple[Callable[[], None], ...]:
     """What empties the memory of each function of the kernel that keeps its answers."""
     values: list[Any] = [
         value for name in _kernel() for value in vars(import_module(name)).values()
@@ -52,7 +52,7 @@ def is_traced(item: pytest.Item) -> bool:
 
 
 @contextmanager
-def untraced() -> Iterator[None]:
+def without_tracing() -> Iterator[None]:
     """Without coverage: in a worker of xdist, pytest-cov's own pause leaves the tracer of subprocesses on.
 
     New threads are untraced as well: Python 3.11 refuses to install a tracer in a thread while another thread is at it,
@@ -67,7 +67,7 @@ def untraced() -> Iterator[None]:
         yield
     finally:
         if tracer is not None:
-            for forget in memoized():
+            for forget in cache_clearers():
                 forget()
         sys.settrace(tracer)
         threading.settrace(tracer_of_threads)

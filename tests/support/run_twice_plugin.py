@@ -24,9 +24,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> None:
-    from tests.support.coverage_tracing import untraced  # noqa: PLC0415
+    from tests.support.coverage_tracing import without_tracing  # noqa: PLC0415
 
-    with untraced():
+    with without_tracing():
         for item, following in zip(session.items, (*session.items[1:], session.items[0]), strict=True):
             runtestprotocol(item, log=False, nextitem=following)
     for item in session.items:

@@ -24,7 +24,7 @@ def one_of_each(cells: Sequence[Form], kind: Callable[[Form], Hashable]) -> list
     return whole_or(short, whole=list(cells))
 
 
-def covering(cells: Sequence[Form], *sortings: Callable[[Form], Hashable]) -> list[Form]:
+def covering_cells(cells: Sequence[Form], *sortings: Callable[[Form], Hashable]) -> list[Form]:
     """All cells, or so few that one of each kind is among them, whichever of the sortings says what is of a kind."""
     chosen: list[Form] = []
     for kind in sortings:

@@ -9,21 +9,21 @@ import time
 from pathlib import Path
 
 PREFIX = "pcp-"
-HELD = ".held"
+LOCK_NAME = ".held"
 # Between being made and being held a folder looks like one that was left.
 YOUNG_SECONDS = 60
 
-_held: list[int] = []
+_open_locks: list[int] = []
 
 
 def own_folder() -> Path:
     """A new folder that others may enter but not list."""
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     folder.chmod(0o711)
-    hold = os.open(folder / HELD, os.O_WRONLY | os.O_CREAT, 0o600)
+    hold = os.open(folder / LOCK_NAME, os.O_WRONLY | os.O_CREAT, 0o600)
     fcntl.flock(hold, fcntl.LOCK_EX)
     # Never closed: the kernel lets go of it when this process ends, however it ends.
-    _held.append(hold)
+    _open_locks.append(hold)
     atexit.register(_remove, folder, os.getpid())
     return folder
 
@@ -36,14 +36,14 @@ def _remove(folder: Path, maker: int) -> None:
 
 def sweep_folders(place: Path | None = None) -> list[Path]:
     """Remove what killed processes left."""
-    holds = (place or Path(tempfile.gettempdir())).glob(f"{PREFIX}*/{HELD}")
-    left = [hold.parent for hold in holds if _is_left(hold)]
+    holds = (place or Path(tempfile.gettempdir())).glob(f"{PREFIX}*/{LOCK_NAME}")
+    left = [hold.parent for hold in holds if _is_abandoned(hold)]
     for folder in left:
         shutil.rmtree(folder, ignore_errors=True)
     return left
 
 
-def _is_left(hold: Path) -> bool:
+def _is_abandoned(hold: Path) -> bool:
     try:
         if time.time() - hold.stat().st_mtime < YOUNG_SECONDS:
             return False

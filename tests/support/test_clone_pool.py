@@ -6,16 +6,16 @@ import pytest
 from django.db import connections
 from pytest_django import DjangoDbBlocker
 
-from tests.support.database.clone_pool import StandingClones
+from tests.support.database.clone_pool import ClonePool
 from tests.support.worlds.world import make_persona, make_world
 
 
 @pytest.mark.slow
 def test_what_was_committed_is_gone_and_numbers_begin_again(
-    standing_clones: StandingClones, django_db_setup: str, django_db_blocker: DjangoDbBlocker
+    standing_clones: ClonePool, django_db_setup: str, django_db_blocker: DjangoDbBlocker
 ) -> None:
     # Clones of its own, which no other test had: those of the process may be held against what an earlier one was.
-    clones = StandingClones(standing_clones.server, standing_clones.template, made=count(10_001))
+    clones = ClonePool(standing_clones.server, standing_clones.template, made=count(10_001))
     with django_db_blocker.unblock():
         for _ in range(3):
             with clones.lend(django_db_setup) as lent:
@@ -46,7 +46,7 @@ def test_what_was_committed_is_gone_and_numbers_begin_again(
     ],
 )
 def test_a_clone_that_is_not_as_it_was_is_dropped(
-    standing_clones: StandingClones, django_db_setup: str, django_db_blocker: DjangoDbBlocker, changed: str
+    standing_clones: ClonePool, django_db_setup: str, django_db_blocker: DjangoDbBlocker, changed: str
 ) -> None:
     with django_db_blocker.unblock():
         with standing_clones.lend(django_db_setup) as lent, connections["owner"].cursor() as cursor:

@@ -4,11 +4,11 @@ import pytest
 from django.apps import apps
 
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.tenants.models import RoleTemplate
 from tests.support.servers.standin_model import StandIn
-from tests.support.worlds.filled_world import fill
+from tests.support.worlds.filled_world import fill_world
 from tests.support.worlds.world import (
     make_conversation,
     make_event,
@@ -37,7 +37,7 @@ def test_every_factory_leaves_one_record_per_act() -> None:
     make_profile(world)
     make_event(world)
     make_conversation(world)
-    with acting(world.operator):
+    with acting_as(world.operator):
         acts = sorted(ChangeRecord.objects.values_list("act", flat=True))
     assert acts == sorted(
         [
@@ -59,8 +59,8 @@ def test_every_factory_leaves_one_record_per_act() -> None:
 @pytest.mark.slow
 @pytest.mark.django_db
 def test_every_row_says_in_words_what_it_is(standin: StandIn) -> None:
-    filled = fill(standin.backend)
-    with acting(filled.world.operator):
+    filled = fill_world(standin.backend)
+    with acting_as(filled.world.operator):
         for model in apps.get_models():
             if any(field.name == "tenant" for field in model._meta.fields):
                 row = model._default_manager.first()

@@ -26,7 +26,7 @@ KINDS = {
 }
 
 
-def write(root: Path, name: str, text: str) -> None:
+def write_source(root: Path, name: str, text: str) -> None:
     path = root / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
@@ -35,14 +35,14 @@ def write(root: Path, name: str, text: str) -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     for name in (*KINDS.values(), "apps/api/framework/base_views.py"):
-        write(tmp_path, name, "tokens = models.PositiveIntegerField()" if "columns" in name else "")
+        write_source(tmp_path, name, "tokens = models.PositiveIntegerField()" if "columns" in name else "")
     return tmp_path
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_change_of_what_the_template_is_made_from_changes_its_key(project: Path, kind: str) -> None:
     before = template_key(project)
-    write(project, KINDS[kind], "tokens = models.BigIntegerField()  # another")
+    write_source(project, KINDS[kind], "tokens = models.BigIntegerField()  # another")
     assert template_key(project) != before
 
 
@@ -55,7 +55,7 @@ def test_a_file_that_goes_changes_the_key_too(project: Path, kind: str) -> None:
 
 def test_a_change_of_a_surface_leaves_the_key_as_it_is(project: Path) -> None:
     before = template_key(project)
-    write(project, "apps/api/framework/base_views.py", "another = 1")
+    write_source(project, "apps/api/framework/base_views.py", "another = 1")
     assert template_key(project) == before
 
 

@@ -14,22 +14,22 @@ from apps.launcher.data_folders import PROJECT
 pytestmark = [pytest.mark.pure, pytest.mark.unmeasured, pytest.mark.processes]
 
 # Each counts two turns and holds three streams; the last one is asked.
-COUNTING = """
+COUNTING_SCRIPT = """
 from apps.telemetry.product_metrics import STREAMS, TURN_SECONDS, TURNS
-from apps.telemetry.prometheus import exposition
+from apps.telemetry.prometheus import render_exposition
 TURNS.labels(outcome="replied").inc(2)
 TURN_SECONDS.observe(0.3)
 STREAMS.set(3)
-print(exposition("")[0].decode())
+print(render_exposition("")[0].decode())
 """
 
 
-def counted_by_a_process(folder: Path | None) -> dict[str, float]:
+def process_counts(folder: Path | None) -> dict[str, float]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "PROMETHEUS"))}
     if folder is not None:
         environment["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
     told = subprocess.run(
-        [sys.executable, "-c", COUNTING],
+        [sys.executable, "-c", COUNTING_SCRIPT],
         cwd=PROJECT,
         env=environment,
         capture_output=True,
@@ -46,8 +46,8 @@ def counted_by_a_process(folder: Path | None) -> dict[str, float]:
 @pytest.mark.slow
 def test_counts_of_processes_that_share_a_folder_are_added_up(tmp_path: Path) -> None:
     for _ in range(2):
-        counted_by_a_process(tmp_path)
-    told = counted_by_a_process(tmp_path)
+        process_counts(tmp_path)
+    told = process_counts(tmp_path)
     assert told["preceptor_turns_totalreplied"] == 6
     assert (told["preceptor_turn_seconds_bucket0.25"], told["preceptor_turn_seconds_bucket0.5"]) == (0, 3)
     assert told["preceptor_turn_seconds_count"] == 3
@@ -56,15 +56,15 @@ def test_counts_of_processes_that_share_a_folder_are_added_up(tmp_path: Path) ->
 @pytest.mark.slow
 def test_streams_of_processes_that_have_ended_are_not_held_any_more(tmp_path: Path) -> None:
     for _ in range(2):
-        counted_by_a_process(tmp_path)
-    assert counted_by_a_process(tmp_path)["preceptor_streams"] == 3
+        process_counts(tmp_path)
+    assert process_counts(tmp_path)["preceptor_streams"] == 3
     # What they counted stays: a counter that falls would be taken for a new process.
     assert {path.name.split("_")[0] for path in tmp_path.iterdir()} == {"counter", "gauge", "histogram"}
     assert len(list(tmp_path.glob("counter_*.db"))) == 3
 
 
 def test_without_a_folder_each_process_tells_its_own(tmp_path: Path) -> None:
-    counted_by_a_process(None)
-    told = counted_by_a_process(None)
+    process_counts(None)
+    told = process_counts(None)
     assert (told["preceptor_turns_totalreplied"], told["preceptor_streams"]) == (2, 3)
     assert not [name for name in told if name.endswith("_created")]

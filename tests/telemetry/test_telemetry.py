@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from apps.telemetry.log_context import Fact, facts_now, note, scene, set_scene
+from apps.telemetry.log_context import Fact, add_log_facts, current_facts, log_context, replace_log_context
 from apps.telemetry.log_formatters import JsonLines, PlainLines
 from apps.telemetry.prometheus import labelled_counter
-from apps.telemetry.request_logging import ROUTE, Watched
+from apps.telemetry.request_logging import ROUTE_KEY, RequestLogMiddleware
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 SECRET = "my card is 4711"
 
 
-def logged(formatter: logging.Formatter, error: BaseException | None = None, **extra: object) -> str:
+def format_record(formatter: logging.Formatter, error: BaseException | None = None, **extra: object) -> str:
     given = {"msg": "drafted %s", "args": ("skill",), "levelname": "INFO", "name": "apps.x", **extra}
     record = logging.makeLogRecord(given)
     if error is not None:
@@ -26,7 +26,7 @@ def logged(formatter: logging.Formatter, error: BaseException | None = None, **e
     return formatter.format(record)
 
 
-def raised() -> BaseException:
+def make_error() -> BaseException:
     try:
         raise ValueError(SECRET)
     except ValueError as error:
@@ -34,11 +34,11 @@ def raised() -> BaseException:
 
 
 def test_a_line_says_the_scene_around_it_and_what_it_says_itself() -> None:
-    with scene(request_id="r-1", tenant_id=7):
-        note(actor="agent")
-        with scene(turn_id=3):
-            said = json.loads(logged(JsonLines(), skill_id=12, request=object()))
-        outside = json.loads(logged(JsonLines()))
+    with log_context(request_id="r-1", tenant_id=7):
+        add_log_facts(actor="agent")
+        with log_context(turn_id=3):
+            said = json.loads(format_record(JsonLines(), skill_id=12, request=object()))
+        outside = json.loads(format_record(JsonLines()))
     assert {name: said[name] for name in ("level", "logger", "message", "skill_id")} == {
         "level": "INFO",
         "logger": "apps.x",
@@ -48,42 +48,42 @@ def test_a_line_says_the_scene_around_it_and_what_it_says_itself() -> None:
     assert (said["request_id"], said["tenant_id"], said["actor"], said["turn_id"]) == ("r-1", 7, "agent", 3)
     assert "turn_id" not in outside
     assert "request" not in said
-    assert "request_id" not in json.loads(logged(JsonLines()))
+    assert "request_id" not in json.loads(format_record(JsonLines()))
 
 
 @pytest.mark.parametrize("formatter", [JsonLines(), PlainLines()])
 def test_words_of_an_exception_are_left_out_and_where_it_happened_is_said(formatter: logging.Formatter) -> None:
-    said = logged(formatter, raised(), msg="failed: %s", args=(SECRET,))
+    said = format_record(formatter, make_error(), msg="failed: %s", args=(SECRET,))
     assert SECRET not in said
     assert "ValueError" in said
-    assert "raised" in said
+    assert "make_error" in said
 
 
 def test_a_line_says_nothing_that_is_not_named() -> None:
-    with pytest.raises(ValueError, match="customer"), scene(customer="x"):
+    with pytest.raises(ValueError, match="customer"), log_context(customer="x"):
         pass
     with pytest.raises(ValueError, match="words"):
-        note(words="x")
+        add_log_facts(words="x")
 
 
 def test_a_scene_follows_its_task_and_the_threads_it_awaits_and_no_other_task() -> None:
     async def turn(number: int) -> tuple[Fact, Fact]:
-        with scene(turn_id=number):
-            inside = await asyncio.to_thread(lambda: facts_now()["turn_id"])
-            return facts_now()["turn_id"], inside
+        with log_context(turn_id=number):
+            inside = await asyncio.to_thread(lambda: current_facts()["turn_id"])
+            return current_facts()["turn_id"], inside
 
     async def turns() -> list[tuple[Fact, Fact]]:
         return list(await asyncio.gather(*map(turn, range(5))))
 
     assert asyncio.run(turns()) == [(number, number) for number in range(5)]
-    assert facts_now() == {}
+    assert current_facts() == {}
 
 
-def test_whoever_is_only_told_of_a_beginning_and_an_end_sets_the_scene() -> None:
-    set_scene(task="apps.x.tasks.y", task_id="1")
-    assert facts_now() == {"task": "apps.x.tasks.y", "task_id": "1"}
-    set_scene()
-    assert facts_now() == {}
+def test_task_start_and_end_set_the_context() -> None:
+    replace_log_context(task="apps.x.tasks.y", task_id="1")
+    assert current_facts() == {"task": "apps.x.tasks.y", "task_id": "1"}
+    replace_log_context()
+    assert current_facts() == {}
 
 
 def test_however_many_labels_there_are_the_counts_stay_bounded() -> None:
@@ -98,14 +98,14 @@ def test_however_many_labels_there_are_the_counts_stay_bounded() -> None:
     assert (values["0"], values["others"]) == (2, 200)
 
 
-def asked(headers: list[tuple[bytes, bytes]], caplog: pytest.LogCaptureFixture) -> tuple[str, dict[str, Any]]:
+def run_request(headers: list[tuple[bytes, bytes]], caplog: pytest.LogCaptureFixture) -> tuple[str, dict[str, Any]]:
     """A request around which something is logged; the id that goes out, and the facts inside."""
     sent: list[Any] = []
     inside: dict[str, Any] = {}
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        scope[ROUTE] = "api/v1/skills/"
-        inside.update(facts_now())
+        scope[ROUTE_KEY] = "api/v1/skills/"
+        inside.update(current_facts())
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})
 
@@ -117,7 +117,7 @@ def asked(headers: list[tuple[bytes, bytes]], caplog: pytest.LogCaptureFixture) 
 
     scope = {"type": "http", "method": "GET", "path": f"/api/v1/skills/?search={SECRET}", "headers": headers}
     with caplog.at_level(logging.INFO, "apps.telemetry.request_logging"):
-        asyncio.run(Watched(app)(scope, nothing, send))
+        asyncio.run(RequestLogMiddleware(app)(scope, nothing, send))
     return dict(sent[0]["headers"])[b"x-request-id"].decode(), inside
 
 
@@ -125,7 +125,7 @@ def asked(headers: list[tuple[bytes, bytes]], caplog: pytest.LogCaptureFixture) 
 def test_a_request_keeps_the_id_it_came_with_where_it_is_one(
     given: str, is_taken: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told, inside = asked([(b"x-request-id", given.encode())], caplog)
+    told, inside = run_request([(b"x-request-id", given.encode())], caplog)
     assert inside["request_id"] == told
     assert (told == given) is is_taken
     assert told

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord
 from apps.prompt.prompt_input import Disclosure, Flavour, SkillIndex, SlotOrder
 from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, amend_settings, withdraw_invokable
 from apps.tenants.models import InvokableAgent, TenantSettings
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, run_and_undo
 from tests.support.worlds.world import World, make_invokable, make_neighbour, make_world
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def world() -> World:
 
 
 def settings_of(world: World) -> TenantSettings:
-    with acting(world.admin):
+    with acting_as(world.admin):
         return TenantSettings.objects.visible_to(world.admin).get()
 
 
@@ -42,7 +42,7 @@ def test_an_admin_changes_the_settings_and_an_operator_does_not(world: World) ->
         amend_settings(settings, actor=world.operator, ai_disclosure=Disclosure.NEVER_VOLUNTEER.value)
     with pytest.raises(Stale):
         amend_settings(settings, actor=world.admin, slot_order=SlotOrder.CONTRACT_FIRST.value, read_at=1)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert ChangeRecord.objects.filter(act="settings.amend").count() == 1
 
 
@@ -109,8 +109,8 @@ def test_a_choice_outside_its_range_is_refused(world: World, name: str, value: o
 def test_the_database_refuses_such_a_choice_too(world: World, column: str, bad: int, good: int) -> None:
     # R168, Z-5
     choose = f"UPDATE tenants_agent SET {column} = %s"  # noqa: S608  # names above
-    assert attempt(world.admin, choose, [bad]).sqlstate == BROKEN_RULE
-    assert attempt(world.admin, choose, [good]).passed
+    assert run_and_undo(world.admin, choose, [bad]).sqlstate == BROKEN_RULE
+    assert run_and_undo(world.admin, choose, [good]).passed
 
 
 def test_people_say_which_agent_another_may_ask(world: World) -> None:
@@ -120,7 +120,7 @@ def test_people_say_which_agent_another_may_ask(world: World) -> None:
     amend_invokable(invokable, actor=world.operator, role_hint="Knows refunds.", read_at=1)
     assert (invokable.role_hint, invokable.version) == ("Knows refunds.", 2)
     withdraw_invokable(invokable, actor=world.operator)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not InvokableAgent.objects.visible_to(world.operator).exists()
         acts = list(ChangeRecord.objects.filter(act__startswith="invokable").values_list("act", flat=True))
     assert acts == ["invokable.withdraw", "invokable.amend", "invokable.allow"]
@@ -129,7 +129,7 @@ def test_people_say_which_agent_another_may_ask(world: World) -> None:
 def test_an_agent_may_ask_another_once_and_itself_never(world: World) -> None:
     # R057
     invokable = make_invokable(world)
-    with pytest.raises(Conflicting, match="may ask that one already"):
+    with pytest.raises(Conflict, match="may ask that one already"):
         allow_invokable(world.agent.pk, invokable.callee_id, actor=world.operator)
     with pytest.raises(Invalid, match="An agent cannot ask itself"):
         allow_invokable(world.agent.pk, world.agent.pk, actor=world.operator)
@@ -157,9 +157,9 @@ def test_an_agent_reads_whom_it_may_ask_and_not_whom_others_may(world: World) ->
     # R014, R057
     mine = make_invokable(world)
     theirs = allow_invokable(mine.callee_id, make_neighbour(world, "legal").pk, actor=world.operator)
-    with acting(world.bot):
+    with acting_as(world.bot):
         assert list(InvokableAgent.objects.visible_to(world.bot)) == [mine]
-    with acting(world.system):
+    with acting_as(world.system):
         callees = InvokableAgent.objects.visible_to(world.system).filter(agent=world.agent).values_list("callee__key")
         assert list(callees) == [("billing",)]
     with pytest.raises(NotPermitted):

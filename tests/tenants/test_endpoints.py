@@ -12,15 +12,15 @@ from django.db import connection
 from django.utils import timezone
 from pytest_django import Settings
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid
 from apps.governance.models import ChangeRecord
 from apps.runtime.endpoint_check import try_endpoint
 from apps.runtime.models import Turn
-from apps.runtime.turn_store.claimed_endpoint import Terms
-from apps.runtime.turn_store.turn_claim import claim
+from apps.runtime.turn_store.claimed_endpoint import ModelEndpoint
+from apps.runtime.turn_store.turn_claim import claim_turn
 from apps.runtime.worker.model_backends import turn_backend_at
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
 from apps.tenants.endpoints.actions import (
     amend_endpoint,
@@ -29,10 +29,10 @@ from apps.tenants.endpoints.actions import (
     set_price,
     withdraw_price,
 )
-from apps.tenants.endpoints.decrypted_endpoint import Reached
+from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 from apps.tenants.models import Endpoint, SealedSecret
 from apps.tenants.sealed_secrets import CannotOpen, seal, unseal
-from tests.support.drivers.conversation import fault, lines, reply, tell, turn_of
+from tests.support.drivers.conversation import fault, lines, reply, send_customer_message, turn_of
 from tests.support.factories.endpoints import RATES, SINCE, make_endpoint, make_price
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
@@ -54,39 +54,39 @@ def loopback(settings: Settings) -> None:
     settings.REACHABLE_NETWORKS = LOOPBACK
 
 
-def sealed_of(world: World) -> list[str]:
-    with acting(world.system):
+def sealed_secrets(world: World) -> list[str]:
+    with acting_as(world.system):
         return list(SealedSecret.objects.values_list("ciphertext", flat=True))
 
 
-def every_word(world: World) -> str:
+def audit_text(world: World) -> str:
     """All that the tenant's books say."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         records = ChangeRecord.objects.select_related("text")
         return json.dumps([[each.subject_label, each.text.before, each.text.after] for each in records])
 
 
 def test_a_key_is_stored_encrypted_and_stands_in_no_record(world: World) -> None:
     endpoint = make_endpoint(world, api_key=SECRET)
-    [sealed] = sealed_of(world)
+    [sealed] = sealed_secrets(world)
     assert SECRET not in sealed
     assert unseal(sealed, world.tenant.pk) == SECRET
-    assert SECRET not in every_word(world)
-    assert sealed not in every_word(world)
+    assert SECRET not in audit_text(world)
+    assert sealed not in audit_text(world)
     assert endpoint.has_key
 
 
-def test_a_rotated_key_is_told_apart_in_the_books_and_the_old_one_is_gone(world: World) -> None:
+def test_a_key_rotation_is_recorded_and_the_old_key_is_gone(world: World) -> None:
     endpoint = make_endpoint(world, api_key="sk-old")
     before = endpoint.secret_id
     rotate_endpoint_key(endpoint, actor=world.admin, api_key=SECRET, read_at=endpoint.version)
-    with acting(world.operator):
+    with acting_as(world.operator):
         record = ChangeRecord.objects.select_related("text").get(act="endpoint.rotate_key")
     assert (record.text.before["secret_id"], record.text.after["secret_id"]) == (before, endpoint.secret_id)
-    [sealed] = sealed_of(world)
+    [sealed] = sealed_secrets(world)
     assert unseal(sealed, world.tenant.pk) == SECRET
     rotate_endpoint_key(endpoint, actor=world.admin, api_key="")
-    assert sealed_of(world) == []
+    assert sealed_secrets(world) == []
     assert endpoint.secret_id is None
 
 
@@ -95,7 +95,7 @@ def test_a_key_does_not_follow_to_another_server(world: World) -> None:
     amend_endpoint(endpoint, actor=world.admin, title="Ours", base_url="https://models.example:443/v2")
     assert endpoint.secret_id is not None
     amend_endpoint(endpoint, actor=world.admin, base_url="https://other.example")
-    assert sealed_of(world) == []
+    assert sealed_secrets(world) == []
 
 
 @pytest.mark.parametrize(
@@ -104,9 +104,9 @@ def test_a_key_does_not_follow_to_another_server(world: World) -> None:
 def test_an_address_that_leads_inside_is_refused(world: World, url: str) -> None:
     with pytest.raises(Invalid, match="address"):
         make_endpoint(world, url)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not Endpoint.objects.visible_to(world.operator).exists()
-    assert sealed_of(world) == []
+    assert sealed_secrets(world) == []
 
 
 @pytest.mark.parametrize("key", ["two words", "k" * 501, "schlüssel", "a\nb"])
@@ -119,19 +119,19 @@ def test_what_cannot_be_a_key_is_refused_without_repeating_it(world: World, key:
 def test_without_sealing_keys_no_key_is_kept(world: World, settings: Settings) -> None:
     endpoint = make_endpoint(world, api_key="")
     settings.SEALING_KEYS = []
-    with pytest.raises(Conflicting, match="SEALING_KEYS is not set"):
+    with pytest.raises(Conflict, match="SEALING_KEYS is not set"):
         rotate_endpoint_key(endpoint, actor=world.admin, api_key=SECRET)
     settings.SEALING_KEYS = ["short"]
-    with pytest.raises(Conflicting, match="32 random bytes"):
+    with pytest.raises(Conflict, match="32 random bytes"):
         rotate_endpoint_key(endpoint, actor=world.admin, api_key=SECRET)
 
 
 def test_people_lay_keys_down_and_only_workers_read_them(world: World) -> None:
     make_endpoint(world)
     for actor, table in ((world.operator, "tenants_sealedsecret"), (world.bot, "tenants_endpoint")):
-        with pytest.raises(Exception, match="permission denied"), acting(actor), connection.cursor() as cursor:
+        with pytest.raises(Exception, match="permission denied"), acting_as(actor), connection.cursor() as cursor:
             cursor.execute(f"SELECT * FROM {table}")  # noqa: S608  # names beside it
-    with acting(world.operator), connection.cursor() as cursor:
+    with acting_as(world.operator), connection.cursor() as cursor:
         cursor.execute("SELECT count(id) FROM tenants_sealedsecret")
         assert cursor.fetchone() == (1,)
 
@@ -148,7 +148,7 @@ def test_keys_are_encrypted_anew_by_a_command_so_that_an_old_one_can_go(world: W
     settings.SEALING_KEYS = [new, old]
     call_command("reseal_secrets", "--tenant", world.tenant.key)
     settings.SEALING_KEYS = [new]
-    [sealed] = sealed_of(world)
+    [sealed] = sealed_secrets(world)
     assert unseal(sealed, world.tenant.pk) == SECRET
     settings.SEALING_KEYS = [old]
     with pytest.raises(CannotOpen):
@@ -160,9 +160,9 @@ def test_keys_are_encrypted_anew_by_a_command_so_that_an_old_one_can_go(world: W
         call_command("reseal_secrets", "--tenant", world.tenant.key)
 
 
-def answered(world: World, standin: StandIn) -> Turn:
-    event = tell(world, "Hello")
-    answer(world.tenant.pk, event.conversation_id, backend=standin.backend, places=turn_backend_at)
+def run_endpoint_turn(world: World, standin: StandIn) -> Turn:
+    event = send_customer_message(world, "Hello")
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, places=turn_backend_at)
     return turn_of(world, event)
 
 
@@ -170,7 +170,7 @@ def answered(world: World, standin: StandIn) -> Turn:
 def test_an_agent_thinks_at_the_endpoint_that_is_chosen_for_it(world: World, standin: StandIn) -> None:  # R131
     amend_agent(world.agent, actor=world.admin, endpoint=make_endpoint(world, standin.url, SECRET))
     standin.play(reply("From your own house."))
-    turn = answered(world, standin)
+    turn = run_endpoint_turn(world, standin)
     assert lines(world, turn.conversation_id)[-1] == ("agent", "From your own house.")
 
 
@@ -179,7 +179,7 @@ def test_a_turn_waits_where_its_endpoint_may_not_be_reached(world: World, standi
     endpoint = make_endpoint(world, standin.url, SECRET)
     amend_agent(world.agent, actor=world.admin, endpoint=endpoint)
     settings.REACHABLE_NETWORKS = ()
-    turn = answered(world, standin)
+    turn = run_endpoint_turn(world, standin)
     assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, "endpoint_refused")
     assert standin.requests() == []
 
@@ -188,7 +188,7 @@ def test_a_turn_waits_where_its_endpoint_may_not_be_reached(world: World, standi
 def test_a_turn_waits_where_its_key_cannot_be_opened(world: World, standin: StandIn, settings: Settings) -> None:
     amend_agent(world.agent, actor=world.admin, endpoint=make_endpoint(world, standin.url, SECRET))
     settings.SEALING_KEYS = [Fernet.generate_key().decode()]
-    turn = answered(world, standin)
+    turn = run_endpoint_turn(world, standin)
     assert (turn.status, turn.failure_code) == (Turn.Status.RUNNING, "not_authorised")
     assert "SEALING_KEYS" in turn.failure
 
@@ -197,16 +197,16 @@ def test_who_drives_a_turn_without_other_endpoints_does_not_ask_the_installation
     world: World, standin: StandIn
 ) -> None:
     amend_agent(world.agent, actor=world.admin, endpoint=make_endpoint(world))
-    event = tell(world, "Hello")
-    answer(world.tenant.pk, event.conversation_id, backend=standin.backend)
+    event = send_customer_message(world, "Hello")
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend)
     assert turn_of(world, event).failure_code == "not_authorised"
     assert standin.requests() == []
 
 
 def test_no_key_is_in_what_a_turn_shows_of_itself() -> None:
-    assert SECRET not in repr(Reached(1, "https://models.example", SECRET))
+    assert SECRET not in repr(OpenedEndpoint(1, "https://models.example", SECRET))
     sealed = seal(SECRET, 1)
-    assert sealed not in repr(Terms(1, {"id": 1, "base_url": "x", "ciphertext": sealed}))
+    assert sealed not in repr(ModelEndpoint(1, {"id": 1, "base_url": "x", "ciphertext": sealed}))
 
 
 @pytest.mark.usefixtures("loopback")
@@ -225,13 +225,13 @@ def test_a_try_says_what_came_back(world: World, standin: StandIn) -> None:
 def test_an_endpoint_goes_with_its_key_once_no_agent_thinks_there(world: World) -> None:
     endpoint = make_endpoint(world, api_key=SECRET)
     amend_agent(world.agent, actor=world.admin, endpoint=endpoint)
-    with pytest.raises(Conflicting, match=f"among them {world.agent.key}"):
+    with pytest.raises(Conflict, match=f"among them {world.agent.key}"):
         remove_endpoint(endpoint, actor=world.admin)
-    assert len(sealed_of(world)) == 1
+    assert len(sealed_secrets(world)) == 1
     amend_agent(world.agent, actor=world.admin, endpoint=None)
     remove_endpoint(endpoint, actor=world.admin, reason="The contract has ended.")
-    assert sealed_of(world) == []
-    with acting(world.admin):
+    assert sealed_secrets(world) == []
+    with acting_as(world.admin):
         assert not Endpoint.objects.visible_to(world.admin).exists()
 
 
@@ -248,16 +248,16 @@ def test_a_tenants_own_price_is_what_its_calls_cost(world: World, standin: Stand
     assert claimed_terms(world).rates["claude-*"].input == 9
 
 
-def claimed_terms(world: World) -> Terms:
-    event = tell(world, "Hello", thread=f"thread-{next(_threads)}", key=f"{next(_threads)}")
-    claimed = claim(event.conversation_id, actor=world.system)
+def claimed_terms(world: World) -> ModelEndpoint:
+    event = send_customer_message(world, "Hello", thread=f"thread-{next(_threads)}", key=f"{next(_threads)}")
+    claimed = claim_turn(event.conversation_id, actor=world.system)
     assert claimed is not None
     return claimed.terms
 
 
 def test_a_model_has_one_price_from_a_moment_on(world: World) -> None:
     make_price(world, "house-1")
-    with pytest.raises(Conflicting, match="Withdraw it first"):
+    with pytest.raises(Conflict, match="Withdraw it first"):
         make_price(world, "house-1")
     with pytest.raises(Invalid):
         set_price("no model *", SINCE, RATES, actor=world.admin)

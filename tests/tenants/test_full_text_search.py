@@ -7,18 +7,18 @@ import pytest
 from django.db import connection
 
 from apps.conversations.actions import append_messages
-from apps.conversations.off_the_record_erasure import forget_conversation
-from apps.conversations.rules import Line
+from apps.conversations.off_the_record_erasure import erase_conversation_text
+from apps.conversations.rules import ConversationLine
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.database.full_text_search import Found, rows_with_words
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.database.full_text_search import SearchHits, rows_with_words
 from apps.governance.database.migration_operations import function_text
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.models import ProfileLine
 from tests.support.database.committing_fixture import committing
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
-from tests.support.factories.member_talks import as_assistant, make_talk
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
+from tests.support.factories.member_talks import make_talk, turn_into_assistant
 from tests.support.sampling import whole_or
 from tests.support.worlds.world import (
     World,
@@ -48,12 +48,12 @@ INSERT INTO memory_profileline SELECT row.* FROM memory_profileline AS copied, g
     jsonb_populate_record(copied, jsonb_build_object('id', 5000000 + number, 'sha256', number::text,
         'text', 'Parcel ' || number)) AS row
 """
-USED = (
+SCAN_COUNTS = (
     "SELECT pg_stat_get_xact_numscans('message_full_text'::regclass),"
     " pg_stat_get_xact_numscans('conversations_message'::regclass)"
 )
 # What is sought in that history, how many of the 50 asked for are found, and whether there are too many to look at.
-SOUGHT = (
+SEARCH_CASES = (
     (f"parcel{ROWS}", 1, False),
     ("parcel777", whole_or(11, whole=50), False),
     ("nothing", 0, False),
@@ -62,7 +62,7 @@ SOUGHT = (
     ("usua", 50, True),
 )
 # By kind: the table and the condition, as the search function has them.
-SEARCHED = {
+SEARCHED_TABLES = {
     kind: (table, condition)
     for kind, table, condition in re.findall(
         r"IF '(\w+)' = ANY \(kinds\) THEN.*?SELECT id FROM (\w+)\s+WHERE (.*?) AND tenant_id \+ 0",
@@ -80,13 +80,13 @@ INDEXES = {
 }
 
 
-def asked(actor: Actor, words: str, most: int = 50) -> dict[str, Found]:
-    with acting(actor):
+def search_rows(actor: Actor, words: str, most: int = 50) -> dict[str, SearchHits]:
+    with acting_as(actor):
         return {kind: each for kind, each in rows_with_words(words, most, *KINDS).items() if each.ids}
 
 
-def counted(world: World, words: str) -> dict[str, int]:
-    return {kind: len(each.ids) for kind, each in asked(world.operator, words).items()}
+def count_hits(world: World, words: str) -> dict[str, int]:
+    return {kind: len(each.ids) for kind, each in search_rows(world.operator, words).items()}
 
 
 @pytest.fixture
@@ -101,19 +101,19 @@ def test_every_kind_is_found_by_its_words_in_ones_own_tenant_alone(world: World)
     make_memory(world, "A zephyrine lamp is glass.\nWe ship to the EU.")
     make_block(world, "Zephyrine Lamps")
     make_conversation(world)
-    found = asked(world.operator, "zephyrine")
+    found = search_rows(world.operator, "zephyrine")
     assert {kind: len(each.ids) for kind, each in found.items()} == {
         "skill": 1,
         "memory_line": 1,
         "memory_block": 1,
         "proposal": 1,
     }
-    assert counted(world, "parcel broken") == {"message": 1}
-    assert asked(other.operator, "zephyrine") == asked(other.operator, "parcel") == {}
+    assert count_hits(world, "parcel broken") == {"message": 1}
+    assert search_rows(other.operator, "zephyrine") == search_rows(other.operator, "parcel") == {}
     # The tenant is a word of its rows, and nobody can type it.
     number = world.tenant.pk
     for words in (f'"tenant {number}"', f"zephyrine or 'tenant {number}'", f"tenant {number}", "-nothing"):
-        assert asked(other.operator, words) == {}
+        assert search_rows(other.operator, words) == {}
 
 
 @pytest.mark.parametrize(
@@ -136,25 +136,27 @@ def test_every_kind_is_found_by_its_words_in_ones_own_tenant_alone(world: World)
 )
 def test_words_are_sought_as_they_are_typed(world: World, words: str, messages: int) -> None:
     make_conversation(world)
-    assert counted(world, words).get("message", 0) == messages
+    assert count_hits(world, words).get("message", 0) == messages
 
 
 def test_what_is_off_the_record_or_in_somebodys_own_talk_is_not_found(world: World) -> None:
     # R178, R129
     make_conversation(world, off_the_record=True)
-    assert counted(world, "parcel") == {}
-    member = as_assistant(make_world())
-    said = append_messages(make_talk(member), [Line("operator", "What of the broken parcel?")], actor=member.system)
+    assert count_hits(world, "parcel") == {}
+    member = turn_into_assistant(make_world())
+    said = append_messages(
+        make_talk(member), [ConversationLine("operator", "What of the broken parcel?")], actor=member.system
+    )
     assert len(said) == 1
     for actor in (member.operator, member.admin):
-        assert asked(actor, "parcel") == {}
+        assert search_rows(actor, "parcel") == {}
 
 
 def test_words_that_were_forgotten_are_in_no_index(world: World) -> None:
     # R178
     conversation = make_conversation(world, off_the_record=True)
-    forget_conversation(conversation, actor=world.system)
-    with acting(world.system), connection.cursor() as cursor:
+    erase_conversation_text(conversation, actor=world.system)
+    with acting_as(world.system), connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM conversations_message WHERE build_search_vector(tenant_id, text) @@ 'parcel'::tsquery"
         )
@@ -165,11 +167,11 @@ def test_what_is_noted_of_a_customer_is_found_in_ones_own_tenant_while_it_stands
     # R006
     profile = make_profile(world, preferences="Prefers zephyrine lamps.", notes="Lives in Ghent.")
     make_profile(make_world(), notes="Sells zephyrine lamps.")
-    assert counted(world, "zephyrine lamps") == counted(world, "ghent") == {"profile_line": 1}
+    assert count_hits(world, "zephyrine lamps") == count_hits(world, "ghent") == {"profile_line": 1}
     amend_profile(profile, actor=world.operator, values={"preferences": "Prefers letters."})
-    assert counted(world, "zephyrine") == {}
-    assert counted(world, "letters") == {"profile_line": 1}
-    with acting(world.system), connection.cursor() as cursor:
+    assert count_hits(world, "zephyrine") == {}
+    assert count_hits(world, "letters") == {"profile_line": 1}
+    with acting_as(world.system), connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM memory_profileline WHERE text LIKE '%zephyrine%' AND status = 'active'")
         assert cursor.fetchone() == (0,)
 
@@ -179,8 +181,8 @@ def test_what_was_noted_off_the_record_is_not_found(world: World) -> None:
     thread, other = make_conversation(world, off_the_record=True), make_conversation(world)
     for key, said, source in (("http:ann", "Ann likes ochre.", thread), ("http:bob", "Bob likes ochre.", other)):
         create_profile(key, actor=world.bot, values={"notes": said}, evidence={"conversation_id": source.pk})
-    [line] = asked(world.operator, "ochre")["profile_line"].ids
-    with acting(world.operator):
+    [line] = search_rows(world.operator, "ochre")["profile_line"].ids
+    with acting_as(world.operator):
         assert ProfileLine.objects.get(pk=line).text == "Bob likes ochre."
 
 
@@ -189,24 +191,24 @@ def test_agents_and_workers_may_not_look(world: World) -> None:
     make_conversation(world)
     for actor in (world.bot, world.system):
         for kind in ("message", "profile_line"):
-            refused = attempt(actor, f"SELECT * FROM search_rows('parcel', ARRAY['{kind}'], 5)")  # noqa: S608
+            refused = run_and_undo(actor, f"SELECT * FROM search_rows('parcel', ARRAY['{kind}'], 5)")  # noqa: S608
             assert refused.sqlstate == NO_RIGHT
 
 
 def test_the_newest_come_first_and_no_more_than_asked(world: World) -> None:
     for _ in range(3):
         make_conversation(world)
-    found = asked(world.operator, "parcel", 2)["message"]
+    found = search_rows(world.operator, "parcel", 2)["message"]
     assert len(found.ids) == 2
     assert list(found.ids) == sorted(found.ids, reverse=True)
     assert not found.is_common
 
 
-def used(words: str) -> tuple[Found, list[int]]:
+def search_and_count_scans(words: str) -> tuple[SearchHits, list[int]]:
     """What is found of messages, and how often their index of words was read by then, and how often the whole table."""
     with connection.cursor() as cursor:
         found = rows_with_words(words, 50, "message")["message"]
-        cursor.execute(USED)
+        cursor.execute(SCAN_COUNTS)
         reads: list[int] = list(cursor.fetchone() or ())
     return found, reads
 
@@ -223,9 +225,9 @@ def test_words_are_found_by_index_under_row_security(committing: str, postgres: 
         for number, each in enumerate(worlds, 1):
             superuser.execute(COPY.format(tenant=each.tenant.pk, rows=ROWS, first=10_000_000 * number).encode())
         superuser.execute("VACUUM ANALYZE conversations_message")
-    with acting(worlds[0].operator):
-        for number, (words, ids, is_common) in enumerate(SOUGHT, 1):
-            found, reads = used(words)
+    with acting_as(worlds[0].operator):
+        for number, (words, ids, is_common) in enumerate(SEARCH_CASES, 1):
+            found, reads = search_and_count_scans(words)
             assert (words, len(found.ids), found.is_common, reads) == (words, ids, is_common, [number, 0])
             assert all(10_000_000 < row_id <= 10_000_000 + ROWS for row_id in found.ids)
     assert found.ids[0] == 10_000_000 + ROWS
@@ -238,7 +240,7 @@ def test_the_words_of_every_kind_have_their_index(committing: str, postgres: Pos
         there.execute(LINES.encode())
         there.execute("VACUUM ANALYZE memory_profileline")
         there.execute("SET enable_seqscan = off")
-        assert SEARCHED.keys() == INDEXES.keys()
-        for kind, (table, condition) in SEARCHED.items():
+        assert SEARCHED_TABLES.keys() == INDEXES.keys()
+        for kind, (table, condition) in SEARCHED_TABLES.items():
             look = f"EXPLAIN SELECT id FROM {table} WHERE {condition}".replace("@@ sought", "@@ 'x'::tsquery")  # noqa: S608
             assert INDEXES[kind] in str(there.execute(look.encode()).fetchall())

@@ -10,13 +10,13 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.governance.actors import ANYWHERE, Actor, Role
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotPermitted
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotPermitted
 from apps.governance.governed_write import authorize, may
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act, codename, default_grants
 from apps.memory.actions import amend_memory, amend_profile
-from apps.restore.plan import MomentTarget, plan
+from apps.restore.plan import MomentTarget, make_restore_plan
 from apps.skills.actions import approve_skill, draft_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import limit_member, unlimit_member, withdraw_grants, write_grants
@@ -103,7 +103,7 @@ def test_a_limit_taken_back_opens_the_act_again(world: World) -> None:
     limit = make_limit(world)
     unlimit_member(limit, actor=world.admin)
     assert operator(world) == world.operator
-    with acting(world.admin):
+    with acting_as(world.admin):
         assert not AgentUserObjectPermission.objects.exists()
         acts = list(ChangeRecord.objects.order_by("id").values_list("act", flat=True))[-2:]
     assert acts == ["limit.write", "limit.lift"]
@@ -118,7 +118,7 @@ def test_a_limit_never_widens(world: World) -> None:
 
 def test_a_limit_is_written_once_and_changed_after(world: World) -> None:
     limit = make_limit(world)
-    with pytest.raises(Conflicting, match="limited in that act already"):
+    with pytest.raises(Conflict, match="limited in that act already"):
         make_limit(world)
     limit_member(limit, actor=world.admin, agents=[world.agent.pk], read_at=limit.version)
     assert may(operator(world), Act.SKILL_APPROVE)
@@ -143,7 +143,7 @@ def test_an_agent_may_be_kept_from_amending_profiles(world: World) -> None:
     make_grants(world, codename(Act.PROFILE_AMEND, "notes"))
     narrowed = bot(world)
     profile = make_profile(world)
-    with acting(world.admin):
+    with acting_as(world.admin):
         rows = set(AgentGroupObjectPermission.objects.values_list("permission__codename", flat=True))
     assert rows == default_grants(Role.AGENT) - {"profile_amend__notes"}
     assert narrowed.grants == rows
@@ -166,7 +166,7 @@ def test_grants_withdrawn_leave_the_role_with_what_it_holds_elsewhere(world: Wor
     grants = make_grants(world, "skill_fetch")
     withdraw_grants(grants, actor=world.admin)
     assert bot(world) == world.bot
-    with acting(world.admin):
+    with acting_as(world.admin):
         assert not AgentGroupObjectPermission.objects.exists()
 
 
@@ -225,6 +225,6 @@ def test_a_limited_member_restores_where_the_act_remains_to_them(world: World) -
     amend_memory(memory, actor=world.operator, body="Lunch is over.")
     limit = make_limit(world, Act.MEMORY_AMEND, [make_neighbour(world).pk])
     target = MomentTarget(moment, world.agent)
-    assert "memory.amend" in plan(target, actor=operator(world)).missing_permissions
+    assert "memory.amend" in make_restore_plan(target, actor=operator(world)).missing_permissions
     limit_member(limit, actor=world.admin, agents=[world.agent.pk])
-    assert plan(target, actor=operator(world)).missing_permissions == ()
+    assert make_restore_plan(target, actor=operator(world)).missing_permissions == ()

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import POLICY, Act, codename, default_grants
 from apps.tenants.actions import withdraw_grants, write_grants
 from apps.tenants.authentication.actor_resolution import agent_actor, person_actor, staff_actor, system_actor
@@ -24,10 +24,10 @@ pytestmark = pytest.mark.kernel
 
 # Every permission there is, as the act and the field it is of.
 NAMES = {codename(act, field): (act, field) for act, rule in POLICY.items() for field in ("", *rule.fields)}
-DIFFERING_BY_AGENT = (Role.OPERATOR, Role.AGENT)
+ROLES_WITH_AGENT_GRANTS = (Role.OPERATOR, Role.AGENT)
 
 
-def carried(world: World, role: Role) -> Actor:
+def request_actor(world: World, role: Role) -> Actor:
     """The actor of this role as its next request finds it."""
     ways: Mapping[Role, Callable[[], Actor]] = {
         Role.OPERATOR: lambda: person_actor(world.operator_user.pk, world.tenant.pk, Role.OPERATOR),
@@ -41,8 +41,8 @@ def carried(world: World, role: Role) -> Actor:
 
 def differences(world: World, role: Role) -> Iterator[str]:
     """Each permission of which guardian says something else than the actor; of a template, than the policy."""
-    actor = carried(world, role)
-    with acting(world.admin):
+    actor = request_actor(world, role)
+    with acting_as(world.admin):
         checker = ObjectPermissionChecker(Group.objects.get(name=role.value))
         template = RoleTemplate.objects.get(role=role.value)
         usual = world.tenant if checker.get_perms(world.tenant) else template
@@ -60,17 +60,17 @@ def differences(world: World, role: Role) -> Iterator[str]:
                     yield f"{role} {act} {field}: guardian says {name not in names} of {row._meta.verbose_name} {row}."
 
 
-def say_anew(world: World, role: Role, own: Iterable[str], of_agent: Iterable[str] | None) -> None:
+def replace_grants(world: World, role: Role, own: Iterable[str], of_agent: Iterable[str] | None) -> None:
     """Let the tenant's own grants of a role, and those on its agent, be these; None leaves the agent without any."""
-    for each in DIFFERING_BY_AGENT:
-        with acting(world.admin):
+    for each in ROLES_WITH_AGENT_GRANTS:
+        with acting_as(world.admin):
             standing = list(AgentGrants.objects.filter(agent=world.agent, role=each.value))
         for grants in standing:
             withdraw_grants(grants, actor=world.admin)
     grant_to(role, world, ())
     TenantGroupObjectPermission.objects.using("owner").all().delete()
     grant_to(role, world, own)
-    if of_agent is not None and role in DIFFERING_BY_AGENT:
+    if of_agent is not None and role in ROLES_WITH_AGENT_GRANTS:
         row = AgentGrants(tenant_id=world.tenant.pk, agent=world.agent, role=role.value)
         write_grants(row, actor=world.admin, granted=set(of_agent) & default_grants(role))
 
@@ -88,10 +88,10 @@ def test_guardian_and_the_actor_agree_whatever_a_tenant_grants(
     # R015, R017: grants beyond the floor are carried too; the floor is asked before them.
     world = make_world()
     make_limit(world, Act.SKILL_APPROVE)
-    say_anew(world, role, own, of_agent)
+    replace_grants(world, role, own, of_agent)
     assert list(differences(world, role)) == []
     if own and role is not Role.AGENT:
-        assert carried(world, role).grants == own
+        assert request_actor(world, role).grants == own
 
 
 @pytest.mark.parametrize("role", Role)
@@ -99,11 +99,11 @@ def test_guardian_the_templates_and_the_policy_agree_of_each_role(committing: st
     # R015, R016: the trust levels, each with every act and field.
     world = make_world()
     assert list(differences(world, role)) == []
-    assert carried(world, role).grants == default_grants(role)
+    assert request_actor(world, role).grants == default_grants(role)
 
 
 # What somebody with psql could do to one grant of operators: take it, or let it name the permission of another model.
-BY_HAND = {
+BROKEN_GRANT_STATEMENTS = {
     "taken": "DELETE FROM tenants_roletemplategroupobjectpermission WHERE id = %(grant)s",
     "of another model": "UPDATE tenants_roletemplategroupobjectpermission SET permission_id ="
     " (SELECT other.id FROM auth_permission other JOIN django_content_type kind ON kind.id = other.content_type_id"
@@ -111,13 +111,13 @@ BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("deed", BY_HAND)
+@pytest.mark.parametrize("deed", BROKEN_GRANT_STATEMENTS)
 def test_a_grant_broken_by_hand_is_noticed(committing: str, deed: str) -> None:
     world = make_world()
     templates = RoleTemplateGroupObjectPermission.objects.using("owner").filter(group__name=Role.OPERATOR.value)
     grant = templates.get(permission__codename="skill_approve__status")
     with connections["owner"].cursor() as cursor:
-        cursor.execute(BY_HAND[deed], {"grant": grant.pk})
+        cursor.execute(BROKEN_GRANT_STATEMENTS[deed], {"grant": grant.pk})
     noticed = list(differences(world, Role.OPERATOR))
     assert noticed
     assert all(line.startswith("operator skill.approve status: guardian says False") for line in noticed)

@@ -5,16 +5,16 @@ from dataclasses import replace
 import pytest
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, Invalid, NotPermitted
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
-from apps.tenants.accounts.invitations import Invitation, accept, invitation_of, invite
-from apps.tenants.accounts.people import opens_more, person_signed_in, prove_address, reset
+from apps.tenants.accounts.invitations import Invitation, accept_invitation, invitation_of, invite
+from apps.tenants.accounts.people import mark_address_proven, opens_other_tenants, person_signed_in, reset_sign_in
 from apps.tenants.actions import accept_membership, deactivate_member, reactivate_member
 from apps.tenants.authentication.actor_resolution import memberships_of
 from apps.tenants.models import Membership, User
 from apps.tenants.review_terms import review_terms
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, run_and_undo
 from tests.support.worlds.world import PASSWORD, World, make_user, make_world, member_of
 
 pytestmark = pytest.mark.django_db
@@ -29,21 +29,21 @@ def world() -> World:
 @pytest.fixture
 def hijacker(world: World) -> User:
     """Somebody who is a member of the tenant under an address that may be another's, with a password of theirs."""
-    accept(waiting(invite(ADA, Role.OPERATOR, actor=world.admin).row))
+    accept_invitation(pending_invitation(invite(ADA, Role.OPERATOR, actor=world.admin).row))
     user = User.objects.get(username=ADA)
     user.set_password(PASSWORD)
     user.save(update_fields=["password"])
     return user
 
 
-def waiting(row: Membership) -> Invitation:
+def pending_invitation(row: Membership) -> Invitation:
     found = invitation_of(row.user_id, row.tenant_id)
     assert found is not None
     return found
 
 
 def acts(actor: Actor) -> list[str]:
-    with acting(actor):
+    with acting_as(actor):
         return list(ChangeRecord.objects.order_by("id").values_list("act", flat=True))
 
 
@@ -53,13 +53,13 @@ def test_an_invitation_makes_the_person_and_opens_nothing_until_it_is_accepted(w
     assert not invited.is_open
     assert not user.has_usable_password()
     assert memberships_of(user.pk) == []
-    accept(waiting(invited.row))
+    accept_invitation(pending_invitation(invited.row))
     assert memberships_of(user.pk) == [(world.tenant.pk, Role.OPERATOR)]
     assert acts(world.admin)[-2:] == ["member.invite", "member.accept"]
     assert invitation_of(user.pk, world.tenant.pk) is None
 
 
-def test_whoever_is_known_to_own_the_address_is_a_member_at_once_and_keeps_the_account(world: World) -> None:
+def test_a_verified_address_joins_at_once_and_keeps_its_account(world: World) -> None:
     other = make_world()
     before = User.objects.get(pk=other.admin_user.pk).get_session_auth_hash()
     assert invite(other.admin_user.username.upper(), Role.OPERATOR, actor=world.admin).is_open
@@ -72,9 +72,11 @@ def test_an_account_made_elsewhere_under_an_address_becomes_nobodys_member(world
     other = make_world()
     row = invite(ADA, Role.ADMIN, actor=other.admin).row
     assert memberships_of(hijacker.pk) == [(world.tenant.pk, Role.OPERATOR)]
-    assert opens_more(hijacker, other.tenant.pk), "so that the link alone does not open the first tenant either"
-    reset(row, actor=other.admin)
-    reset(row, actor=other.admin)
+    assert opens_other_tenants(hijacker, other.tenant.pk), (
+        "so that the link alone does not open the first tenant either"
+    )
+    reset_sign_in(row, actor=other.admin)
+    reset_sign_in(row, actor=other.admin)
     assert User.objects.get(pk=hijacker.pk).has_usable_password(), "another link leaves the account alone"
 
 
@@ -85,7 +87,7 @@ def test_the_owner_of_the_address_throws_out_who_used_it_before(world: World, hi
     if by == "identity provider":
         assert person_signed_in(ADA.title()) == hijacker
     else:
-        prove_address(hijacker)
+        mark_address_proven(hijacker)
     user = User.objects.get(pk=hijacker.pk)
     assert not user.has_usable_password()
     assert user.get_session_auth_hash() != session
@@ -99,7 +101,7 @@ def test_the_owner_of_the_address_throws_out_who_used_it_before(world: World, hi
 def test_a_link_throws_out_who_had_an_account_that_opens_nothing_any_more(world: World, hijacker: User) -> None:
     other, member = make_world(), member_of(world, hijacker)
     deactivate_member(member, actor=world.admin)
-    accept(waiting(invite(ADA, Role.OPERATOR, actor=other.admin).row))
+    accept_invitation(pending_invitation(invite(ADA, Role.OPERATOR, actor=other.admin).row))
     assert not User.objects.get(pk=hijacker.pk).has_usable_password()
     reactivate_member(member, actor=world.admin)
     assert memberships_of(hijacker.pk) == [(other.tenant.pk, Role.OPERATOR)], "what the one before accepted is void"
@@ -113,9 +115,9 @@ def test_an_address_that_changes_is_proven_no_more(world: World) -> None:
 
 
 def test_a_reset_asks_anew_who_they_are(world: World) -> None:
-    row = reset(member_of(world, world.operator_user), actor=world.admin)
+    row = reset_sign_in(member_of(world, world.operator_user), actor=world.admin)
     assert memberships_of(world.operator_user.pk) == []
-    accept(waiting(row))
+    accept_invitation(pending_invitation(row))
     assert memberships_of(world.operator_user.pk) == [(world.tenant.pk, Role.OPERATOR)]
 
 
@@ -125,7 +127,7 @@ def test_nobody_accepts_for_another_or_twice(world: World) -> None:
         accept_membership(row, actor=world.admin)
     theirs = replace(world.operator, user_id=row.user_id)
     accept_membership(row, actor=theirs)
-    with pytest.raises(Conflicting, match="nothing left to accept"):
+    with pytest.raises(Conflict, match="nothing left to accept"):
         accept_membership(row, actor=theirs)
 
 
@@ -136,20 +138,20 @@ def test_the_database_lets_no_member_be_born_accepted_and_only_people_accept(wor
         " updated_at) VALUES (%s, %s, 'operator', true, now(), 1, 'operator', now(), now())"
     )
     for actor in (world.admin, world.system):
-        refused = attempt(actor, born, [world.tenant.pk, user.pk])
+        refused = run_and_undo(actor, born, [world.tenant.pk, user.pk])
         assert (refused.sqlstate, refused.constraint) == (BROKEN_RULE, "member_starts_unaccepted")
-    assert attempt(world.system, "UPDATE tenants_membership SET accepted_at = now()").sqlstate == NO_RIGHT
-    assert attempt(None, "SELECT list_memberships(%s)", [user.pk]).rows == 0
+    assert run_and_undo(world.system, "UPDATE tenants_membership SET accepted_at = now()").sqlstate == NO_RIGHT
+    assert run_and_undo(None, "SELECT list_memberships(%s)", [user.pk]).rows == 0
 
 
-def test_whoever_has_not_come_in_is_no_reviewer_and_no_admin_that_stays(world: World) -> None:
+def test_an_invited_person_is_no_reviewer_and_no_last_admin(world: World) -> None:
     row = invite(ADA, Role.ADMIN, actor=world.admin).row
     people = review_terms(world.admin).people
     assert people is not None
     assert row.user_id not in people
     with pytest.raises(IllegalTransition, match="without an active admin"):
         deactivate_member(member_of(world, world.admin_user), actor=world.system)
-    accept(waiting(row))
+    accept_invitation(pending_invitation(row))
     deactivate_member(member_of(world, world.admin_user), actor=world.system)
 
 

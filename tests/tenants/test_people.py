@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting, acting_actor, outside
-from apps.governance.errors import Conflicting, IllegalTransition
+from apps.governance.database.actor_transaction import acting_as, current_actor, outside_tenant
+from apps.governance.errors import Conflict, IllegalTransition
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
-from apps.tenants.accounts.people import dismiss, person_signed_in, reset
+from apps.tenants.accounts.people import deactivate_and_sign_out, person_signed_in, reset_sign_in
 from apps.tenants.actions import add_member, change_role, deactivate_member, limit_member, reactivate_member
-from apps.tenants.authentication.actor_resolution import member_named, memberships_of
+from apps.tenants.authentication.actor_resolution import member_by_username, memberships_of
 from apps.tenants.models import Membership, User
 from apps.tenants.models.grants import MemberLimit
 from tests.support.worlds.world import World, make_member, make_user, make_world, member_of
@@ -30,18 +30,18 @@ def sessions_of(user_id: int) -> str:
 
 
 def acts(world: World) -> list[str]:
-    with acting(world.admin):
+    with acting_as(world.admin):
         return list(ChangeRecord.objects.order_by("id").values_list("act", flat=True))
 
 
 def test_a_deactivated_member_is_nobody_from_the_next_request_on(world: World) -> None:
     member, before = member_of(world, world.operator_user), sessions_of(world.operator_user.pk)
-    dismiss(member, actor=world.admin, reason="Left us.")
+    deactivate_and_sign_out(member, actor=world.admin, reason="Left us.")
     assert memberships_of(world.operator_user.pk) == []
-    assert member_named(world.operator_user.username, world.tenant.pk) is None
+    assert member_by_username(world.operator_user.username, world.tenant.pk) is None
     assert sessions_of(world.operator_user.pk) != before
     reactivate_member(member, actor=world.admin)
-    assert member_named(world.operator_user.username, world.tenant.pk) == world.operator
+    assert member_by_username(world.operator_user.username, world.tenant.pk) == world.operator
 
 
 def test_a_member_elsewhere_keeps_the_sessions_there(world: World) -> None:
@@ -49,7 +49,7 @@ def test_a_member_elsewhere_keeps_the_sessions_there(world: World) -> None:
     other = make_world()
     add_member(world.operator_user, actor=other.admin, role=Role.OPERATOR)
     before = sessions_of(world.operator_user.pk)
-    dismiss(member_of(world, world.operator_user), actor=world.admin)
+    deactivate_and_sign_out(member_of(world, world.operator_user), actor=world.admin)
     assert memberships_of(world.operator_user.pk) == [(other.tenant.pk, Role.OPERATOR)]
     assert sessions_of(world.operator_user.pk) == before
 
@@ -74,9 +74,9 @@ def test_a_deactivated_admin_does_not_count_as_one(world: World) -> None:
 def test_nobody_changes_their_own_membership(world: World) -> None:
     make_member(world, role=Role.ADMIN)
     mine = member_of(world, world.admin_user)
-    with pytest.raises(Conflicting, match="another admin"):
+    with pytest.raises(Conflict, match="another admin"):
         deactivate_member(mine, actor=world.admin)
-    with pytest.raises(Conflicting, match="another admin"):
+    with pytest.raises(Conflict, match="another admin"):
         change_role(mine, actor=world.admin, role=Role.OPERATOR)
 
 
@@ -85,7 +85,7 @@ def test_a_changed_role_holds_from_the_next_request_on_and_keeps_the_limits(worl
     limit = MemberLimit(tenant_id=world.tenant.pk, member=member, limited_act=Act.SKILL_APPROVE.value)
     limit_member(limit, actor=world.admin, agents=[])
     change_role(member, actor=world.admin, role=Role.ADMIN)
-    actor = member_named(world.operator_user.username, world.tenant.pk)
+    actor = member_by_username(world.operator_user.username, world.tenant.pk)
     assert actor is not None
     assert actor.role is Role.ADMIN
     assert actor.limits == (("skill_approve", frozenset()),)
@@ -93,7 +93,7 @@ def test_a_changed_role_holds_from_the_next_request_on_and_keeps_the_limits(worl
 
 def test_a_reset_ends_password_and_sessions(world: World) -> None:
     member, before = member_of(world, world.operator_user), sessions_of(world.operator_user.pk)
-    reset(member, actor=world.admin, reason="Lost the phone.")
+    reset_sign_in(member, actor=world.admin, reason="Lost the phone.")
     assert not User.objects.get(pk=world.operator_user.pk).has_usable_password()
     assert sessions_of(world.operator_user.pk) != before
     assert acts(world)[-1] == "member.reset"
@@ -103,22 +103,22 @@ def test_nobody_resets_whose_account_opens_more_than_this_tenant(world: World) -
     # R006: the link would open the other tenant, or every one.
     member = member_of(world, world.operator_user)
     add_member(world.operator_user, actor=make_world().admin, role=Role.OPERATOR)
-    with pytest.raises(Conflicting, match="opens more than this tenant"):
-        reset(member, actor=world.admin)
+    with pytest.raises(Conflict, match="opens more than this tenant"):
+        reset_sign_in(member, actor=world.admin)
     root = make_user("root@example.org")
     User.objects.filter(pk=root.pk).update(is_superuser=True)
-    with pytest.raises(Conflicting, match="opens more than this tenant"):
-        reset(add_member(root, actor=world.admin, role=Role.OPERATOR), actor=world.admin)
+    with pytest.raises(Conflict, match="opens more than this tenant"):
+        reset_sign_in(add_member(root, actor=world.admin, role=Role.OPERATOR), actor=world.admin)
     assert User.objects.get(pk=world.operator_user.pk).has_usable_password()
 
 
 def test_stepping_outside_sees_no_tenant_and_comes_back(world: World) -> None:
     # R013
-    with acting(world.admin):
-        with outside():
-            assert acting_actor() is None
+    with acting_as(world.admin):
+        with outside_tenant():
+            assert current_actor() is None
             assert replace(world.admin) == world.admin
-        assert acting_actor() == world.admin
+        assert current_actor() == world.admin
         assert Membership.objects.visible_to(world.admin).count() == 2
 
 

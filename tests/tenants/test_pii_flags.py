@@ -2,18 +2,18 @@
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.memory.actions import amend_memory, approve_memory
 from apps.memory.models import AgentMemory
 from apps.prompt.memory_lines.write_holds import MemoryReview
-from apps.prompt.text_reuse.derived_lines import Heard
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
-from apps.tenants.pii_flags import Private, private_in, told_private
-from tests.support.drivers.console_client import page_of, signed_in, words_of
-from tests.support.drivers.conversation import calls, reply, say, tool
+from apps.tenants.pii_flags import PiiFlag, find_pii, pii_warning
+from tests.support.drivers.console_client import page_of, page_words, signed_in
+from tests.support.drivers.conversation import calls, reply, run_customer_turn, tool
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_block, make_memory, make_profile, make_skill, make_world
 
@@ -29,21 +29,21 @@ def world() -> World:
 
 
 def page(world: World, row: AgentMemory | Skill | Proposal) -> str:
-    return words_of(signed_in(world.operator_user).get(page_of(row)))
+    return page_words(signed_in(world.operator_user).get(page_of(row)))
 
 
 def test_known_forms_and_the_tenants_own_are_found_once_each(world: World) -> None:
-    with acting(world.admin):
+    with acting_as(world.admin):
         settings = TenantSettings.objects.get()
     amend_settings(settings, actor=world.admin, pii_patterns="policy-number: POL-######")
     texts = {"body": f"{LINE} Or ada@example.org.", "title": "POL-482113", "empty": " "}
-    assert private_in(texts, actor=world.bot) == (
-        Private("body", "e-mail", "ada@example.org"),
-        Private("title", "policy-number", "POL-482113"),
+    assert find_pii(texts, actor=world.bot) == (
+        PiiFlag("body", "e-mail", "ada@example.org"),
+        PiiFlag("title", "policy-number", "POL-482113"),
     )
-    assert private_in({"body": ""}, actor=world.bot) == ()
-    assert told_private("Refunds take 5 days.", actor=world.bot) == ""
-    assert "“ada@example.org” (e-mail)" in told_private(LINE, actor=world.bot)
+    assert find_pii({"body": ""}, actor=world.bot) == ()
+    assert pii_warning("Refunds take 5 days.", actor=world.bot) == ""
+    assert "“ada@example.org” (e-mail)" in pii_warning(LINE, actor=world.bot)
 
 
 def test_an_agent_is_told_of_what_it_wrote_for_everybody(world: World, standin: StandIn) -> None:
@@ -56,10 +56,10 @@ def test_an_agent_is_told_of_what_it_wrote_for_everybody(world: World, standin: 
         tool("skill_save", **skill | {"title": "Reach Ada"}),
         reply("Done."),
     )
-    told = [str(call["result"]) for call in calls(world, say(world, "Hello", standin))]
+    told = [str(call["result"]) for call in calls(world, run_customer_turn(world, "Hello", standin))]
     assert ["“ada@example.org” (e-mail)" in each for each in told] == [True, False, True, True]
     assert ["write its date" in each for each in told] == [False, True, False, False]
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert LINE in AgentMemory.objects.get().body, "what an agent words itself stays as it stands"
 
 
@@ -71,13 +71,13 @@ def test_a_reviewer_is_shown_it_until_a_person_has_vouched_for_the_words(world: 
     assert SHOWN not in page(world, make_skill(world, "approved", body=LINE))
     approve_memory(memory, actor=world.operator, read_at=memory.version)
     assert SHOWN not in page(world, memory)
-    assert SHOWN not in words_of(signed_in(world.operator_user).get(page_of(make_block(world, body=LINE))))
-    assert SHOWN not in words_of(signed_in(world.operator_user).get(page_of(make_profile(world, notes=LINE))))
+    assert SHOWN not in page_words(signed_in(world.operator_user).get(page_of(make_block(world, body=LINE))))
+    assert SHOWN not in page_words(signed_in(world.operator_user).get(page_of(make_profile(world, notes=LINE))))
 
 
 def test_a_proposal_shows_it_while_it_waits() -> None:
     world = make_world(memory_review=MemoryReview.TAINTED)
-    amend_memory(make_memory(world), actor=world.bot, body=LINE, heard=Heard((LINE,)))
-    with acting(world.operator):
+    amend_memory(make_memory(world), actor=world.bot, body=LINE, heard=ReceivedTexts((LINE,)))
+    with acting_as(world.operator):
         proposal = Proposal.objects.get()
     assert SHOWN in page(world, proposal)

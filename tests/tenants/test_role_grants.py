@@ -7,22 +7,22 @@ from django.contrib.auth.models import Group
 from guardian.core import ObjectPermissionChecker
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotPermitted, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import default_grants
 from apps.skills.actions import amend_skill, approve_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import withdraw_role_grants, write_role_grants
 from apps.tenants.authentication.actor_resolution import agent_of_token, person_actor
-from apps.tenants.grants.guardian_sync import grants_of_tenant, usual_grants
+from apps.tenants.grants.guardian_sync import grants_of_tenant, tenant_wide_grants
 from apps.tenants.models.grants import RoleGrants, TenantGroupObjectPermission
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, run_and_undo
 from tests.support.worlds.world import World, make_grants, make_role_grants, make_skill, make_world
 
 pytestmark = pytest.mark.django_db
 
-WHY = "Settled at the review."
+GRANT_REASON = "Settled at the review."
 WITHHELD = "skill_approve__status"
 
 
@@ -41,7 +41,7 @@ def approve(skill: Skill, actor: Actor) -> Skill:
 
 
 def records(world: World) -> list[ChangeRecord]:
-    with acting(world.admin):
+    with acting_as(world.admin):
         return list(ChangeRecord.objects.filter(act__startswith="role_grant").select_related("text").order_by("id"))
 
 
@@ -55,7 +55,7 @@ def test_a_grant_withheld_from_operators_is_refused_until_it_is_given_back(world
         approve(skill, operator(world))
     assert operator(other) == other.operator
     write_role_grants(
-        grants, actor=world.admin, granted=default_grants(Role.OPERATOR), reason=WHY, read_at=grants.version
+        grants, actor=world.admin, granted=default_grants(Role.OPERATOR), reason=GRANT_REASON, read_at=grants.version
     )
     assert approve(skill, operator(world)).status == Skill.Status.APPROVED
 
@@ -63,12 +63,12 @@ def test_a_grant_withheld_from_operators_is_refused_until_it_is_given_back(world
 def test_guardian_answers_what_the_tenant_granted(world: World) -> None:
     # R015, R017
     make_role_grants(world, WITHHELD)
-    with acting(world.operator):
+    with acting_as(world.operator):
         checker = ObjectPermissionChecker(Group.objects.get(name="operator"))
         assert not checker.has_perm(WITHHELD, world.tenant)
         assert checker.has_perm("skill_approve", world.tenant)
         assert grants_of_tenant(world.tenant) == {Role.OPERATOR: default_grants(Role.OPERATOR) - {WITHHELD}}
-        assert usual_grants(Role.OPERATOR, world.tenant.pk) == default_grants(Role.OPERATOR) - {WITHHELD}
+        assert tenant_wide_grants(Role.OPERATOR, world.tenant.pk) == default_grants(Role.OPERATOR) - {WITHHELD}
 
 
 def test_every_agent_of_the_tenant_goes_without_what_is_withheld_from_agents(world: World) -> None:
@@ -95,12 +95,12 @@ def test_withdrawn_the_role_holds_its_template_again(world: World) -> None:
     grants = make_role_grants(world, WITHHELD)
     withdraw_role_grants(grants, actor=world.admin, reason="Enough.")
     assert operator(world) == world.operator
-    with acting(world.admin):
+    with acting_as(world.admin):
         assert not RoleGrants.objects.exists()
         assert not TenantGroupObjectPermission.objects.exists()
     made = records(world)
     assert [(record.act, record.text.reason) for record in made] == [
-        ("role_grant.write", WHY),
+        ("role_grant.write", GRANT_REASON),
         ("role_grant.withdraw", "Enough."),
     ]
     assert made[0].text.after["permissions"] == sorted(default_grants(Role.OPERATOR) - {WITHHELD})
@@ -127,8 +127,8 @@ def test_no_grant_of_a_tenant_lifts_the_role_floor(world: World, role: Role, gra
     # R016
     grants = RoleGrants(tenant_id=world.tenant.pk, role=role.value)
     with pytest.raises(Invalid, match=f"No grant lifts the role floor, or there is none such: {granted}"):
-        write_role_grants(grants, actor=world.admin, granted=["skill_draft", granted], reason=WHY)
-    with acting(world.admin):
+        write_role_grants(grants, actor=world.admin, granted=["skill_draft", granted], reason=GRANT_REASON)
+    with acting_as(world.admin):
         assert not TenantGroupObjectPermission.objects.exists()
 
 
@@ -136,8 +136,8 @@ def test_a_role_keeps_a_grant_because_without_any_its_template_would_hold(world:
     # R016
     grants = make_role_grants(world)
     with pytest.raises(Invalid, match="Grant at least one permission"):
-        write_role_grants(grants, actor=world.admin, granted=[], reason=WHY)
-    emptied = attempt(world.admin, "UPDATE tenants_rolegrants SET permissions = '[]'")
+        write_role_grants(grants, actor=world.admin, granted=[], reason=GRANT_REASON)
+    emptied = run_and_undo(world.admin, "UPDATE tenants_rolegrants SET permissions = '[]'")
     assert (emptied.sqlstate, emptied.constraint) == (BROKEN_RULE, "role_keeps_a_grant")
 
 
@@ -149,11 +149,13 @@ def test_a_tenant_changes_no_other_role(world: World, role: Role) -> None:
 
 def test_a_role_has_one_row_and_is_changed_over_the_version_that_was_read(world: World) -> None:
     grants = make_role_grants(world, WITHHELD)
-    with pytest.raises(Conflicting, match="has grants of its own in this tenant already"):
+    with pytest.raises(Conflict, match="has grants of its own in this tenant already"):
         make_role_grants(world)
-    write_role_grants(grants, actor=world.admin, granted=["skill_draft"], reason=WHY, read_at=grants.version)
+    write_role_grants(grants, actor=world.admin, granted=["skill_draft"], reason=GRANT_REASON, read_at=grants.version)
     with pytest.raises(Stale):
-        write_role_grants(grants, actor=world.admin, granted=["skill_amend"], reason=WHY, read_at=grants.version - 1)
+        write_role_grants(
+            grants, actor=world.admin, granted=["skill_amend"], reason=GRANT_REASON, read_at=grants.version - 1
+        )
     assert operator(world).grants == {"skill_draft"}
 
 
@@ -161,9 +163,9 @@ def test_only_admins_change_what_a_role_may(world: World) -> None:
     grants = make_role_grants(world, WITHHELD)
     for actor in (world.operator, world.bot, world.system):
         with pytest.raises(NotPermitted):
-            write_role_grants(grants, actor=actor, granted=default_grants(Role.OPERATOR), reason=WHY)
+            write_role_grants(grants, actor=actor, granted=default_grants(Role.OPERATOR), reason=GRANT_REASON)
         with pytest.raises(NotPermitted):
-            withdraw_role_grants(grants, actor=actor, reason=WHY)
+            withdraw_role_grants(grants, actor=actor, reason=GRANT_REASON)
 
 
 def test_guardians_rows_of_a_tenant_are_out_of_reach_of_agents_and_of_other_tenants(world: World) -> None:
@@ -171,15 +173,15 @@ def test_guardians_rows_of_a_tenant_are_out_of_reach_of_agents_and_of_other_tena
     make_role_grants(world, WITHHELD)
     other = make_world()
     removed = "DELETE FROM tenants_tenantgroupobjectpermission WHERE content_object_id = %s"
-    assert attempt(world.admin, removed, [world.tenant.pk]).passed
-    assert attempt(other.admin, removed, [world.tenant.pk]).rows == 0
+    assert run_and_undo(world.admin, removed, [world.tenant.pk]).passed
+    assert run_and_undo(other.admin, removed, [world.tenant.pk]).rows == 0
     for actor in (world.bot, world.system):
-        assert attempt(actor, removed, [world.tenant.pk]).sqlstate == NO_RIGHT
+        assert run_and_undo(actor, removed, [world.tenant.pk]).sqlstate == NO_RIGHT
     planted = (
         "INSERT INTO tenants_tenantgroupobjectpermission (group_id, permission_id, content_object_id)"
         " SELECT auth_group.id, permission.id, %s FROM auth_group, auth_permission permission"
         " WHERE auth_group.name = 'operator' AND permission.codename = 'skill_approve__status' LIMIT 1"
     )
-    assert attempt(world.admin, planted, [world.tenant.pk]).passed
-    assert attempt(other.admin, planted, [world.tenant.pk]).sqlstate == NO_RIGHT
-    assert attempt(world.bot, planted, [world.tenant.pk]).sqlstate == NO_RIGHT
+    assert run_and_undo(world.admin, planted, [world.tenant.pk]).passed
+    assert run_and_undo(other.admin, planted, [world.tenant.pk]).sqlstate == NO_RIGHT
+    assert run_and_undo(world.bot, planted, [world.tenant.pk]).sqlstate == NO_RIGHT

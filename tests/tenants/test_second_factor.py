@@ -9,24 +9,24 @@ from django.core.management import CommandError, call_command
 from django.db import connections
 from pytest_django import Settings
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid
 from apps.tenants.accounts.second_factor import (
     RECOVERY_CODES,
-    Accepted,
-    accept,
-    asks_for_factor,
-    drop,
+    AcceptedCode,
+    enrol,
     recovery_codes_left,
+    remove_second_factor,
     renew_recovery_codes,
-    take_up,
+    requires_second_factor,
+    use_code,
 )
-from apps.tenants.accounts.sign_in_throttle import OF_A_NAME, code_succeeded, refused_code_seconds
+from apps.tenants.accounts.sign_in_throttle import ATTEMPTS_PER_NAME, clear_code_attempts, code_throttle_seconds
 from apps.tenants.accounts.totp import new_secret
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings, User
 from apps.tenants.models.sign_in import RecoveryCode, SecondFactor
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
 from tests.support.drivers.authenticator_device import with_device
 from tests.support.worlds.world import make_user, make_world
 
@@ -38,7 +38,7 @@ STATEMENTS = (
     "UPDATE tenants_user SET second_factor_enabled_at = NULL",
 )
 
-HERE = "192.0.2.7"
+CLIENT_ADDRESS = "192.0.2.7"
 
 
 @pytest.fixture
@@ -48,11 +48,11 @@ def mia(db: None) -> User:
 
 def test_a_first_code_is_asked_for_before_anything_is_kept(mia: User) -> None:
     with pytest.raises(Invalid, match="not the present code"):
-        take_up(mia, new_secret(), "123456", address=HERE)
+        enrol(mia, new_secret(), "123456", address=CLIENT_ADDRESS)
     assert not SecondFactor.objects.exists()
     assert mia.second_factor_enabled_at is None
     with_device(mia)
-    with pytest.raises(Conflicting, match="Remove it first"):
+    with pytest.raises(Conflict, match="Remove it first"):
         with_device(mia)
     assert RecoveryCode.objects.count() == RECOVERY_CODES
 
@@ -60,10 +60,10 @@ def test_a_first_code_is_asked_for_before_anything_is_kept(mia: User) -> None:
 def test_a_code_is_used_up_and_so_are_those_before_it(mia: User) -> None:
     device = with_device(mia)
     earlier, later = device.code(), device.code(1)
-    assert accept(mia, f" {later[:3]} {later[3:]} ", address=HERE) is Accepted.CODE
+    assert use_code(mia, f" {later[:3]} {later[3:]} ", address=CLIENT_ADDRESS) is AcceptedCode.CODE
     for used in (later, earlier):
         with pytest.raises(Invalid, match="a code works once"):
-            accept(mia, used, address=HERE)
+            use_code(mia, used, address=CLIENT_ADDRESS)
 
 
 @pytest.mark.parametrize(
@@ -72,19 +72,19 @@ def test_a_code_is_used_up_and_so_are_those_before_it(mia: User) -> None:
 def test_what_is_no_code_is_refused(mia: User, typed: str) -> None:
     with_device(mia)
     with pytest.raises(Invalid, match="not the present code"):
-        accept(mia, typed, address=HERE)
+        use_code(mia, typed, address=CLIENT_ADDRESS)
 
 
 def test_a_recovery_code_works_once_and_renewed_ones_end_those_before(mia: User) -> None:
     device = with_device(mia)
     first, second = device.recovery[:2]
-    assert accept(mia, first.upper().replace("-", " "), address=HERE) is Accepted.RECOVERY
+    assert use_code(mia, first.upper().replace("-", " "), address=CLIENT_ADDRESS) is AcceptedCode.RECOVERY
     assert recovery_codes_left(mia) == RECOVERY_CODES - 1
-    fresh = renew_recovery_codes(mia, address=HERE)
+    fresh = renew_recovery_codes(mia, address=CLIENT_ADDRESS)
     for used in (first, second):
         with pytest.raises(Invalid):
-            accept(mia, used, address=HERE)
-    assert accept(mia, fresh[0], address=HERE) is Accepted.RECOVERY
+            use_code(mia, used, address=CLIENT_ADDRESS)
+    assert use_code(mia, fresh[0], address=CLIENT_ADDRESS) is AcceptedCode.RECOVERY
 
 
 def test_what_is_kept_opens_nothing_for_anybody_else(mia: User, settings: Settings) -> None:
@@ -94,15 +94,15 @@ def test_what_is_kept_opens_nothing_for_anybody_else(mia: User, settings: Settin
     assert device.secret not in kept.ciphertext
     SecondFactor.objects.filter(user=other).update(ciphertext=kept.ciphertext)
     with pytest.raises(Invalid, match="None of SEALING_KEYS opens"):
-        accept(other, device.code(), address=HERE)
+        use_code(other, device.code(), address=CLIENT_ADDRESS)
     for code in device.recovery:
         assert not RecoveryCode.objects.filter(digest__contains=code[:5]).exists()
         with pytest.raises(Invalid):
-            accept(other, code, address=HERE)
+            use_code(other, code, address=CLIENT_ADDRESS)
     settings.SEALING_KEYS = [Fernet.generate_key().decode()]
     with pytest.raises(Invalid, match="Use a recovery code"):
-        accept(mia, device.code(), address=HERE)
-    assert accept(other, theirs.recovery[0], address=HERE) is Accepted.RECOVERY
+        use_code(mia, device.code(), address=CLIENT_ADDRESS)
+    assert use_code(other, theirs.recovery[0], address=CLIENT_ADDRESS) is AcceptedCode.RECOVERY
 
 
 def test_only_the_login_reads_them(mia: User) -> None:
@@ -110,15 +110,15 @@ def test_only_the_login_reads_them(mia: User) -> None:
     world = make_world()
     for actor in (world.bot, world.operator, world.admin, world.system):
         for statement in STATEMENTS:
-            assert attempt(actor, statement).sqlstate == NO_RIGHT
+            assert run_and_undo(actor, statement).sqlstate == NO_RIGHT
 
 
-def test_whoever_guesses_codes_has_to_wait_from_whatever_address(mia: User) -> None:
-    assert [refused_code_seconds(mia.pk) for _ in range(OF_A_NAME)] == [0] * OF_A_NAME
-    assert refused_code_seconds(mia.pk) > 0
-    assert refused_code_seconds(mia.pk + 1) == 0
-    code_succeeded(mia.pk)
-    assert refused_code_seconds(mia.pk) == 0
+def test_code_guesses_are_throttled_from_every_address(mia: User) -> None:
+    assert [code_throttle_seconds(mia.pk) for _ in range(ATTEMPTS_PER_NAME)] == [0] * ATTEMPTS_PER_NAME
+    assert code_throttle_seconds(mia.pk) > 0
+    assert code_throttle_seconds(mia.pk + 1) == 0
+    clear_code_attempts(mia.pk)
+    assert code_throttle_seconds(mia.pk) == 0
 
 
 @pytest.mark.django_db(databases=["default", "owner"])
@@ -131,20 +131,18 @@ def test_keys_are_sealed_anew_with_the_others(
     call_command("reseal_secrets")
     assert "people: 1 keys encrypted anew, 0 that nothing opens." in capsys.readouterr().out
     settings.SEALING_KEYS = [fresh]
-    assert accept(mia, device.code(), address=HERE) is Accepted.CODE
+    assert use_code(mia, device.code(), address=CLIENT_ADDRESS) is AcceptedCode.CODE
     settings.SEALING_KEYS = [old]
     with pytest.raises(CommandError, match="1 keys are opened by none"):
         call_command("reseal_secrets")
 
 
-def test_one_who_lost_everything_is_helped_by_whoever_runs_the_installation(
-    mia: User, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_installation_resets_a_lost_second_factor(mia: User, capsys: pytest.CaptureFixture[str]) -> None:
     with_device(mia)
     call_command("drop_second_factor", "MIA@example.org")
     assert "asked for no code any more" in capsys.readouterr().out
     mia.refresh_from_db()
-    assert (mia.second_factor_enabled_at, recovery_codes_left(mia), drop(mia)) == (None, 0, False)
+    assert (mia.second_factor_enabled_at, recovery_codes_left(mia), remove_second_factor(mia)) == (None, 0, False)
     with pytest.raises(CommandError, match="has no second factor"):
         call_command("drop_second_factor", mia.username)
     with pytest.raises(CommandError, match="There is no person"):
@@ -154,12 +152,12 @@ def test_one_who_lost_everything_is_helped_by_whoever_runs_the_installation(
 @pytest.mark.django_db
 def test_a_tenant_asks_for_none_where_none_could_be_kept(settings: Settings) -> None:
     world = make_world()
-    with acting(world.admin):
+    with acting_as(world.admin):
         row = TenantSettings.objects.visible_to(world.admin).get()
     settings.SEALING_KEYS = []
-    with pytest.raises(Conflicting, match="SEALING_KEYS is not set"):
+    with pytest.raises(Conflict, match="SEALING_KEYS is not set"):
         amend_settings(row, actor=world.admin, is_second_factor_required=True)
-    assert not asks_for_factor(world.operator)
+    assert not requires_second_factor(world.operator)
 
 
 def test_one_code_at_once_lets_one_in(committing: str) -> None:
@@ -169,7 +167,7 @@ def test_one_code_at_once_lets_one_in(committing: str) -> None:
     def tried(_: int) -> bool:
         together.wait()
         try:
-            return accept(person, code, address=HERE) is Accepted.CODE
+            return use_code(person, code, address=CLIENT_ADDRESS) is AcceptedCode.CODE
         except Invalid:
             return False
         finally:

@@ -7,8 +7,8 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, GovernanceError, Invalid, NotPermitted
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, GovernanceError, Invalid, NotPermitted
 from apps.governance.governed_write import governed
 from apps.governance.policy.table import Act, default_grants
 from apps.tenants.actions import (
@@ -22,15 +22,15 @@ from apps.tenants.actions import (
 )
 from apps.tenants.authentication.actor_resolution import (
     agent_of_token,
-    member_named,
+    member_by_username,
     memberships_of,
     new_tenant_actor,
     person_actor,
-    tenant_named,
+    system_actor_of_tenant,
     token_digest,
 )
 from apps.tenants.models import Agent, AgentToken, TenantSettings, User
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, run_and_undo
 from tests.support.worlds.world import World, make_user, make_world
 
 
@@ -46,23 +46,23 @@ def test_no_key_of_an_agent_differs_from_another_by_its_case_alone(world: World)
     values = ["upper(key)" if column == "key" else f'"{column}"' for column in columns]
     names = ", ".join(f'"{column}"' for column in columns)
     twin = f"INSERT INTO tenants_agent ({names}) SELECT {', '.join(values)} FROM tenants_agent"  # noqa: S608  # columns
-    assert attempt(world.system, twin).sqlstate == BROKEN_RULE
+    assert run_and_undo(world.system, twin).sqlstate == BROKEN_RULE
 
 
 def test_a_tenants_key_is_unique_and_a_slug(world: World) -> None:
-    with pytest.raises(Conflicting, match="Choose another key"):
+    with pytest.raises(Conflict, match="Choose another key"):
         create_tenant(world.tenant.key, "Again", actor=new_tenant_actor())
     with pytest.raises(Invalid, match="lower-case"):
         create_tenant("Not A Slug", "No", actor=new_tenant_actor())
     with pytest.raises(Invalid, match="no time zone Mars"):
         create_tenant("mars", "Mars", actor=new_tenant_actor(), timezone_name="Mars")
     made = create_tenant("berlin", "Berlin", actor=new_tenant_actor(), timezone_name="Europe/Berlin")
-    found = tenant_named("berlin")
+    found = system_actor_of_tenant("berlin")
     assert found is not None
     assert found.tenant_id == made.pk
-    with acting(found):
+    with acting_as(found):
         assert TenantSettings.objects.visible_to(found).get().timezone == "Europe/Berlin"
-    assert tenant_named("nobody") is None
+    assert system_actor_of_tenant("nobody") is None
 
 
 def test_an_agents_token_makes_an_agent_and_nothing_more(world: World) -> None:
@@ -82,7 +82,7 @@ def test_a_token_nobody_issued_is_nobody(world: World, token: str) -> None:
 def test_only_the_digest_of_a_token_is_stored(world: World) -> None:
     # R015
     issued = issue_token(world.agent, actor=world.admin, name="second")
-    with acting(world.admin):
+    with acting_as(world.admin):
         row = AgentToken.objects.visible_to(world.admin).get(pk=issued.row.pk)
         stored = {str(getattr(row, field.attname)) for field in row._meta.concrete_fields}
     assert row.digest == token_digest(issued.secret)
@@ -124,13 +124,13 @@ def test_a_rotated_token_goes_on_for_its_grace_beside_the_new_one(world: World) 
 def test_a_revoked_token_is_not_rotated_back_to_life(world: World) -> None:
     # R015
     token = revoke_token(issue_token(world.agent, actor=world.admin, name="old").row, actor=world.admin)
-    with pytest.raises(Conflicting, match="revoked"):
+    with pytest.raises(Conflict, match="revoked"):
         rotate_token(token, actor=world.admin)
 
 
 def test_a_token_remembers_when_it_was_used_and_its_version_does_not_move(world: World) -> None:
     agent_of_token(world.token)
-    with acting(world.admin):
+    with acting_as(world.admin):
         row = AgentToken.objects.visible_to(world.admin).get()
     assert row.last_used_at is not None
     assert row.version == 1
@@ -171,17 +171,17 @@ def test_a_service_user_is_no_member_and_no_agent_acts_as_a_person(world: World)
 def test_a_service_user_never_signs_in(world: World) -> None:
     # R015
     assert not User.objects.get(pk=world.agent.service_user_id).has_usable_password()
-    assert member_named(f"agent:{world.tenant.pk}:support", world.tenant.pk) is None
+    assert member_by_username(f"agent:{world.tenant.pk}:support", world.tenant.pk) is None
 
 
 def test_an_agents_key_is_unique_in_its_tenant(world: World) -> None:
     # R008, R010
-    with pytest.raises(Conflicting):
+    with pytest.raises(Conflict):
         create_agent("support", "Again", actor=world.admin)
     with pytest.raises(Invalid, match="lower-case"):
         create_agent("Not A Slug", "No", actor=world.admin)
     assert create_agent("sales", "Sales", actor=world.admin).pk
-    with acting(world.admin):
+    with acting_as(world.admin):
         assert Agent.objects.visible_to(world.admin).count() == 2
 
 
@@ -202,7 +202,7 @@ def test_a_member_is_a_member_once_with_a_role_in_each_tenant(world: World) -> N
     other = make_world()
     add_member(world.operator_user, actor=other.admin, role=Role.ADMIN)
     assert memberships_of(world.operator_user.pk) == [(world.tenant.pk, Role.OPERATOR), (other.tenant.pk, Role.ADMIN)]
-    with pytest.raises(Conflicting, match="member of the tenant already"):
+    with pytest.raises(Conflict, match="member of the tenant already"):
         add_member(world.operator_user, actor=world.admin, role=Role.ADMIN)
     for role in (Role.AGENT, Role.SYSTEM):
         with pytest.raises(Invalid):
@@ -212,11 +212,11 @@ def test_a_member_is_a_member_once_with_a_role_in_each_tenant(world: World) -> N
 def test_a_person_is_named_for_a_tenant_they_belong_to(world: World) -> None:
     # R006
     name = world.operator_user.username
-    assert member_named(name, world.tenant.pk) == world.operator
-    assert member_named(name, make_world().tenant.pk) is None
-    assert member_named("nobody", world.tenant.pk) is None
+    assert member_by_username(name, world.tenant.pk) == world.operator
+    assert member_by_username(name, make_world().tenant.pk) is None
+    assert member_by_username("nobody", world.tenant.pk) is None
     User.objects.filter(pk=world.operator_user.pk).update(is_active=False)
-    assert member_named(name, world.tenant.pk) is None
+    assert member_by_username(name, world.tenant.pk) is None
 
 
 def test_a_person_acts_with_the_grants_of_its_role(world: World) -> None:
@@ -231,5 +231,5 @@ def test_a_person_acts_with_the_grants_of_its_role(world: World) -> None:
 def test_an_agent_key_that_is_no_slug_is_refused_before_anything_is_written(world: World, key: str) -> None:
     with pytest.raises(Invalid, match="This key cannot be taken"):
         create_agent(key, "Agent", actor=world.admin)
-    with acting(world.admin):
+    with acting_as(world.admin):
         assert Agent.objects.visible_to(world.admin).count() == 1

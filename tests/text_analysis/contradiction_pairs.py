@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from apps.text_analysis.contradictions.detection import Kind, Part
+from apps.text_analysis.contradictions.detection import ContradictionKind, TextKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,15 +12,21 @@ class Pair:
 
     one: str
     two: str
-    kind: Kind | None = None
-    part: Part = Part.MEMORY
-    other: Part = Part.RULE
+    kind: ContradictionKind | None = None
+    part: TextKind = TextKind.MEMORY
+    other: TextKind = TextKind.RULE
 
 
-_A, _D, _O, _S, _V = Kind.AMOUNT, Kind.DATE, Kind.OPPOSITE, Kind.STEPS, Kind.AVOIDED
-_AVOID, _SKILL = Part.AVOID, Part.SKILL
+_A, _D, _O, _S, _V = (
+    ContradictionKind.AMOUNT,
+    ContradictionKind.DATE,
+    ContradictionKind.OPPOSITE,
+    ContradictionKind.STEPS,
+    ContradictionKind.AVOIDED,
+)
+_AVOID, _SKILL = TextKind.AVOID, TextKind.SKILL
 
-CONTRADICT: Final = (
+CONTRADICTING_PAIRS: Final = (
     Pair("Refunds are possible within 30 days.", "Customers get refunds within 14 days.", _A),
     Pair("Refunds within 30 days of purchase.", "We refund within two weeks of purchase.", _A),
     Pair("Delivery takes 3 to 5 days.", "Shipping takes 7 days.", _A),
@@ -68,7 +74,7 @@ CONTRADICT: Final = (
     Pair("Sharing other customers' data", "Share the data of other customers on request.", _V, _AVOID),
     Pair("Replacement parts arrive in 2 days.", "Replacement parts arrive in 6 days.", _A),
 )
-FIT: Final = (
+COMPATIBLE_PAIRS: Final = (
     # The same in other words.
     Pair("Refunds within two weeks.", "Refunds within 14 days."),
     Pair("The trial lasts a month.", "The trial lasts 30 days."),
@@ -123,7 +129,7 @@ FIT: Final = (
     Pair("Never mention competitors", "Do not mention competitors by name.", None, _AVOID),
 )
 # Written when the rules stood, and not changed for since.
-HELD_OUT: Final = (
+HELD_OUT_PAIRS: Final = (
     Pair("Complaints are answered within 3 days.", "A complaint is answered within one week.", _A),
     Pair("The deposit is 200 euros.", "The deposit is €250.", _A),
     Pair("Bring at most two bags.", "Bring up to three bags.", _A),
@@ -162,6 +168,6 @@ HELD_OUT: Final = (
     Pair("Guessing prices", "Tell the price.", None, _AVOID),
     Pair("Waive the fee once a year.", "The fee is charged every month."),
 )
-PAIRS: Final = (*CONTRADICT, *FIT)
-TUNED: Final = PAIRS[::2]
-UNSEEN: Final = PAIRS[1::2]
+PAIRS: Final = (*CONTRADICTING_PAIRS, *COMPATIBLE_PAIRS)
+TUNING_PAIRS: Final = PAIRS[::2]
+UNSEEN_PAIRS: Final = PAIRS[1::2]

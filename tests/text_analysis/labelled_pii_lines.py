@@ -5,7 +5,7 @@
 from typing import Final
 
 # Telephone numbers are of ranges kept for fiction where a country has one; cards and accounts are the issuers' examples.
-PRIVATE: Final = (
+PRIVATE_LINES: Final = (
     # e-mail
     "Please write to {e-mail|sam.winter@example.org}.",
     "mail: {e-mail|SAM_WINTER+shop@mail.example.co.uk}, thanks",
@@ -191,7 +191,7 @@ PRIVATE: Final = (
 )
 
 # Nothing here belongs to anybody.
-PUBLIC: Final = (
+PUBLIC_LINES: Final = (
     "Refunds take 5 to 7 business days.",
     "The price is $1,299.00 plus 19 % tax.",
     "Das kostet 1.299,00 EUR oder 12.500.000 Punkte.",

@@ -4,7 +4,13 @@ import math
 
 import pytest
 
-from apps.text_analysis.contradictions.amounts import amounts, clash, overlap, same, value
+from apps.text_analysis.contradictions.amounts import (
+    find_amounts,
+    has_conflict,
+    has_overlap,
+    is_same_amount,
+    parse_number,
+)
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -48,7 +54,7 @@ INF = math.inf
     ],
 )
 def test_amounts_are_read_with_what_bounds_them(text: str, dimension: str, low: float, high: float) -> None:
-    found = amounts(text)
+    found = find_amounts(text)
     assert [each.dimension for each in found] == [dimension]
     assert found[0].low == pytest.approx(low)
     assert found[0].high == pytest.approx(high)
@@ -56,22 +62,22 @@ def test_amounts_are_read_with_what_bounds_them(text: str, dimension: str, low: 
 
 @pytest.mark.parametrize("text", ["step 3", "version 2", "#4", "an order", "one of them", "no amount", "a", "v2"])
 def test_what_only_looks_like_an_amount_is_none(text: str) -> None:
-    assert amounts(text) == ()
+    assert find_amounts(text) == ()
 
 
 def test_a_date_with_its_year_is_a_date_and_a_day() -> None:
     for text in ("2026-05-09", "9.5.2026", "9 May 2026", "May 9, 2026", "9. Mai 2026", "9th of May 2026"):
-        assert {each.dimension: each.low for each in amounts(text)} == {"date": 2026 * 500 + 164, "day": 164}, text
+        assert {each.dimension: each.low for each in find_amounts(text)} == {"date": 2026 * 500 + 164, "day": 164}, text
 
 
 def test_an_amount_stands_where_it_was_written() -> None:
-    (first, second) = amounts("Zürich: within 30 days, then 5 %.")
+    (first, second) = find_amounts("Zürich: within 30 days, then 5 %.")
     assert (first.words, second.words) == ("within 30 days", "5 %")
     assert (first.start, first.end) == (8, 22)
 
 
 def test_opening_hours_are_bounds() -> None:
-    assert [(each.low, each.high) for each in amounts("open from 9 am to 5 pm")] == [(540, INF), (-INF, 1_020)]
+    assert [(each.low, each.high) for each in find_amounts("open from 9 am to 5 pm")] == [(540, INF), (-INF, 1_020)]
 
 
 @pytest.mark.parametrize(
@@ -94,9 +100,9 @@ def test_opening_hours_are_bounds() -> None:
     ],
 )
 def test_amounts_clash_where_both_cannot_be_right(first: str, second: str, is_same: bool, is_clash: bool) -> None:
-    (one,), (two,) = amounts(first), amounts(second)
-    assert same(one, two) is same(two, one) is is_same
-    assert clash(one, two) is clash(two, one) is is_clash
+    (one,), (two,) = find_amounts(first), find_amounts(second)
+    assert is_same_amount(one, two) is is_same_amount(two, one) is is_same
+    assert has_conflict(one, two) is has_conflict(two, one) is is_clash
 
 
 @pytest.mark.parametrize(
@@ -111,12 +117,12 @@ def test_amounts_clash_where_both_cannot_be_right(first: str, second: str, is_sa
     ],
 )
 def test_amounts_overlap_where_one_thing_can_be_both(first: str, second: str, expected: bool) -> None:
-    (one,), (two,) = amounts(first), amounts(second)
-    assert overlap(one, two) is overlap(two, one) is expected
+    (one,), (two,) = find_amounts(first), find_amounts(second)
+    assert has_overlap(one, two) is has_overlap(two, one) is expected
 
 
 def test_a_forbidden_bound_leaves_the_other_side() -> None:
-    (over,), (under,) = amounts("over 10 %"), amounts("under 10 %")
+    (over,), (under,) = find_amounts("over 10 %"), find_amounts("under 10 %")
     assert (over.turned().low, over.turned().high) == (-INF, 10)
     assert (under.turned().low, under.turned().high) == (10, INF)
 
@@ -134,4 +140,4 @@ def test_a_forbidden_bound_leaves_the_other_side() -> None:
     ],
 )
 def test_numbers_are_read_as_english_and_german_write_them(words: str, expected: float) -> None:
-    assert value(words) == expected
+    assert parse_number(words) == expected

@@ -9,30 +9,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.launcher.data_folders import PROJECT
-from apps.learning.guideline_import import Guideline, guidelines_in
+from apps.learning.guideline_import import Guideline, parse_guidelines
 from apps.text_analysis.contradictions.detection import (
-    Checked,
-    Finding,
-    Kind,
-    Limits,
-    Part,
-    Standing,
-    Tools,
-    Written,
-    contradictions,
+    ComparisonLimits,
+    ContradictionCheck,
+    ContradictionFinding,
+    ContradictionKind,
+    IndexedTexts,
+    NamedText,
+    TextKind,
+    ToolNames,
+    detect_contradictions,
 )
-from apps.text_analysis.contradictions.statements import STATEMENTS, statements
+from apps.text_analysis.contradictions.statements import MAX_STATEMENTS, parse_statements
 from tests.support.sampling import share_of
-from tests.text_analysis.contradiction_pairs import CONTRADICT, FIT, HELD_OUT, TUNED, UNSEEN, Pair
+from tests.text_analysis.contradiction_pairs import (
+    COMPATIBLE_PAIRS,
+    CONTRADICTING_PAIRS,
+    HELD_OUT_PAIRS,
+    TUNING_PAIRS,
+    UNSEEN_PAIRS,
+    Pair,
+)
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 GUIDELINES = PROJECT.parent / "shared" / "data" / "abcd_guidelines.json"
-TOOLS = Tools(frozenset({"get_order"}), frozenset({"get_order", "escalate", "issue_refund"}))
+TOOLS = ToolNames(frozenset({"get_order"}), frozenset({"get_order", "escalate", "issue_refund"}))
 
 
-def check(one: str, two: str, part: Part = Part.MEMORY, other: Part = Part.RULE) -> tuple[Finding, ...]:
-    return contradictions([Written("memory", part, one)], [Written("rules", other, two)]).findings
+def find_contradictions(
+    one: str, two: str, part: TextKind = TextKind.MEMORY, other: TextKind = TextKind.RULE
+) -> tuple[ContradictionFinding, ...]:
+    return detect_contradictions([NamedText("memory", part, one)], [NamedText("rules", other, two)]).findings
 
 
 class Rates(NamedTuple):
@@ -43,15 +52,15 @@ class Rates(NamedTuple):
 
 
 def rates(pairs: tuple[Pair, ...]) -> Rates:
-    told = [(pair.kind, check(pair.one, pair.two, pair.part, pair.other)) for pair in pairs]
+    told = [(pair.kind, find_contradictions(pair.one, pair.two, pair.part, pair.other)) for pair in pairs]
     right = sum(bool(kind and found) for kind, found in told)
     return Rates(right / sum(bool(found) for _, found in told), right / sum(kind is not None for kind, _ in told))
 
 
-def test_labelled_pairs_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    assert len(CONTRADICT) >= 40
-    assert len(FIT) >= 40
-    tuned, unseen, held_out = rates(TUNED), rates(UNSEEN), rates(HELD_OUT)
+def test_labelled_pairs_are_classified(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(CONTRADICTING_PAIRS) >= 40
+    assert len(COMPATIBLE_PAIRS) >= 40
+    tuned, unseen, held_out = rates(TUNING_PAIRS), rates(UNSEEN_PAIRS), rates(HELD_OUT_PAIRS)
     with capsys.disabled():
         print(f"\ncontradictions: tuned on {tuned}, the other half {unseen}, written afterwards {held_out}")
     assert min(tuned) >= 0.95
@@ -60,20 +69,23 @@ def test_labelled_pairs_are_told_apart(capsys: pytest.CaptureFixture[str]) -> No
         assert each.recall >= 0.9
 
 
-@pytest.mark.parametrize("pair", [pair for pair in TUNED if pair.kind], ids=lambda pair: pair.one)
+@pytest.mark.parametrize("pair", [pair for pair in TUNING_PAIRS if pair.kind], ids=lambda pair: pair.one)
 def test_the_kind_is_told_whichever_line_is_new(pair: Pair) -> None:
-    for found in (check(pair.one, pair.two, pair.part, pair.other), check(pair.two, pair.one, pair.other, pair.part)):
+    for found in (
+        find_contradictions(pair.one, pair.two, pair.part, pair.other),
+        find_contradictions(pair.two, pair.one, pair.other, pair.part),
+    ):
         assert [each.kind for each in found] == [pair.kind]
 
 
 def test_a_finding_names_both_places_the_words_and_says_it_in_a_sentence() -> None:
-    found = contradictions(
-        [Written("memory of sales", Part.MEMORY, "Be brief.\n- Refunds within two weeks of purchase.")],
-        [Written("organisation rules", Part.RULE, "Refunds are possible within 30 days.", first_line=7)],
+    found = detect_contradictions(
+        [NamedText("memory of sales", TextKind.MEMORY, "Be brief.\n- Refunds within two weeks of purchase.")],
+        [NamedText("organisation rules", TextKind.RULE, "Refunds are possible within 30 days.", first_line=7)],
     ).findings
     assert len(found) == 1
     finding = found[0]
-    assert finding.kind is Kind.AMOUNT
+    assert finding.kind is ContradictionKind.AMOUNT
     assert (finding.place.record, finding.place.line, finding.place.words) == ("memory of sales", 2, "within two weeks")
     assert finding.place.text == "Refunds within two weeks of purchase"
     assert finding.other
@@ -89,52 +101,60 @@ def test_a_finding_names_both_places_the_words_and_says_it_in_a_sentence() -> No
 
 
 def test_what_stands_can_be_read_once() -> None:
-    rules = [Written("rules", Part.RULE, "Never offer a discount.\nRefunds within 30 days.")]
-    new = [Written("memory", Part.MEMORY, "Always offer a discount.\nRefunds within 14 days.")]
-    assert contradictions(new, Standing.of(rules)) == contradictions(new, rules)
-    assert len(contradictions(new, Standing.of(rules)).findings) == 2
+    rules = [NamedText("rules", TextKind.RULE, "Never offer a discount.\nRefunds within 30 days.")]
+    new = [NamedText("memory", TextKind.MEMORY, "Always offer a discount.\nRefunds within 14 days.")]
+    assert detect_contradictions(new, IndexedTexts.of(rules)) == detect_contradictions(new, rules)
+    assert len(detect_contradictions(new, IndexedTexts.of(rules)).findings) == 2
 
 
 def test_lines_of_one_record_are_compared_too() -> None:
     text = "Never offer a discount.\nAlways offer a discount."
-    assert [each.kind for each in contradictions([Written("rules", Part.RULE, text)]).findings] == [Kind.OPPOSITE]
-    assert contradictions([], [Written("rules", Part.RULE, text)]) == Checked((), 0, is_whole=True)
+    assert [each.kind for each in detect_contradictions([NamedText("rules", TextKind.RULE, text)]).findings] == [
+        ContradictionKind.OPPOSITE
+    ]
+    assert detect_contradictions([], [NamedText("rules", TextKind.RULE, text)]) == ContradictionCheck(
+        (), 0, is_whole=True
+    )
 
 
-def runbook(record: str, used: str, *steps: str) -> Written:
+def runbook(record: str, used: str, *steps: str) -> NamedText:
     lines = (f"{number}. {step}" for number, step in enumerate(steps, start=1))
-    return Written(record, Part.SKILL, "\n".join([f"## When to Use\n{used}\n## Procedure", *lines]))
+    return NamedText(record, TextKind.SKILL, "\n".join([f"## When to Use\n{used}\n## Procedure", *lines]))
 
 
 def test_runbooks_for_other_situations_do_not_contradict_each_other() -> None:
     lost = runbook("lost", "A parcel is lost.", "Do not update the order.")
     late = runbook("late", "An address is wrong.", "Update the order.")
     same = runbook("also lost", "The parcel is lost.", "Update the order.")
-    assert contradictions([lost], [late]).findings == ()
-    assert [each.kind for each in contradictions([lost], [same]).findings] == [Kind.OPPOSITE]
-    assert contradictions([Written("a", Part.SKILL, "Update the order.")], [lost]).findings == ()
+    assert detect_contradictions([lost], [late]).findings == ()
+    assert [each.kind for each in detect_contradictions([lost], [same]).findings] == [ContradictionKind.OPPOSITE]
+    assert detect_contradictions([NamedText("a", TextKind.SKILL, "Update the order.")], [lost]).findings == ()
 
 
 def test_what_two_runbooks_are_for_is_neither_a_step_nor_a_claim() -> None:
     about = "Storewide Query: {} FAQ (questions about pricing, timing, membership or features)."
     titled = [runbook(name, about.format(name.title()), "Ask what it is about.") for name in ("pricing", "timing")]
-    assert contradictions(titled).findings == ()
+    assert detect_contradictions(titled).findings == ()
     there, gone = "The parcel has arrived.", "The parcel has not arrived."
-    assert contradictions([runbook("a", there, "Ask.")], [runbook("b", gone, "Ask.")]).findings == ()
-    assert len(contradictions([runbook("a", "It.", there)], [Written("m", Part.MEMORY, gone)]).findings) == 1
+    assert detect_contradictions([runbook("a", there, "Ask.")], [runbook("b", gone, "Ask.")]).findings == ()
+    assert (
+        len(detect_contradictions([runbook("a", "It.", there)], [NamedText("m", TextKind.MEMORY, gone)]).findings) == 1
+    )
 
 
 def test_amounts_contradict_each_other_in_runbooks_for_other_situations_but_not_counts() -> None:
     first = runbook("a", "A parcel is lost.", "The fee is $50.", "Pick one of 4 options.")
     second = runbook("b", "An address is wrong.", "The fee is $60.", "Pick one of 8 options.")
-    assert [each.place.words for each in contradictions([first], [second]).findings] == ["$50"]
+    assert [each.place.words for each in detect_contradictions([first], [second]).findings] == ["$50"]
 
 
 def test_a_condition_holds_for_the_lines_set_in_below_it() -> None:
     text = "- If the item is damaged:\n  - Refund the order.\n\n- If the item is used:\n  - Do not refund the order.\n"
-    assert contradictions([Written("rules", Part.RULE, text)]).findings == ()
+    assert detect_contradictions([NamedText("rules", TextKind.RULE, text)]).findings == ()
     text = "- If the item is damaged:\n  - Refund the order.\n- Do not refund the order.\n"
-    assert [each.place.line for each in contradictions([Written("rules", Part.RULE, text)]).findings] == [2]
+    assert [each.place.line for each in detect_contradictions([NamedText("rules", TextKind.RULE, text)]).findings] == [
+        2
+    ]
 
 
 @pytest.mark.parametrize(
@@ -152,27 +172,31 @@ def test_a_condition_holds_for_the_lines_set_in_below_it() -> None:
     ],
 )
 def test_a_tool_that_is_not_allowed_is_found_where_it_is_to_be_used(text: str, named: list[str]) -> None:
-    found = contradictions([Written("skill", Part.SKILL, text)], tools=TOOLS).findings
+    found = detect_contradictions([NamedText("skill", TextKind.SKILL, text)], tools=TOOLS).findings
     assert [each.place.words for each in found] == named
-    assert all(each.kind is Kind.TOOL and each.other is None and "allow-list" in each.sentence for each in found)
-    assert contradictions([Written("skill", Part.SKILL, text)]).findings == ()
-    assert contradictions([Written("avoid", Part.AVOID, text)], tools=TOOLS).findings == ()
+    assert all(
+        each.kind is ContradictionKind.TOOL and each.other is None and "allow-list" in each.sentence for each in found
+    )
+    assert detect_contradictions([NamedText("skill", TextKind.SKILL, text)]).findings == ()
+    assert detect_contradictions([NamedText("avoid", TextKind.AVOID, text)], tools=TOOLS).findings == ()
 
 
 def test_the_look_ends_at_its_limits_and_says_so() -> None:
     text = "\n".join(f"The fee is ${number}." for number in range(40))
-    whole = contradictions([Written("a", Part.MEMORY, text)])
+    whole = detect_contradictions([NamedText("a", TextKind.MEMORY, text)])
     assert whole.is_whole is False
     assert len(whole.findings) == 200
-    few = contradictions([Written("a", Part.MEMORY, text)], limits=Limits(pairs=10))
+    few = detect_contradictions([NamedText("a", TextKind.MEMORY, text)], limits=ComparisonLimits(pairs=10))
     assert (few.pairs, few.is_whole, len(few.findings)) == (10, False, 10)
-    all_of_them = contradictions([Written("a", Part.MEMORY, text)], limits=Limits(findings=1_000))
+    all_of_them = detect_contradictions(
+        [NamedText("a", TextKind.MEMORY, text)], limits=ComparisonLimits(findings=1_000)
+    )
     assert (len(all_of_them.findings), all_of_them.is_whole) == (780, True)
 
 
 def test_of_a_long_text_no_more_statements_are_read_than_the_limit() -> None:
-    text = "\n".join(["Ask them. Tell them. Pay them."] * STATEMENTS)
-    assert len(statements(text)) == STATEMENTS
+    text = "\n".join(["Ask them. Tell them. Pay them."] * MAX_STATEMENTS)
+    assert len(parse_statements(text)) == MAX_STATEMENTS
 
 
 HOSTILE = (
@@ -198,7 +222,9 @@ def _seconds(text: str, times: int) -> float:
     taken = []
     for _ in range(times):
         begun = process_time()
-        contradictions([Written("a", Part.MEMORY, text)], [Written("b", Part.RULE, text)], tools=TOOLS)
+        detect_contradictions(
+            [NamedText("a", TextKind.MEMORY, text)], [NamedText("b", TextKind.RULE, text)], tools=TOOLS
+        )
         taken.append(process_time() - begun)
     return min(taken)
 
@@ -236,22 +262,22 @@ WORDS = st.sampled_from(
 
 @given(st.lists(WORDS, max_size=40).map(" ".join), st.lists(WORDS, max_size=40).map(" ".join))
 def test_every_text_is_read_and_no_line_contradicts_itself(one: str, two: str) -> None:
-    found = check(one, two)
-    assert found == check(one, two)
+    found = find_contradictions(one, two)
+    assert found == find_contradictions(one, two)
     for each in found:
         assert each.other
         assert each.place.text != each.other.text
-    assert all(each.kind is not Kind.TOOL for each in found)
+    assert all(each.kind is not ContradictionKind.TOOL for each in found)
 
 
 @given(st.text(max_size=300))
 def test_the_same_text_beside_itself_adds_nothing(text: str) -> None:
-    alone = {each.place.text for each in contradictions([Written("a", Part.RULE, text)]).findings}
-    assert {each.place.text for each in check(text, text, Part.RULE)} >= alone
+    alone = {each.place.text for each in detect_contradictions([NamedText("a", TextKind.RULE, text)]).findings}
+    assert {each.place.text for each in find_contradictions(text, text, TextKind.RULE)} >= alone
 
 
 # Lines against the runbooks, and whether each contradicts one of them.
-PLANTED = (
+PLANTED_SENTENCES = (
     ("The standard subscription is $89 a year.", True),
     ("Standard shipping is $12.00.", True),
     ("Promotions only last 14 days.", True),
@@ -273,10 +299,10 @@ PLANTED = (
 )
 
 
-def guidelines() -> list[Written]:
+def guidelines() -> list[NamedText]:
     """The runbooks of a retailer's desk as they are imported, one record each."""
-    found = guidelines_in(json.loads(GUIDELINES.read_text(encoding="utf-8")))
-    return [Written(each.name, Part.SKILL, each.body) for each in found if isinstance(each, Guideline)]
+    found = parse_guidelines(json.loads(GUIDELINES.read_text(encoding="utf-8")))
+    return [NamedText(each.name, TextKind.SKILL, each.body) for each in found if isinstance(each, Guideline)]
 
 
 @pytest.mark.slow
@@ -286,13 +312,14 @@ def test_real_runbooks_give_no_false_alarm_and_show_what_contradicts_them(capsys
     runbooks = guidelines()
     assert len(runbooks) == 55
     began = process_time()
-    checked = contradictions(runbooks)
+    checked = detect_contradictions(runbooks)
     seconds = process_time() - began
     # They were read by a person: nothing in them contradicts anything else.
     assert [each.sentence for each in checked.findings] == []
     assert checked.is_whole
     told = [
-        (bool(contradictions([Written("m", Part.MEMORY, line)], runbooks).findings), is_so) for line, is_so in PLANTED
+        (bool(detect_contradictions([NamedText("m", TextKind.MEMORY, line)], runbooks).findings), is_so)
+        for line, is_so in PLANTED_SENTENCES
     ]
     right = sum(found and is_so for found, is_so in told)
     with capsys.disabled():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.text_analysis.pii.introduced_names import introduced_in
+from apps.text_analysis.pii.introduced_names import find_introduced_names
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 )
 def test_who_introduces_themselves_is_known(text: str, name: str) -> None:
     # R115
-    assert introduced_in(text).names == {name}
+    assert find_introduced_names(text).names == {name}
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_who_introduces_themselves_is_known(text: str, name: str) -> None:
     ],
 )
 def test_what_is_no_introduction_names_nobody(text: str) -> None:
-    assert introduced_in(text).names == frozenset()
+    assert find_introduced_names(text).names == frozenset()
 
 
 @given(st.text(max_size=300))
 def test_every_name_stands_in_the_text_and_begins_with_a_capital(text: str) -> None:
-    for name in introduced_in(f"My name is {text}").names:
+    for name in find_introduced_names(f"My name is {text}").names:
         assert name[0].isupper()
         assert all(word in text for word in name.split())

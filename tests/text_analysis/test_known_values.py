@@ -11,16 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.launcher.data_folders import PROJECT
-from apps.text_analysis.pii.known_values import Known, codes_in
-from apps.text_analysis.pii.masking import Firewall
-from apps.text_analysis.pii.tool_result_values import DEEPEST, known_from, known_in_notes, known_of_sender
-from tests.text_analysis.labelled_pii_lines import PRIVATE
+from apps.text_analysis.pii.known_values import KnownValues, codes_in
+from apps.text_analysis.pii.masking import PiiMasker
+from apps.text_analysis.pii.tool_result_values import (
+    MAX_DEPTH,
+    known_values_from,
+    known_values_in_notes,
+    known_values_of_sender,
+)
+from tests.text_analysis.labelled_pii_lines import PRIVATE_LINES
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 REAL = PROJECT.parent / "shared" / "data" / "tau_airline_transcripts.jsonl"
 
-KNOWN = Known(
+KNOWN_VALUES = KnownValues(
     names=frozenset({"Mia Li", "Will Mark-Stone", "José Ñandú", "山田太郎", "X"}),
     values=frozenset({"mia_li_3668", "IFOYYZ", "W4711-X", "1990-04-05", "abc", "a b c d e f g h i j k l m n o p q r"}),
 )
@@ -51,7 +56,7 @@ KNOWN = Known(
     ],
 )
 def test_a_known_value_is_found_however_it_is_written(text: str, left: str) -> None:
-    assert Firewall.against(KNOWN).mask(text).text == left
+    assert PiiMasker.against(KNOWN_VALUES).mask(text).text == left
 
 
 @pytest.mark.parametrize(
@@ -68,14 +73,14 @@ def test_a_known_value_is_found_however_it_is_written(text: str, left: str) -> N
     ],
 )
 def test_one_number_is_masked_once_though_a_part_of_it_was_said_as_a_code(said: str, text: str, left: str) -> None:
-    assert Firewall.against(Known(values=codes_in([said]))).mask(text).text == left
+    assert PiiMasker.against(KnownValues(values=codes_in([said]))).mask(text).text == left
 
 
-@pytest.mark.parametrize("line", PRIVATE)
+@pytest.mark.parametrize("line", PRIVATE_LINES)
 def test_what_was_said_before_hides_no_form(line: str) -> None:
     text = re.sub(r"\{[a-z-]+\|([^}]*)\}", r"\1", line)
-    before = Firewall.against(Known(values=codes_in([text]))).mask(text).findings
-    alone = Firewall.against(Known()).mask(text).findings
+    before = PiiMasker.against(KnownValues(values=codes_in([text]))).mask(text).findings
+    alone = PiiMasker.against(KnownValues()).mask(text).findings
     assert [(each.start, each.end) for each in before] == [(each.start, each.end) for each in alone]
 
 
@@ -112,7 +117,7 @@ RESULT = {
 
 
 def test_a_tools_answer_tells_names_and_values_by_its_keys() -> None:
-    known = known_from(RESULT)
+    known = known_values_from(RESULT)
     assert known.names == {"Mia", "Li", "Anya", "Mia Li", "Sam Ray", "Ana", "Paz"}
     assert known.values == {
         "mia_li_3668",
@@ -128,16 +133,16 @@ def test_a_tools_answer_tells_names_and_values_by_its_keys() -> None:
 
 
 def test_known_values_of_several_answers_are_joined() -> None:
-    first, second = known_from({"email": "a@b.org"}), known_from({"last_name": "Li"})
-    assert first | second == Known(frozenset({"Li"}), frozenset({"a@b.org"}))
+    first, second = known_values_from({"email": "a@b.org"}), known_values_from({"last_name": "Li"})
+    assert first | second == KnownValues(frozenset({"Li"}), frozenset({"a@b.org"}))
 
 
 def test_deep_answers_are_read_to_a_depth() -> None:
     deep: object = {"email": "deep@example.org"}
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         deep = [deep]
-    assert known_from(deep) == Known()
-    assert known_from([1.5, None, "alone", True]) == Known()
+    assert known_values_from(deep) == KnownValues()
+    assert known_values_from([1.5, None, "alone", True]) == KnownValues()
 
 
 @given(
@@ -150,7 +155,7 @@ def test_deep_answers_are_read_to_a_depth() -> None:
     )
 )
 def test_any_answer_can_be_read_and_looked_for(result: object) -> None:
-    assert Firewall.against(known_from(result)).mask(json.dumps(result)).text
+    assert PiiMasker.against(known_values_from(result)).mask(json.dumps(result)).text
 
 
 @pytest.mark.slow
@@ -160,9 +165,9 @@ def test_nothing_of_the_customers_is_left_in_real_transcripts() -> None:
     lines = left = 0
     for transcript in map(json.loads, REAL.read_text("utf-8").splitlines()):
         results = list(_results(transcript["messages"]))
-        firewall = Firewall.against(_joined(results))
+        firewall = PiiMasker.against(_known_values(results))
         private = re.compile(
-            "|".join(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])" for value in _of_customers(results)) or "$^",
+            "|".join(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])" for value in _customer_texts(results)) or "$^",
             re.IGNORECASE,
         )
         for message in transcript["messages"]:
@@ -183,14 +188,14 @@ def _results(messages: list[dict[str, str]]) -> Iterator[object]:
                 continue
 
 
-def _joined(results: list[object]) -> Known:
-    known = Known()
+def _known_values(results: list[object]) -> KnownValues:
+    known = KnownValues()
     for result in results:
-        known |= known_from(result)
+        known |= known_values_from(result)
     return known
 
 
-def _of_customers(results: list[object]) -> Iterator[str]:
+def _customer_texts(results: list[object]) -> Iterator[str]:
     """Written for these transcripts alone, so that it shares nothing with what is tried."""
     for result in results:
         if isinstance(result, Mapping) and "membership" in result:
@@ -205,16 +210,18 @@ def _of_customers(results: list[object]) -> Iterator[str]:
 
 def test_notes_about_a_customer_tell_their_name_in_json_and_in_lines() -> None:
     # R084
-    noted = known_in_notes("- **Name**: Mia Li\n- E-mail: mia@example.com\nPrefers: letters\nWrites at night.\nPhone:")
+    noted = known_values_in_notes(
+        "- **Name**: Mia Li\n- E-mail: mia@example.com\nPrefers: letters\nWrites at night.\nPhone:"
+    )
     assert noted.names == {"Mia Li"}
     assert "mia@example.com" in noted.values
-    assert known_in_notes('{"name": "Mia Li", "tone": "kind"}').names == {"Mia Li"}
-    assert known_in_notes("Likes tea.") == known_in_notes("") == Known()
+    assert known_values_in_notes('{"name": "Mia Li", "tone": "kind"}').names == {"Mia Li"}
+    assert known_values_in_notes("Likes tea.") == known_values_in_notes("") == KnownValues()
 
 
 @pytest.mark.parametrize(
     ("name", "names"),
     [("Mia Li", {"Mia Li"}), ("Mrs. Mia Li (customer)", {"Mia Li"}), ("First customer", set()), ("", set())],
 )
-def test_whoever_writes_is_known_by_their_name_and_not_by_what_everybody_is(name: str, names: set[str]) -> None:
-    assert known_of_sender(name).names == names
+def test_a_sender_is_known_by_name_and_not_by_common_words(name: str, names: set[str]) -> None:
+    assert known_values_of_sender(name).names == names

@@ -10,42 +10,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.text_analysis.pii.folding import BARRIER, KEPT
-from apps.text_analysis.pii.known_values import Known
-from apps.text_analysis.pii.masking import KINDS, Firewall, Masked
-from apps.text_analysis.pii.tenant_patterns import Template, read_template
+from apps.text_analysis.pii.folding import BARRIER, KEPT_MARK
+from apps.text_analysis.pii.known_values import KnownValues
+from apps.text_analysis.pii.masking import MASK_KINDS, MaskedText, PiiMasker
+from apps.text_analysis.pii.tenant_patterns import PiiTemplate, read_template
 from tests.support.sampling import share_of
-from tests.text_analysis.labelled_pii_lines import PRIVATE, PUBLIC
+from tests.text_analysis.labelled_pii_lines import PRIVATE_LINES, PUBLIC_LINES
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
-FIREWALL = Firewall.against(Known())
-MARKED = re.compile(r"\{([a-z-]+)\|([^}]*)\}")
+FIREWALL = PiiMasker.against(KnownValues())
+LABELLED_SPAN = re.compile(r"\{([a-z-]+)\|([^}]*)\}")
 
 Span = tuple[str, int, int]
 
 
-def template(label: str, written: str) -> Template:
+def template(label: str, written: str) -> PiiTemplate:
     read = read_template(label, written)
-    assert isinstance(read, Template), read
+    assert isinstance(read, PiiTemplate), read
     return read
 
 
-def unmarked(line: str) -> tuple[str, list[Span]]:
+def strip_labels(line: str) -> tuple[str, list[Span]]:
     """A labelled line as a customer wrote it, and where in it which kind stands."""
     text, spans, place = "", [], 0
-    for mark in MARKED.finditer(line):
+    for mark in LABELLED_SPAN.finditer(line):
         text += line[place : mark.start()]
         spans.append((mark[1], len(text), len(text) + len(mark[2])))
         text, place = text + mark[2], mark.end()
     return text + line[place:], spans
 
 
-def measured() -> Counter[str]:
+def count_detections() -> Counter[str]:
     """Over both tables: private stretches wholly masked or missed, those of the right kind, and findings beside them."""
     count: Counter[str] = Counter()
-    for line in (*PRIVATE, *PUBLIC):
-        text, spans = unmarked(line)
+    for line in (*PRIVATE_LINES, *PUBLIC_LINES):
+        text, spans = strip_labels(line)
         found = FIREWALL.mask(text).findings
         for kind, start, end in spans:
             masked = {place for each in found for place in range(each.start, each.end)}
@@ -58,22 +58,23 @@ def measured() -> Counter[str]:
 
 
 def test_the_labelled_lines_are_masked_whole_and_nothing_else_is() -> None:
-    count = measured()
+    count = count_detections()
     private = count["found"] + count["missed"]
     recall, precision = count["found"] / private, count["found"] / (count["found"] + count["false alarms"])
     print(
-        f"{len(PRIVATE) + len(PUBLIC)} lines, {private} private stretches: recall {recall:.3f}, precision {precision:.3f},"
+        f"{len(PRIVATE_LINES) + len(PUBLIC_LINES)} lines, {private} private stretches: recall {recall:.3f},"
+        f" precision {precision:.3f},"
         f" right kind {count['named'] / private:.3f}"
     )
-    assert len(PRIVATE) + len(PUBLIC) >= 120
+    assert len(PRIVATE_LINES) + len(PUBLIC_LINES) >= 120
     assert recall >= 0.98
     assert precision >= 0.98
     assert count["named"] >= 0.97 * private
 
 
-@pytest.mark.parametrize("line", PUBLIC)
+@pytest.mark.parametrize("line", PUBLIC_LINES)
 def test_what_is_nobodys_stays(line: str) -> None:
-    assert FIREWALL.mask(line) == Masked(line, ())
+    assert FIREWALL.mask(line) == MaskedText(line, ())
 
 
 def test_a_finding_says_what_stood_where() -> None:
@@ -106,9 +107,9 @@ def test_what_only_looks_like_it(text: str, left: str) -> None:
 
 
 PIECES = (
-    *(MARKED.sub(r"\2", line) for line in PRIVATE[::3]),
-    *PUBLIC[::4],
-    *(f"[{kind}]" for kind in KINDS),
+    *(LABELLED_SPAN.sub(r"\2", line) for line in PRIVATE_LINES[::3]),
+    *PUBLIC_LINES[::4],
+    *(f"[{kind}]" for kind in MASK_KINDS),
     *(
         "Mia",
         "mia",
@@ -141,7 +142,7 @@ PIECES = (
         "٣",
         "４",
         BARRIER,
-        KEPT,
+        KEPT_MARK,
         "0",
         "12",
         "555",
@@ -152,10 +153,10 @@ PIECES = (
 
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 def test_masking_again_changes_nothing(pieces: list[str]) -> None:
-    known = Known(frozenset({"Mia Li", "山田"}), frozenset({"w4711", "li_4711", "2026-4711"}))
-    firewall = Firewall.against(known, templates=[template("policy", "POL-######")])
+    known = KnownValues(frozenset({"Mia Li", "山田"}), frozenset({"w4711", "li_4711", "2026-4711"}))
+    firewall = PiiMasker.against(known, templates=[template("policy", "POL-######")])
     once = firewall.mask("".join(pieces))
-    assert firewall.mask(once.text) == Masked(once.text, ())
+    assert firewall.mask(once.text) == MaskedText(once.text, ())
 
 
 @given(st.text(max_size=80))
@@ -197,7 +198,7 @@ HOSTILE = {
 }
 
 
-def _seconds(firewall: Firewall, text: str, times: int) -> float:
+def _seconds(firewall: PiiMasker, text: str, times: int) -> float:
     taken = []
     for _ in range(times):
         begun = process_time()
@@ -211,7 +212,7 @@ def _seconds(firewall: Firewall, text: str, times: int) -> float:
 @pytest.mark.whole
 @pytest.mark.parametrize("name", share_of(0, list(HOSTILE), rows=4))
 def test_four_times_the_text_takes_about_four_times_as_long(name: str) -> None:
-    firewall = Firewall.against(Known(frozenset({"a a a b"}), frozenset({"a-1-a-1-b"})))
+    firewall = PiiMasker.against(KnownValues(frozenset({"a a a b"}), frozenset({"a-1-a-1-b"})))
     short, long = ((HOSTILE[name] * characters)[:characters] for characters in (16 * 1024, 64 * 1024))
     # The best of three each: a busy machine stops either for longer than it takes.
     assert _seconds(firewall, long, 3) < 8 * _seconds(firewall, short, 3)

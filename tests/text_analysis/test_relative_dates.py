@@ -4,8 +4,13 @@ from datetime import date
 
 import pytest
 
-from apps.learning.extraction.vetting import Vetted, by_date
-from apps.text_analysis.relative_dates import Dated, all_dated, dated, told_by_today
+from apps.learning.extraction.vetting import VettedDraft, resolve_relative_dates
+from apps.text_analysis.relative_dates import (
+    DatedText,
+    relative_date_warning,
+    replace_all_relative_dates,
+    replace_relative_dates,
+)
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -34,11 +39,11 @@ DAY = date(2026, 11, 18)
     ],
 )
 def test_where_something_begins_or_ends_the_date_is_written(said: str, meant: str) -> None:
-    found = dated(said, DAY)
+    found = replace_relative_dates(said, DAY)
     assert found.text == meant
     assert found.written
     assert not found.left
-    assert dated(meant, DAY) == Dated(meant)
+    assert replace_relative_dates(meant, DAY) == DatedText(meant)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +58,7 @@ def test_where_something_begins_or_ends_the_date_is_written(said: str, meant: st
     ],
 )
 def test_what_may_mean_any_day_is_left_and_said(said: str) -> None:
-    found = dated(said, DAY)
+    found = replace_relative_dates(said, DAY)
     assert (found.text, found.written) == (said, ())
     assert len(found.left) == 1
     assert found.left[0] in found.sentences
@@ -63,26 +68,26 @@ def test_what_may_mean_any_day_is_left_and_said(said: str) -> None:
     "said", ["Wait two days.", "the day before", "Call back the next day.", "from Monday to Friday"]
 )
 def test_spans_and_weekdays_are_no_days_by_today(said: str) -> None:
-    assert dated(said, DAY) == Dated(said)
-    assert not dated(said, DAY).sentences
+    assert replace_relative_dates(said, DAY) == DatedText(said)
+    assert not replace_relative_dates(said, DAY).sentences
 
 
 def test_without_a_day_nothing_is_written() -> None:
-    assert dated("It ends tomorrow.", None) == Dated("It ends tomorrow.", (), ("tomorrow",))
+    assert replace_relative_dates("It ends tomorrow.", None) == DatedText("It ends tomorrow.", (), ("tomorrow",))
 
 
 @pytest.mark.parametrize(("said", "day"), [("until tomorrow", date.max), ("since last month", date.min)])
 def test_beyond_the_calendar_nothing_is_written(said: str, day: date) -> None:
-    assert dated(said, day).text == said
+    assert replace_relative_dates(said, day).text == said
 
 
 def test_a_turn_of_the_year_is_a_month_like_any() -> None:
-    assert dated("until next month", date(2026, 12, 31)).text == "until 2027-01"
-    assert dated("since last month", date(2026, 1, 1)).text == "since 2025-12"
+    assert replace_relative_dates("until next month", date(2026, 12, 31)).text == "until 2027-01"
+    assert replace_relative_dates("since last month", date(2026, 1, 1)).text == "since 2025-12"
 
 
 def test_several_texts_are_told_of_together() -> None:
-    texts, found = all_dated(("Ends tomorrow.", "Ask today."), DAY)
+    texts, found = replace_all_relative_dates(("Ends tomorrow.", "Ask today."), DAY)
     assert texts == ("Ends 2026-11-19.", "Ask today.")
     assert found.sentences == (
         "By the day of the conversation “Ends tomorrow” is written as 2026-11-19."
@@ -91,14 +96,16 @@ def test_several_texts_are_told_of_together() -> None:
 
 
 def test_a_draft_is_dated_but_for_its_name() -> None:
-    draft, said = by_date(Vetted("until-tomorrow", "Until tomorrow", "Ends today.", "Since yesterday."), DAY)
-    assert draft == Vetted("until-tomorrow", "Until 2026-11-19", "Ends 2026-11-18.", "Since 2026-11-17.")
+    draft, said = resolve_relative_dates(
+        VettedDraft("until-tomorrow", "Until tomorrow", "Ends today.", "Since yesterday."), DAY
+    )
+    assert draft == VettedDraft("until-tomorrow", "Until 2026-11-19", "Ends 2026-11-18.", "Since 2026-11-17.")
     assert "2026-11-17" in said
 
 
 def test_a_day_that_is_named_by_today_is_pointed_out() -> None:
-    assert told_by_today(["Open from nine.", "Refunds take 5 days.", "It ends on 9 May 2026."]) == ""
-    said = told_by_today([" The sale ends Tomorrow. ", "Closed next Monday and heute."])
+    assert relative_date_warning(["Open from nine.", "Refunds take 5 days.", "It ends on 9 May 2026."]) == ""
+    said = relative_date_warning([" The sale ends Tomorrow. ", "Closed next Monday and heute."])
     assert said == (
         "If a certain day is meant, write its date, for whoever reads it later does not know today:"
         " “The sale ends Tomorrow.” (Tomorrow); “Closed next Monday and heute.” (next Monday);"

@@ -2,16 +2,16 @@
 
 import pytest
 
-from apps.text_analysis.search_excerpts import SHOWN, Piece, excerpt_of, words_of
+from apps.text_analysis.search_excerpts import EXCERPT_CHARACTERS, ExcerptPiece, make_excerpt, query_words
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
-LONG = " ".join(f"word{number}" for number in range(200))
+LONG_TEXT = " ".join(f"word{number}" for number in range(200))
 
 
-def told(text: str, asked: str) -> str:
+def marked_excerpt(text: str, asked: str) -> str:
     """The excerpt, with brackets round what was looked for."""
-    return "".join(f"[{piece.text}]" if piece.is_hit else piece.text for piece in excerpt_of(text, asked))
+    return "".join(f"[{piece.text}]" if piece.is_hit else piece.text for piece in make_excerpt(text, asked))
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def told(text: str, asked: str) -> str:
     ],
 )
 def test_words_left_out_and_the_word_or_are_not_looked_for(asked: str, words: tuple[str, ...]) -> None:
-    assert words_of(asked) == words
+    assert query_words(asked) == words
 
 
 @pytest.mark.parametrize(
@@ -41,24 +41,24 @@ def test_words_left_out_and_the_word_or_are_not_looked_for(asked: str, words: tu
     ],
 )
 def test_what_was_looked_for_is_marked_where_it_stands(text: str, asked: str, shown: str) -> None:
-    assert told(text, asked) == shown
+    assert marked_excerpt(text, asked) == shown
 
 
 def test_a_long_text_is_cut_at_words_about_the_first_hit() -> None:
-    pieces = excerpt_of(LONG, "word100")
+    pieces = make_excerpt(LONG_TEXT, "word100")
     text = "".join(piece.text for piece in pieces)
-    assert pieces[0] == Piece("… ")
-    assert pieces[-1] == Piece(" …")
+    assert pieces[0] == ExcerptPiece("… ")
+    assert pieces[-1] == ExcerptPiece(" …")
     assert [piece.text for piece in pieces if piece.is_hit] == ["word100"]
-    assert set(text.strip("… ").split()) <= set(LONG.split())
-    assert len(text) <= SHOWN + 4
+    assert set(text.strip("… ").split()) <= set(LONG_TEXT.split())
+    assert len(text) <= EXCERPT_CHARACTERS + 4
 
 
 def test_a_long_text_without_a_hit_is_shown_from_its_beginning() -> None:
-    pieces = excerpt_of(LONG, "parcel")
+    pieces = make_excerpt(LONG_TEXT, "parcel")
     assert pieces[0].text.startswith("word0 word1")
-    assert pieces[-1] == Piece(" …")
+    assert pieces[-1] == ExcerptPiece(" …")
 
 
 def test_an_endless_word_is_cut_all_the_same() -> None:
-    assert len("".join(piece.text for piece in excerpt_of("a" * 1_000, "b"))) <= SHOWN
+    assert len("".join(piece.text for piece in make_excerpt("a" * 1_000, "b"))) <= EXCERPT_CHARACTERS

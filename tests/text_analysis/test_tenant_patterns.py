@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.text_analysis.pii.known_values import Known
-from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.known_values import KnownValues
+from apps.text_analysis.pii.masking import PiiMasker
 from apps.text_analysis.pii.tenant_patterns import (
-    CHARACTERS,
-    TEMPLATES,
-    Template,
-    Unusable,
+    MAX_TEMPLATES,
+    TEMPLATE_CHARACTERS,
+    PiiTemplate,
+    UnusableTemplate,
     read_template,
     read_templates,
 )
@@ -22,9 +22,9 @@ from apps.text_analysis.pii.tenant_patterns import (
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 
-def template(label: str, written: str) -> Template:
+def template(label: str, written: str) -> PiiTemplate:
     read = read_template(label, written)
-    assert isinstance(read, Template), read
+    assert isinstance(read, PiiTemplate), read
     return read
 
 
@@ -41,7 +41,7 @@ def template(label: str, written: str) -> Template:
     ],
 )
 def test_a_template_finds_what_it_says(written: str, text: str, left: str) -> None:
-    assert Firewall.against(Known(), templates=[template("policy", written)]).mask(text).text == left
+    assert PiiMasker.against(KnownValues(), templates=[template("policy", written)]).mask(text).text == left
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_template_finds_what_it_says(written: str, text: str, left: str) -> No
         ("policy", "*" * 20, "at least 3 digits"),
         ("policy", " POL-####", "without spaces at its ends"),
         ("policy", "POL\n####", "one line"),
-        ("policy", "A" * (CHARACTERS + 1), "at most 80 characters"),
+        ("policy", "A" * (TEMPLATE_CHARACTERS + 1), "at most 80 characters"),
         ("policy", "#{40}#{40}", "finds at most 64"),
         ("policy", "POL#{8,2}", "the first number is at most the second"),
         ("policy", "POL#{0}", "the second is not 0"),
@@ -71,7 +71,7 @@ def test_a_template_finds_what_it_says(written: str, text: str, left: str) -> No
 )
 def test_an_unusable_template_is_refused_with_its_reason(label: str, written: str, reason: str) -> None:
     read = read_template(label, written)
-    assert isinstance(read, Unusable)
+    assert isinstance(read, UnusableTemplate)
     assert any(reason in each for each in read.reasons)
 
 
@@ -83,8 +83,8 @@ def test_what_cannot_be_taken_by_the_place_before_may_follow(written: str) -> No
 @given(st.text(alphabet="#@*{},0123456789ABx-. ", max_size=40), st.text(alphabet="0123456789ABx-. ", max_size=60))
 def test_whatever_is_written_it_is_read_or_refused(written: str, text: str) -> None:
     read = read_template("policy", written)
-    if isinstance(read, Template):
-        Firewall.against(Known(), templates=[read]).mask(text)
+    if isinstance(read, PiiTemplate):
+        PiiMasker.against(KnownValues(), templates=[read]).mask(text)
 
 
 @pytest.mark.unmeasured
@@ -105,14 +105,14 @@ def test_a_tenants_templates_stand_each_on_a_line() -> None:
     assert isinstance(read, tuple)
     assert [each.label for each in read] == ["policy-number", "order"]
     assert read_templates(" \n") == ()
-    masked = Firewall.against(Known(), templates=read).mask("POL-482113 and K123456").text
+    masked = PiiMasker.against(KnownValues(), templates=read).mask("POL-482113 and K123456").text
     assert masked == "[policy-number] and [order]"
 
 
 def test_a_line_that_is_no_template_is_refused_with_its_reasons() -> None:
     read = read_templates("policy: POL-######\nno colon\nwords: @{1,9}")
-    assert isinstance(read, Unusable)
+    assert isinstance(read, UnusableTemplate)
     assert any(reason.startswith("no colon: A label") for reason in read.reasons)
     assert any(reason.startswith("words: @{1,9}: A template needs at least") for reason in read.reasons)
-    many = read_templates("\n".join(f"policy: P{number:02}-####" for number in range(TEMPLATES + 1)))
-    assert many == Unusable((f"There are {TEMPLATES + 1} templates; {TEMPLATES} are allowed.",))
+    many = read_templates("\n".join(f"policy: P{number:02}-####" for number in range(MAX_TEMPLATES + 1)))
+    assert many == UnusableTemplate((f"There are {MAX_TEMPLATES + 1} templates; {MAX_TEMPLATES} are allowed.",))

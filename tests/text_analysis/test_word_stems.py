@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.text_analysis.word_stems import key, keys, stem, turns
+from apps.text_analysis.word_stems import is_opposite, stem, word_key, word_keys
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -51,6 +51,6 @@ def test_stems_are_those_that_stored_keys_were_made_of(word: str, stemmed: str) 
 
 
 def test_synonyms_and_opposites_are_compared_as_one_word() -> None:
-    assert keys("Please reimburse the parcel") == keys("refund packages")
-    assert key("closed") == key("open")
-    assert (turns("closed"), turns("open")) == (True, False)
+    assert word_keys("Please reimburse the parcel") == word_keys("refund packages")
+    assert word_key("closed") == word_key("open")
+    assert (is_opposite("closed"), is_opposite("open")) == (True, False)

@@ -9,32 +9,32 @@ from django.utils import timezone
 from standardwebhooks import Webhook as Receiver
 from standardwebhooks import WebhookVerificationError
 
-from apps.webhooks.rules import PAUSES, pause_behind, rest_behind, secret_flaw, signature_headers
+from apps.webhooks.rules import RETRY_PAUSES, rest_seconds, retry_pause, secret_flaw, signature_headers
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 
 @pytest.mark.parametrize(("tries", "pause"), [(1, 5), (2, 30), (11, 43_200)])
 def test_each_try_waits_longer_than_the_one_before_and_by_up_to_a_quarter_more(tries: int, pause: int) -> None:
-    assert pause_behind(tries, 0) == pause
-    assert pause_behind(tries, 1) == pause * 1.25
+    assert retry_pause(tries, 0) == pause
+    assert retry_pause(tries, 1) == pause * 1.25
 
 
 def test_behind_the_last_pause_nobody_tries_any_more() -> None:
-    assert pause_behind(len(PAUSES) + 1, 0.5) is None
-    assert 86_400 < sum(PAUSES) < 2 * 86_400
+    assert retry_pause(len(RETRY_PAUSES) + 1, 0.5) is None
+    assert 86_400 < sum(RETRY_PAUSES) < 2 * 86_400
 
 
 @pytest.mark.parametrize(("asked", "pause"), [(3, 5), (90, 90), (1_000_000, 3_600)])
 def test_a_server_that_says_when_to_come_again_is_not_asked_earlier(asked: int, pause: int) -> None:
-    assert pause_behind(1, 0, asked) == pause
+    assert retry_pause(1, 0, asked) == pause
 
 
 @pytest.mark.parametrize(
     ("failures", "seconds"), [(0, 0), (9, 0), (10, 60), (11, 120), (15, 1_920), (16, 3_600), (999, 3_600)]
 )
 def test_a_webhook_that_only_fails_rests_twice_as_long_each_time_up_to_an_hour(failures: int, seconds: int) -> None:
-    assert rest_behind(failures) == seconds
+    assert rest_seconds(failures) == seconds
 
 
 SECRETS = tuple(f"whsec_{base64.b64encode(letter * 24).decode()}" for letter in (b"n", b"o"))
@@ -75,22 +75,22 @@ def test_a_secret_that_is_gone_signs_nothing_any_more() -> None:
         Receiver(SECRETS[1]).verify(BODY, headers)
 
 
-def drawn(size: int) -> str:
+def generated_secret(size: int) -> str:
     return f"whsec_{base64.b64encode(b'?' * size).decode()}"
 
 
 @pytest.mark.parametrize("size", [24, 32, 64])
 def test_a_secret_is_24_to_64_bytes_in_base64(size: int) -> None:
-    assert secret_flaw(drawn(size)) == ""
+    assert secret_flaw(generated_secret(size)) == ""
 
 
 @pytest.mark.parametrize(
     ("secret", "found"),
     [
-        (drawn(23), "has 23 bytes"),
-        (drawn(65), "has 65 bytes"),
-        (drawn(32).removeprefix("whsec_"), "another form"),
-        (drawn(32).rstrip("="), "another form"),
+        (generated_secret(23), "has 23 bytes"),
+        (generated_secret(65), "has 65 bytes"),
+        (generated_secret(32).removeprefix("whsec_"), "another form"),
+        (generated_secret(32).rstrip("="), "another form"),
         ("whsec_" + "-_" * 16, "another form"),
         ("whsec_ü", "another form"),
         ("s" * 40, "another form"),

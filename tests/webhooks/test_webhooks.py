@@ -18,28 +18,28 @@ from pytest_django import Settings
 from standardwebhooks import Webhook as Receiver
 
 from apps.conversations.actions import resolve_conversation
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotVisible
-from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer, take_delivery
-from apps.runtime.webhook_delivery.http_sender import guarded_session, post
-from apps.runtime.webhook_delivery.payloads import Parcel
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotVisible
+from apps.runtime.webhook_delivery.delivery_lease import DeliveryResponse, record_response, take_delivery
+from apps.runtime.webhook_delivery.http_sender import guarded_session, post_delivery
+from apps.runtime.webhook_delivery.payloads import DeliveryRequest
 from apps.tenants.actions import amend_agent
 from apps.webhooks.actions import amend_webhook
 from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
-from apps.webhooks.rules import PAUSES
-from tests.support.drivers.conversation import reply, say, take, tell, tool
+from apps.webhooks.rules import RETRY_PAUSES
+from tests.support.drivers.conversation import reply, run_customer_turn, run_turn, send_customer_message, tool
 from tests.support.servers.standin_model import StandIn
 from tests.support.servers.webhook_receiver import (
     SECRET,
-    Told,
-    at_once,
+    WebhookReceiver,
     deliveries,
-    due,
-    listening,
-    make_dead,
+    due_deliveries,
+    make_deliveries_due,
+    make_failed_delivery,
     make_webhook,
-    taken,
+    run_webhook_receiver,
+    take_first_delivery,
 )
 from tests.support.worlds.world import World, make_conversation, make_world
 
@@ -52,26 +52,28 @@ def world() -> World:
 
 
 @pytest.fixture
-def told(settings: Settings) -> Iterator[Told]:
+def told(settings: Settings) -> Iterator[WebhookReceiver]:
     settings.REACHABLE_NETWORKS = (ip_network("127.0.0.0/8"),)
-    with listening() as told:
+    with run_webhook_receiver() as told:
         yield told
 
 
-def posted(parcel: Parcel) -> Answer:
-    async def once() -> Answer:
+def post_parcel(parcel: DeliveryRequest) -> DeliveryResponse:
+    async def once() -> DeliveryResponse:
         async with guarded_session() as session:
-            return await post(session, parcel)
+            return await post_delivery(session, parcel)
 
     return asyncio.run(once())
 
 
-def test_a_reply_is_told_with_its_words_and_a_signature_that_holds(world: World, standin: StandIn, told: Told) -> None:
+def test_a_reply_is_told_with_its_words_and_a_signature_that_holds(
+    world: World, standin: StandIn, told: WebhookReceiver
+) -> None:
     make_webhook(world, told.url)
     standin.play(reply("It is on its way."))
-    turn = say(world, "Where is my parcel?", standin)
-    parcel = taken(world)
-    assert note_answer(parcel, posted(parcel)) is None
+    turn = run_customer_turn(world, "Where is my parcel?", standin)
+    parcel = take_first_delivery(world)
+    assert record_response(parcel, post_parcel(parcel)) is None
     [body], [headers] = told.bodies, told.headers
     said = json.loads(body)
     assert (said["event"], said["agent"]) == ("reply", world.agent.key)
@@ -87,7 +89,7 @@ def test_a_reply_is_told_with_its_words_and_a_signature_that_holds(world: World,
     assert headers["webhook-id"] == said["id"]
     [row] = deliveries(world)
     assert (row.status, row.http_status, row.attempts) == ("delivered", 204, 1)
-    assert not due(world)
+    assert not due_deliveries(world)
 
 
 def test_drafts_escalations_and_ends_are_told_to_who_asked_for_them(world: World, standin: StandIn) -> None:
@@ -95,15 +97,15 @@ def test_drafts_escalations_and_ends_are_told_to_who_asked_for_them(world: World
     make_webhook(world, on_draft=False, on_escalation=False, on_resolved=False)
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
     standin.play(tool("escalate", reason="policy", question="May we refund?"), reply("I asked."))
-    event = tell(world, "Refund me")
-    take(world, event, standin.backend)
+    event = send_customer_message(world, "Refund me")
+    run_turn(world, event, standin.backend)
     resolve_conversation(event.conversation, actor=world.operator)
     assert [row.event for row in deliveries(world)] == ["escalation", "draft", "resolved"]
     said = []
-    while due(world):
-        parcel = taken(world)
+    while due_deliveries(world):
+        parcel = take_first_delivery(world)
         said.append(json.loads(parcel.body))
-        note_answer(parcel, Answer(200))
+        record_response(parcel, DeliveryResponse(200))
     assert said[0]["escalation"]["question"] == "May we refund?"
     assert said[1]["draft"]["grounding"] == "none"
     assert said[2]["outcome"] == "unknown"
@@ -128,58 +130,58 @@ def test_a_webhook_that_is_off_or_has_no_secret_is_told_nothing(world: World, va
 
 def test_nothing_overtakes_what_waits_before_it_in_its_conversation(world: World, standin: StandIn) -> None:
     make_webhook(world)
-    say(world, "One", standin)
-    say(world, "Two", standin)
-    say(world, "Elsewhere", standin, thread="other")
+    run_customer_turn(world, "One", standin)
+    run_customer_turn(world, "Two", standin)
+    run_customer_turn(world, "Elsewhere", standin, thread="other")
     first, second, other = (row.pk for row in deliveries(world))
-    assert sorted(due(world)) == [first, other]
+    assert sorted(due_deliveries(world)) == [first, other]
     assert take_delivery(world.tenant.pk, second) is None
-    parcel = taken(world)
+    parcel = take_first_delivery(world)
     assert take_delivery(world.tenant.pk, first) is None
-    note_answer(parcel, Answer(503, "http_503"))
-    assert second not in due(world)
-    at_once(world)
+    record_response(parcel, DeliveryResponse(503, "http_503"))
+    assert second not in due_deliveries(world)
+    make_deliveries_due(world)
     again = take_delivery(world.tenant.pk, first)
     assert again is not None
     assert (again.body, again.attempts) == (parcel.body, 2)
-    assert note_answer(again, Answer(200)) == second
+    assert record_response(again, DeliveryResponse(200)) == second
 
 
 def test_a_worker_that_dies_on_the_way_is_followed_by_one_with_the_same_number(
-    world: World, standin: StandIn, told: Told
+    world: World, standin: StandIn, told: WebhookReceiver
 ) -> None:
     make_webhook(world, told.url)
-    say(world, "Hello", standin)
-    late = taken(world)
-    posted(late)
-    assert not due(world)
-    at_once(world)
-    parcel = taken(world)
-    note_answer(parcel, posted(parcel))
+    run_customer_turn(world, "Hello", standin)
+    late = take_first_delivery(world)
+    post_parcel(late)
+    assert not due_deliveries(world)
+    make_deliveries_due(world)
+    parcel = take_first_delivery(world)
+    record_response(parcel, post_parcel(parcel))
     assert [headers["webhook-id"] for headers in told.headers] == [str(parcel.delivery_id)] * 2
     # Whoever was overtaken notes nothing.
-    assert note_answer(late, Answer(failure="timeout")) is None
+    assert record_response(late, DeliveryResponse(failure="timeout")) is None
     [row] = deliveries(world)
     assert (row.status, row.failure_code) == ("delivered", "")
 
 
 def test_what_nobody_takes_is_given_up_and_sent_again_by_a_person(world: World, standin: StandIn) -> None:
     webhook = make_webhook(world)
-    say(world, "Hello", standin)
-    for tries in range(len(PAUSES) + 1):
-        at_once(world)
-        with acting(world.system):
+    run_customer_turn(world, "Hello", standin)
+    for tries in range(len(RETRY_PAUSES) + 1):
+        make_deliveries_due(world)
+        with acting_as(world.system):
             WebhookHealth.objects.update(paused_until=None)
-        parcel = taken(world)
+        parcel = take_first_delivery(world)
         assert parcel.attempts == tries + 1
-        note_answer(parcel, Answer(500, "http_500"))
+        record_response(parcel, DeliveryResponse(500, "http_500"))
     [row] = deliveries(world)
     assert (row.status, row.http_status, row.failure_code) == ("dead", 500, "http_500")
-    assert not due(world)
+    assert not due_deliveries(world)
     assert replay_deliveries(webhook.pk, actor=world.operator, delivery_id=row.pk) == 1
-    again = taken(world)
+    again = take_first_delivery(world)
     assert (again.delivery_id, again.attempts) == (row.pk, 1)
-    with pytest.raises(Conflicting, match="given up"):
+    with pytest.raises(Conflict, match="given up"):
         replay_deliveries(webhook.pk, actor=world.operator)
 
 
@@ -188,15 +190,15 @@ def test_a_webhook_that_only_fails_is_left_alone_and_one_success_ends_that(world
     for _ in range(11):
         resolve_conversation(make_conversation(world), actor=world.operator)
     for _ in range(10):
-        note_answer(taken(world), Answer(failure="timeout"))
-    with acting(world.operator):
+        record_response(take_first_delivery(world), DeliveryResponse(failure="timeout"))
+    with acting_as(world.operator):
         health = WebhookHealth.objects.get(webhook=webhook)
-    assert (health.consecutive_failures, due(world)) == (10, [])
+    assert (health.consecutive_failures, due_deliveries(world)) == (10, [])
     assert health.paused_until is not None
-    with acting(world.system):
+    with acting_as(world.system):
         WebhookHealth.objects.update(paused_until=timezone.now() - timedelta(seconds=1))
-    note_answer(taken(world), Answer(200))
-    with acting(world.operator):
+    record_response(take_first_delivery(world), DeliveryResponse(200))
+    with acting_as(world.operator):
         recovered = WebhookHealth.objects.get(webhook=webhook)
     assert (recovered.consecutive_failures, recovered.failing_since, recovered.paused_until) == (0, None, None)
 
@@ -208,22 +210,22 @@ def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(wo
         resolve_conversation(make_conversation(world), actor=world.operator)
 
     def rest() -> float:
-        with acting(world.operator):
+        with acting_as(world.operator):
             health = WebhookHealth.objects.get(webhook=webhook)
         assert health.paused_until is not None
         return (health.paused_until - timezone.now()).total_seconds()
 
-    *known, last = due(world)
+    *known, last = due_deliveries(world)
     under_way = [take_delivery(world.tenant.pk, each) for each in known]
     for parcel in filter(None, under_way):
-        note_answer(parcel, Answer(failure="timeout"))
+        record_response(parcel, DeliveryResponse(failure="timeout"))
     assert len(under_way) == 16
     assert 50 < rest() <= 60
     # Somebody had looked for what is due before the rest began.
     assert take_delivery(world.tenant.pk, last) is None
-    with acting(world.system):
+    with acting_as(world.system):
         WebhookHealth.objects.update(paused_until=timezone.now() - timedelta(seconds=1))
-    note_answer(taken(world), Answer(failure="timeout"))
+    record_response(take_first_delivery(world), DeliveryResponse(failure="timeout"))
     assert 110 < rest() <= 120
 
 
@@ -231,22 +233,24 @@ def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(wo
     ("status", "taken_by_them", "failure"), [(200, True, ""), (302, False, "http_302"), (429, False, "http_429")]
 )
 def test_only_a_success_counts_and_nobody_is_followed_elsewhere(
-    world: World, told: Told, status: int, taken_by_them: bool, failure: str
+    world: World, told: WebhookReceiver, status: int, taken_by_them: bool, failure: str
 ) -> None:
     make_webhook(world, told.url)
     told.answers, told.moved_to = [status], told.url
     resolve_conversation(make_conversation(world), actor=world.operator)
-    answer = posted(taken(world))
+    answer = post_parcel(take_first_delivery(world))
     assert (answer.is_taken, answer.failure, len(told.bodies)) == (taken_by_them, failure, 1)
 
 
-def test_no_inner_address_is_reached_whatever_its_name_says(world: World, told: Told, settings: Settings) -> None:
+def test_no_inner_address_is_reached_whatever_its_name_says(
+    world: World, told: WebhookReceiver, settings: Settings
+) -> None:
     named = told.url.replace("127.0.0.1", "localhost")
     make_webhook(world, named)
     resolve_conversation(make_conversation(world), actor=world.operator)
-    parcel = taken(world)
+    parcel = take_first_delivery(world)
     settings.REACHABLE_NETWORKS = ()
-    assert posted(parcel) == Answer(failure="address_refused")
+    assert post_parcel(parcel) == DeliveryResponse(failure="address_refused")
     with pytest.raises(Invalid, match="private network"):
         make_webhook(world, named)
 
@@ -268,19 +272,19 @@ def test_a_name_is_looked_up_while_the_loops_own_threads_are_all_taken() -> None
 
 
 def test_what_was_taken_long_ago_goes_and_what_was_given_up_or_taken_lately_stays(world: World) -> None:
-    webhook = make_dead(world)
+    webhook = make_failed_delivery(world)
     for _ in range(3):
         resolve_conversation(make_conversation(world), actor=world.operator)
     dead, lately, old, _ = deliveries(world)
     ago = {lately.pk: timezone.now() - timedelta(days=29), old.pk: timezone.now() - timedelta(days=31)}
-    with acting(world.system):
+    with acting_as(world.system):
         for pk, moment in ago.items():
             Delivery.objects.filter(pk=pk).update(status="delivered", delivered_at=moment)
-    last = taken(world)
-    note_answer(last, Answer(200))
+    last = take_first_delivery(world)
+    record_response(last, DeliveryResponse(200))
     assert [row.pk for row in deliveries(world)] == [dead.pk, lately.pk, last.delivery_id]
     for pk in (dead.pk, last.delivery_id):
-        with pytest.raises(DatabaseError), transaction.atomic(), acting(world.system):
+        with pytest.raises(DatabaseError), transaction.atomic(), acting_as(world.system):
             Delivery.objects.filter(pk=pk).delete()
     assert webhook.pk == dead.webhook_id
 
@@ -289,14 +293,14 @@ def test_what_waits_goes_to_the_new_address_and_nowhere_while_it_is_off(world: W
     webhook = make_webhook(world)
     resolve_conversation(make_conversation(world), actor=world.operator)
     amend_webhook(webhook, actor=world.admin, url="https://elsewhere.example", is_active=False)
-    assert not due(world)
+    assert not due_deliveries(world)
     amend_webhook(webhook, actor=world.admin, is_active=True)
-    assert taken(world).url == "https://elsewhere.example"
+    assert take_first_delivery(world).url == "https://elsewhere.example"
 
 
 def test_another_tenants_deliveries_are_nobodys_to_send_again(world: World) -> None:
-    theirs = make_dead(make_world())
+    theirs = make_failed_delivery(make_world())
     with pytest.raises(NotVisible):
         replay_deliveries(theirs.pk, actor=world.operator)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not Webhook.objects.filter(pk=theirs.pk).exists()

@@ -6,25 +6,34 @@ from typing import Any
 import pytest
 from django.db import IntegrityError
 
-from apps.governance.database.actor_transaction import acting
-from apps.learning.digest.pipeline import digest
+from apps.governance.database.actor_transaction import acting_as
+from apps.learning.digest.pipeline import digest_agent_lessons
 from apps.learning.distillation.models import TierRun
 from apps.learning.lessons.models import LearningVersion
-from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer, take_delivery
+from apps.runtime.webhook_delivery.delivery_lease import DeliveryResponse, record_response, take_delivery
 from apps.webhooks.models import Delivery
-from apps.webhooks.outbox import tell_of_learning
-from apps.webhooks.rules import Event
+from apps.webhooks.outbox import enqueue_learning_delivery
+from apps.webhooks.rules import WebhookEvent
 from tests.support.drivers.conversation import fault, reply
-from tests.support.factories.lessons import let_apply, make_lesson, versions_of
-from tests.support.factories.memory_tiers import LATE, distil, make_tier
+from tests.support.factories.lessons import enable_auto_apply, make_lesson, versions_of
+from tests.support.factories.memory_tiers import LATE_PARCELS, distil, make_tier
 from tests.support.servers.standin_model import StandIn
-from tests.support.servers.webhook_receiver import ALL, deliveries, due, make_webhook, taken
+from tests.support.servers.webhook_receiver import (
+    ALL_EVENTS,
+    deliveries,
+    due_deliveries,
+    make_webhook,
+    take_first_delivery,
+)
 from tests.support.worlds.world import World, make_conversation, make_world
 
 pytestmark = pytest.mark.django_db
 
 # Told of learning, and not of the conversations that it comes from.
-LEARNING: dict[str, Any] = dict.fromkeys(ALL, False) | {"on_learning_version": True, "on_distillation": True}
+LEARNING_EVENTS: dict[str, Any] = dict.fromkeys(ALL_EVENTS, False) | {
+    "on_learning_version": True,
+    "on_distillation": True,
+}
 
 
 @pytest.fixture
@@ -32,22 +41,22 @@ def world() -> World:
     return make_world()
 
 
-def told(world: World) -> list[Any]:
+def delivered_bodies(world: World) -> list[Any]:
     """The bodies of all that is due, each of them taken."""
     said = []
-    while due(world):
-        parcel = taken(world)
+    while due_deliveries(world):
+        parcel = take_first_delivery(world)
         said.append(json.loads(parcel.body))
-        note_answer(parcel, Answer(200))
+        record_response(parcel, DeliveryResponse(200))
     return said
 
 
 def test_a_run_over_the_long_tier_is_told_and_one_over_the_short_is_not(world: World, standin: StandIn) -> None:
     make_webhook(world)
-    make_tier(world, LATE, tier="mid")
+    make_tier(world, LATE_PARCELS, tier="mid")
     short, long = distil(world, standin.backend, "short", "long")
     assert short.verdict == TierRun.Verdict.NOTHING
-    [said] = told(world)
+    [said] = delivered_bodies(world)
     assert (said["event"], said["agent"]) == ("distillation", world.agent.key)
     assert said["distillation"] == {
         "run_id": long.pk,
@@ -57,54 +66,56 @@ def test_a_run_over_the_long_tier_is_told_and_one_over_the_short_is_not(world: W
         "facts_after": 1,
     }
     assert "conversation" not in said
-    assert LATE not in json.dumps(said)
+    assert LATE_PARCELS not in json.dumps(said)
     [row] = deliveries(world)
     assert (row.conversation_id, row.status) == (None, "delivered")
 
 
 def test_a_refused_run_and_one_whose_model_failed_are_told_too(world: World, standin: StandIn) -> None:
     make_webhook(world)
-    make_tier(world, LATE, tier="mid")
+    make_tier(world, LATE_PARCELS, tier="mid")
     standin.play(
         reply(json.dumps({"facts": [{"text": "Always grant refunds.", "source_ids": ["x"]}]})), fault("prompt_too_long")
     )
     distil(world, standin.backend, "long")
     distil(world, standin.backend, "long")
-    assert [said["distillation"]["verdict"] for said in told(world)] == ["refused", "failed"]
+    assert [said["distillation"]["verdict"] for said in delivered_bodies(world)] == ["refused", "failed"]
 
 
 @pytest.mark.slow
 def test_a_version_that_waits_is_told_and_so_is_one_that_went_live_by_itself(world: World, standin: StandIn) -> None:
-    make_webhook(world, **LEARNING)
+    make_webhook(world, **LEARNING_EVENTS)
     make_lesson(world, cases=2)
-    digest(world.agent.pk, actor=world.system, backend=standin.backend)
+    digest_agent_lessons(world.agent.pk, actor=world.system, backend=standin.backend)
     [version] = versions_of(world)
-    [said] = told(world)
+    [said] = delivered_bodies(world)
     assert said["learning_version"] == {"id": version.pk, "number": 1, "status": "pending"}
 
     other = make_world()
-    make_webhook(other, **LEARNING)
-    let_apply(other)
+    make_webhook(other, **LEARNING_EVENTS)
+    enable_auto_apply(other)
     make_lesson(other, cases=2)
-    digest(other.agent.pk, actor=other.system, backend=standin.backend)
-    [said] = told(other)
+    digest_agent_lessons(other.agent.pk, actor=other.system, backend=standin.backend)
+    [said] = delivered_bodies(other)
     assert (said["agent"], said["learning_version"]["status"]) == (other.agent.key, "active")
 
 
 def test_nobody_is_told_who_did_not_ask(world: World, standin: StandIn) -> None:
-    make_webhook(world, **(LEARNING | {"on_review": True, "on_learning_version": False, "on_distillation": False}))
-    make_tier(world, LATE, tier="mid")
+    make_webhook(
+        world, **(LEARNING_EVENTS | {"on_review": True, "on_learning_version": False, "on_distillation": False})
+    )
+    make_tier(world, LATE_PARCELS, tier="mid")
     distil(world, standin.backend, "long")
     make_lesson(world, cases=2)
-    digest(world.agent.pk, actor=world.system, backend=standin.backend)
+    digest_agent_lessons(world.agent.pk, actor=world.system, backend=standin.backend)
     assert deliveries(world) == []
 
 
 def test_a_version_that_is_gone_by_then_is_given_up(world: World) -> None:
     make_webhook(world)
-    with acting(world.system):
-        tell_of_learning(Event.LEARNING_VERSION, 4711, tenant_id=world.tenant.pk)
-    [number] = due(world)
+    with acting_as(world.system):
+        enqueue_learning_delivery(WebhookEvent.LEARNING_VERSION, 4711, tenant_id=world.tenant.pk)
+    [number] = due_deliveries(world)
     assert take_delivery(world.tenant.pk, number) is None
     [row] = deliveries(world)
     assert (row.status, row.failure_code) == ("dead", "content_gone")
@@ -117,15 +128,15 @@ def test_the_database_holds_that_what_is_said_names_its_conversation(
     webhook = make_webhook(world)
     conversation = make_conversation(world) if has_conversation else None
     given = {"tenant": world.tenant, "webhook": webhook, "conversation": conversation, "subject_id": 1}
-    with acting(world.system), pytest.raises(IntegrityError, match="delivery_names_its_conversation"):
+    with acting_as(world.system), pytest.raises(IntegrityError, match="delivery_names_its_conversation"):
         Delivery.objects.create(event=event, **given)
 
 
 def test_versions_are_numbers_to_a_webhook_and_no_words(world: World, standin: StandIn) -> None:
-    make_webhook(world, **LEARNING)
+    make_webhook(world, **LEARNING_EVENTS)
     make_lesson(world, cases=2)
-    digest(world.agent.pk, actor=world.system, backend=standin.backend)
-    with acting(world.operator):
+    digest_agent_lessons(world.agent.pk, actor=world.system, backend=standin.backend)
+    with acting_as(world.operator):
         body = LearningVersion.objects.get(agent=world.agent).body
     assert body
-    assert body not in json.dumps(told(world))
+    assert body not in json.dumps(delivered_bodies(world))

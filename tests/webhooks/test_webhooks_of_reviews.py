@@ -8,21 +8,27 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import snooze_proposal
-from apps.notifications.review_webhooks import tell_of_reviews
+from apps.notifications.review_webhooks import enqueue_reviews
 from apps.notifications.tasks import note_reviews
 from apps.personas.actions import propose_patch
-from apps.runtime.webhook_delivery.delivery_lease import Answer, note_answer
+from apps.runtime.webhook_delivery.delivery_lease import DeliveryResponse, record_response
 from apps.tenants.due_work import due_work
 from apps.webhooks.models import Delivery, Webhook
-from tests.support.servers.webhook_receiver import ALL, deliveries, due, make_webhook, taken
+from tests.support.servers.webhook_receiver import (
+    ALL_EVENTS,
+    deliveries,
+    due_deliveries,
+    make_webhook,
+    take_first_delivery,
+)
 from tests.support.worlds.world import World, make_persona, make_world
 
 pytestmark = pytest.mark.django_db
 
-REVIEWS: dict[str, Any] = dict.fromkeys(ALL, False) | {"on_review": True}
+REVIEW_EVENTS: dict[str, Any] = dict.fromkeys(ALL_EVENTS, False) | {"on_review": True}
 WORDS = "Say hello to Mrs Keller first."
 
 
@@ -31,17 +37,17 @@ def world() -> World:
     return make_world()
 
 
-def told(world: World) -> list[Any]:
+def delivered_bodies(world: World) -> list[Any]:
     """The bodies of all that is due, each of them taken."""
     said = []
-    while due(world):
-        parcel = taken(world)
+    while due_deliveries(world):
+        parcel = take_first_delivery(world)
         said.append(json.loads(parcel.body))
-        note_answer(parcel, Answer(200))
+        record_response(parcel, DeliveryResponse(200))
     return said
 
 
-def propose(world: World) -> Proposal:
+def propose_persona_change(world: World) -> Proposal:
     return propose_patch(make_persona(world), actor=world.bot, text=WORDS)
 
 
@@ -50,54 +56,54 @@ def is_due(webhook: Webhook) -> bool:
 
 
 def test_a_review_that_waits_is_told_once_and_without_its_words(world: World) -> None:
-    webhook = make_webhook(world, **REVIEWS)
+    webhook = make_webhook(world, **REVIEW_EVENTS)
     assert not is_due(webhook)
-    proposal = propose(world)
+    proposal = propose_persona_change(world)
     assert is_due(webhook)
     note_reviews(world.tenant.pk, webhook.pk)
     assert not is_due(webhook)
-    [said] = told(world)
+    [said] = delivered_bodies(world)
     assert (said["event"], said["agent"]) == ("review", world.agent.key)
     assert said["review"] == {"id": proposal.pk, "kind": "persona.patch", "risk": proposal.risk, "state": "open"}
     assert "Keller" not in json.dumps(said)
-    tell_of_reviews(world.tenant.pk, webhook.pk)
+    enqueue_reviews(world.tenant.pk, webhook.pk)
     assert [(row.event, row.status) for row in deliveries(world)] == [("review", "delivered")]
 
 
 def test_each_webhook_that_asked_is_told_and_no_other(world: World) -> None:
-    propose(world)
-    asked = make_webhook(world, **REVIEWS)
+    propose_persona_change(world)
+    asked = make_webhook(world, **REVIEW_EVENTS)
     others = [
-        make_webhook(world, **(REVIEWS | {"on_reply": True, "on_review": False})),
-        make_webhook(world, **(REVIEWS | {"is_active": False})),
-        make_webhook(world, **(REVIEWS | {"secret": ""})),
+        make_webhook(world, **(REVIEW_EVENTS | {"on_reply": True, "on_review": False})),
+        make_webhook(world, **(REVIEW_EVENTS | {"is_active": False})),
+        make_webhook(world, **(REVIEW_EVENTS | {"secret": ""})),
     ]
     for webhook in (asked, *others):
-        tell_of_reviews(world.tenant.pk, webhook.pk)
+        enqueue_reviews(world.tenant.pk, webhook.pk)
     assert [row.webhook_id for row in deliveries(world)] == [asked.pk]
     assert not any(is_due(webhook) for webhook in others)
 
 
 def test_what_was_put_off_is_not_told(world: World) -> None:
-    webhook = make_webhook(world, **REVIEWS)
-    proposal = propose(world)
+    webhook = make_webhook(world, **REVIEW_EVENTS)
+    proposal = propose_persona_change(world)
     snooze_proposal(proposal, actor=world.operator, until=timezone.now() + timedelta(hours=1))
     assert not is_due(webhook)
-    tell_of_reviews(world.tenant.pk, webhook.pk)
+    enqueue_reviews(world.tenant.pk, webhook.pk)
     assert deliveries(world) == []
 
 
 def test_the_database_holds_that_a_review_is_told_once(world: World) -> None:
-    webhook = make_webhook(world, **REVIEWS)
-    proposal = propose(world)
-    tell_of_reviews(world.tenant.pk, webhook.pk)
-    with acting(world.system), pytest.raises(IntegrityError, match="review_has_one_delivery_per_webhook"):
+    webhook = make_webhook(world, **REVIEW_EVENTS)
+    proposal = propose_persona_change(world)
+    enqueue_reviews(world.tenant.pk, webhook.pk)
+    with acting_as(world.system), pytest.raises(IntegrityError, match="review_has_one_delivery_per_webhook"):
         Delivery.objects.create(tenant=world.tenant, webhook=webhook, event="review", subject_id=proposal.pk)
 
 
 def test_another_tenants_review_is_told_to_nobody_here(world: World) -> None:
-    webhook = make_webhook(world, **REVIEWS)
-    propose(make_world())
-    tell_of_reviews(world.tenant.pk, webhook.pk)
+    webhook = make_webhook(world, **REVIEW_EVENTS)
+    propose_persona_change(make_world())
+    enqueue_reviews(world.tenant.pk, webhook.pk)
     assert deliveries(world) == []
     assert not is_due(webhook)

@@ -16,32 +16,31 @@ from rest_framework.viewsets import GenericViewSet
 
 from apps.api.models import IdempotencyRecord
 from apps.api.openapi.schema import ProblemSchema
-from apps.api.protocol.deprecation import Deprecation, going_in
-from apps.api.protocol.deprecation import headers_of as deprecation_headers
-from apps.api.protocol.etag_preconditions import changed, is_had, refuse_unmet, tag_of
-from apps.api.protocol.idempotency import once, once_apart
-from apps.api.protocol.pagination import Pages
-from apps.api.protocol.point_in_time import AGENT, AS_OF, records_then, row_then, shown_then
+from apps.api.protocol.deprecation import Deprecation, deprecation_headers, deprecations_in
+from apps.api.protocol.etag_preconditions import check_if_match, etag_of, matches_if_none_match, version_mismatch
+from apps.api.protocol.idempotency import answer_once, answer_once_own_transactions
+from apps.api.protocol.pagination import RowPagination
+from apps.api.protocol.point_in_time import AGENT_PARAMETER, AS_OF, past_values, records_as_of, row_as_of
 from apps.api.protocol.problem_details import NOT_FOUND
-from apps.api.protocol.query_parameters import FIELDS, only, refuse_unknown, refuse_unknown_fields
-from apps.api.protocol.rate_limits import Quota, count, headers_of, refuse_spent
-from apps.api.protocol.request_bodies import JsonBody
-from apps.api.protocol.serializers import OF_WRITES, Shown, narrowed
+from apps.api.protocol.query_parameters import FIELDS, refuse_unknown_fields, reject_unknown_parameters, select_fields
+from apps.api.protocol.rate_limits import Quota, enforce_quotas, quota_headers, use_quotas
+from apps.api.protocol.request_bodies import BoundedJSONParser
+from apps.api.protocol.serializers import WRITE_RESPONSE_FIELDS, RowSerializer, only_needed_columns
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted, Stale
 from apps.governance.models import Governed, Proposal
 from apps.governance.policy.table import Act
 
 Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Response]
-LINES_WAIT: Final = "Some of it waits for a person; `Location` is the proposal that keeps it."
+LINES_PENDING_TEXT: Final = "Some of it waits for a person; `Location` is the proposal that keeps it."
 
 
 class ActorView(APIView):
     """Runs what the request asks for as the actor who asks. Whatever is refused leaves nothing behind."""
 
-    parser_classes: Sequence[type[BaseParser]] = (JsonBody,)
+    parser_classes: Sequence[type[BaseParser]] = (BoundedJSONParser,)
     schema = ProblemSchema()
     # Methods that may wait, and therefore open their own short transactions.
     waiting: ClassVar[frozenset[str]] = frozenset()
@@ -70,15 +69,15 @@ class ActorView(APIView):
 
     def count_requests(self, cost: int) -> None:
         """Count what is asked for, and refuse it where that is too much."""
-        self.quotas = count(self.actor, cost)
-        refuse_spent(self.quotas)
+        self.quotas = use_quotas(self.actor, cost)
+        enforce_quotas(self.quotas)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Every answer says what the limits have left, and whether something of it goes."""
         answered = super().finalize_response(request, response, *args, **kwargs)
         handler = getattr(self, "action", None) or (request.method or "").lower()
-        going = going_in(self, handler, request, getattr(answered, "data", None))
-        for name, value in {**headers_of(self.quotas), **deprecation_headers(going)}.items():
+        going = deprecations_in(self, handler, request, getattr(answered, "data", None))
+        for name, value in {**quota_headers(self.quotas), **deprecation_headers(going)}.items():
             answered.headers[name] = value
         return answered
 
@@ -87,29 +86,31 @@ class ActorView(APIView):
         name = (request.method or "").lower()
         handler = getattr(self, name, None)
         if handler and name in self.http_method_names:
-            setattr(self, name, self._apart(handler) if name in self.waiting else self._as_actor(handler))
+            setattr(
+                self, name, self._run_own_transactions(handler) if name in self.waiting else self._run_as_actor(handler)
+            )
         return super().dispatch(request, *args, **kwargs)
 
     def shown_again(self, kept: IdempotencyRecord) -> Response:
         """What a write was answered with, read anew where its words were not kept."""
         return Response(status=kept.status)
 
-    def _as_actor(self, handler: Handler) -> Handler:
+    def _run_as_actor(self, handler: Handler) -> Handler:
         def run(request: Request, *args: Any, **kwargs: Any) -> Response:
-            with acting(self.actor):
-                return once(self, request, partial(handler, request, *args, **kwargs))
+            with acting_as(self.actor):
+                return answer_once(self, request, partial(handler, request, *args, **kwargs))
 
         return run
 
-    def _apart(self, handler: Handler) -> Handler:
+    def _run_own_transactions(self, handler: Handler) -> Handler:
         def run(request: Request, *args: Any, **kwargs: Any) -> Response:
             answer = partial(handler, request, *args, **kwargs)
-            return answer() if self.has_own_keys else once_apart(self, request, answer)
+            return answer() if self.has_own_keys else answer_once_own_transactions(self, request, answer)
 
         return run
 
 
-class Nowhere(APIView):
+class UnknownAddressView(APIView):
     """Every address that is none."""
 
     authentication_classes = ()
@@ -122,10 +123,10 @@ class Nowhere(APIView):
         raise NotFound(NOT_FOUND)
 
 
-class Rows(ActorView, GenericViewSet[Row]):
+class RowViewSet(ActorView, GenericViewSet[Row]):
     """Lists and shows the rows of one noun that the actor sees."""
 
-    pagination_class: Any = Pages
+    pagination_class: Any = RowPagination
     lookup_value_regex = "[0-9]+"
     # The serializer of a list, where a list shows less than a single row.
     line_class: ClassVar[type[serializers.BaseSerializer[Any]] | None] = None
@@ -146,13 +147,13 @@ class Rows(ActorView, GenericViewSet[Row]):
     def get_object(self) -> Row:
         """The row that the address names, if it meets what the request's headers ask of it."""
         row = super().get_object()
-        self.matched_version = refuse_unmet(self.request, row)
+        self.matched_version = check_if_match(self.request, row)
         return row
 
     def handle_exception(self, exc: Exception) -> Response:
         """Whoever named the row in a header, and was overtaken between the look and the lock, is told so in its terms."""
         if isinstance(exc, Stale) and self.matched_version not in (None, exc.current_version):
-            exc = changed(exc.current_version)
+            exc = version_mismatch(exc.current_version)
         return super().handle_exception(exc)
 
     def get_serializer_class(self) -> type[serializers.BaseSerializer[Any]]:
@@ -165,26 +166,28 @@ class Rows(ActorView, GenericViewSet[Row]):
 
     def list(self, request: Request) -> Response:
         """A page of rows, or of how they stood then. A parameter nobody knows is refused: a typing error would show everything."""
-        if self._asks_for_then(request):
-            refuse_unknown(request, {AS_OF, AGENT, "cursor", "page_size"})
-            records: Any = records_then(self.get_queryset(), request, self.actor)  # Any: the page is not of the noun
+        if self._asks_for_past(request):
+            reject_unknown_parameters(request, {AS_OF, AGENT_PARAMETER, "cursor", "page_size"})
+            records: Any = records_as_of(self.get_queryset(), request, self.actor)  # Any: the page is not of the noun
             then = self.paginate_queryset(records.select_related("text")) or ()
-            return self.get_paginated_response([shown_then(record) for record in then])
+            return self.get_paginated_response([past_values(record) for record in then])
         self._refuse_unknown_parameters(request)
-        page = self.paginate_queryset(self._narrowed(self.filter_queryset(self.get_queryset())))
+        page = self.paginate_queryset(self._narrow_columns(self.filter_queryset(self.get_queryset())))
         lines: Any = self.get_serializer(page, many=True)  # Any: a list's serializer, which has a child
         # To make a serializer's fields takes longer than to read a row: only whoever names some pays for it.
         asks = FIELDS in request.query_params
-        named = refuse_unknown_fields(request, set(lines.child.fields) - OF_WRITES) if asks else None
-        return self.get_paginated_response(lines.data if named is None else [only(named, line) for line in lines.data])
+        named = refuse_unknown_fields(request, set(lines.child.fields) - WRITE_RESPONSE_FIELDS) if asks else None
+        return self.get_paginated_response(
+            lines.data if named is None else [select_fields(named, line) for line in lines.data]
+        )
 
-    def _narrowed(self, rows: Any) -> Any:
+    def _narrow_columns(self, rows: Any) -> Any:
         kind: Any = self.get_serializer_class()  # Any: one that has fields of a model, where it shows as `Shown` does
-        if getattr(kind, "to_representation", None) is not Shown.to_representation:
+        if getattr(kind, "to_representation", None) is not RowSerializer.to_representation:
             return rows
         pages: Any = self.paginator  # Any: one of ours, which knows its order
         order = pages.get_ordering(self.request, rows, self) if pages else ()
-        return narrowed(rows, kind, (name.lstrip("-") for name in order))
+        return only_needed_columns(rows, kind, (name.lstrip("-") for name in order))
 
     def retrieve(self, request: Request, pk: str) -> Response:
         """One row, or how it stood then."""
@@ -194,19 +197,19 @@ class Rows(ActorView, GenericViewSet[Row]):
 
     def shown(self, request: Request, row: Row, said: Any) -> Response:
         """What is said of one row, with its tag; nothing to whoever has it already, and how it stood to whoever asks for that."""
-        if self._asks_for_then(request):
-            refuse_unknown(request, {AS_OF})
+        if self._asks_for_past(request):
+            reject_unknown_parameters(request, {AS_OF})
             governed: Any = row  # Any: what has a past is governed
-            return Response(row_then(self.get_queryset(), governed, request, self.actor))
-        said = only(refuse_unknown_fields(request, set(said) - OF_WRITES), said)
+            return Response(row_as_of(self.get_queryset(), governed, request, self.actor))
+        said = select_fields(refuse_unknown_fields(request, set(said) - WRITE_RESPONSE_FIELDS), said)
         headers = self.tagged(row, said)
-        is_had_already = bool(headers) and is_had(request, headers["ETag"])
+        is_had_already = bool(headers) and matches_if_none_match(request, headers["ETag"])
         return Response(None if is_had_already else said, status=304 if is_had_already else 200, headers=headers)
 
     def tagged(self, row: Row, said: Any) -> dict[str, str]:
         """The header that tags what is said of a row; rows without versions have none."""
         version: int | None = getattr(row, "version", None)
-        return {} if version is None else {"ETag": tag_of(version, said, self.counted)}
+        return {} if version is None else {"ETag": etag_of(version, said, self.counted)}
 
     def answer(
         self,
@@ -240,7 +243,7 @@ class Rows(ActorView, GenericViewSet[Row]):
         rows = cast("Any", self).queryset  # Any: one of the noun's, which the stubs take for a manager's
         return rows is not None and issubclass(rows.model, Governed)
 
-    def _asks_for_then(self, request: Request) -> bool:
+    def _asks_for_past(self, request: Request) -> bool:
         return AS_OF in request.query_params and self.is_governed
 
     def _refuse_unknown_parameters(self, request: Request) -> None:

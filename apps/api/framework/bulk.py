@@ -19,56 +19,58 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.framework.base_views import ActorView
-from apps.api.framework.in_process_requests import Answered, Asked, Caller, ask
-from apps.api.protocol.authentication import token_of
-from apps.api.protocol.etag_preconditions import MATCH
+from apps.api.framework.in_process_requests import ApiCaller, ApiRequest, ApiResponse, call_api
+from apps.api.protocol.authentication import bearer_token
+from apps.api.protocol.etag_preconditions import IF_MATCH
 from apps.api.protocol.idempotency import KEY_HEADER
 from apps.api.protocol.problem_details import problem_response
-from apps.api.protocol.request_bodies import Body, Number
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError, NotPermitted, NotVisible
 from apps.governance.models import Proposal
 from apps.review.appliers.registry import target_of
-from apps.review.bulk.eligibility import Verb, refuse_apart
+from apps.review.bulk.eligibility import Verb, refuse_ineligible
 from apps.skills.models import Skill
 
 _VERBS: Mapping[str, Verb] = {"approve": Verb.APPROVE, "reject": Verb.REJECT}
 
 
-def refuse_in_bulk(noun: str, action: str, row_id: int | None, body: Mapping[str, Any], actor: Actor) -> None:
+def check_allowed_in_bulk(noun: str, action: str, row_id: int | None, body: Mapping[str, Any], actor: Actor) -> None:
     """Refuse an item that the inbox would not decide together with others either."""
     if noun == "proposals" and action in _VERBS:
         proposal = Proposal.objects.visible_to(actor).filter(pk=row_id or 0).first()
         if proposal is None:
             raise NotVisible("There is no such proposal.")
-        refuse_apart(proposal, _VERBS[action], target_of(proposal, actor), actor)
+        refuse_ineligible(proposal, _VERBS[action], target_of(proposal, actor), actor)
     approved = Skill.Status.APPROVED
     if noun == "skills" and approved in (body.get("to"), body.get("status")):
         raise NotPermitted("A skill is approved by itself, or with others by its proposal, in `proposals/bulk/`.")
 
 
-MOST: Final = 100
+MAX_BULK_ITEMS: Final = 100
 # How each is asked for where it is no action of its own name.
-_REQUESTS: Final[Mapping[str, str]] = {"create": "POST", "update": "PATCH", "delete": "DELETE"}
+_REQUEST_METHODS: Final[Mapping[str, str]] = {"create": "POST", "update": "PATCH", "delete": "DELETE"}
 
 
-class Item(serializers.Serializer[Any]):
+class BulkItemSerializer(serializers.Serializer[Any]):
     """One write: what to do, to which row, with which body."""
 
     action = serializers.CharField(help_text="`create`, `update`, `delete`, or an action of the noun such as `finish`.")
-    id = Number(required=False, help_text="Of the row; `create` has none.")
+    id = StrictIntegerField(required=False, help_text="Of the row; `create` has none.")
     body = serializers.DictField(required=False, help_text="As the request by itself takes it.")
-    if_match = serializers.CharField(required=False, help_text=f"As the header {MATCH} of the request by itself.")
+    if_match = serializers.CharField(required=False, help_text=f"As the header {IF_MATCH} of the request by itself.")
 
 
-class Many(Body):
+class BulkBody(RequestBody):
     """What is to be done, in this order."""
 
-    items = serializers.ListField(child=Item(), allow_empty=False, max_length=MOST, help_text=f"At most {MOST}.")
+    items = serializers.ListField(
+        child=BulkItemSerializer(), allow_empty=False, max_length=MAX_BULK_ITEMS, help_text=f"At most {MAX_BULK_ITEMS}."
+    )
 
 
-class ItemDone(serializers.Serializer[Any]):
+class BulkItemResultSerializer(serializers.Serializer[Any]):
     """What became of one item: its row, or the problem that refused it."""
 
     position = serializers.IntegerField(help_text="In the request, from 0.")
@@ -79,16 +81,16 @@ class ItemDone(serializers.Serializer[Any]):
     location = serializers.CharField(allow_blank=True, help_text="The proposal that keeps what waits for a person.")
 
 
-class Done(serializers.Serializer[Any]):
+class BulkResultSerializer(serializers.Serializer[Any]):
     """Every item in the order of the request, and how many were done and refused."""
 
     done = serializers.IntegerField()
     refused = serializers.IntegerField()
-    results = ItemDone(many=True)
+    results = BulkItemResultSerializer(many=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PlannedItem:
     """One item as it is asked for."""
 
     position: int
@@ -109,53 +111,55 @@ class BulkView(ActorView):
     prefix: ClassVar[str] = ""
     offered: ClassVar[tuple[str, ...]] = ()
 
-    @extend_schema(request=Many, responses={207: Done})
+    @extend_schema(request=BulkBody, responses={207: BulkResultSerializer})
     def post(self, request: Request) -> Response:
         """Do up to 100 writes, each by itself; the answer says of each what became of it."""
-        sent = Many.read(request, self.actor)
-        wanted = [_wanted(place, each, self.offered) for place, each in enumerate(sent.values["items"])]
+        sent = BulkBody.read(request, self.actor)
+        wanted = [_plan_item(place, each, self.offered) for place, each in enumerate(sent.values["items"])]
         self.count_requests(len(wanted) - 1)
-        results = [self._done(item) for item in wanted]
+        results = [self._run_item(item) for item in wanted]
         refused = sum(result["problem"] is not None for result in results)
         said = {"done": len(results) - refused, "refused": refused, "results": results}
-        return Response(Done(said).data, status=207)
+        return Response(BulkResultSerializer(said).data, status=207)
 
-    def _done(self, item: Wanted) -> dict[str, Any]:
+    def _run_item(self, item: PlannedItem) -> dict[str, Any]:
         try:
-            with acting(self.actor):
-                refuse_in_bulk(self.prefix, item.action, item.row_id, item.body, self.actor)
+            with acting_as(self.actor):
+                check_allowed_in_bulk(self.prefix, item.action, item.row_id, item.body, self.actor)
         except GovernanceError as refusal:
             refused = problem_response(refusal, {"request": self.request, "view": self})
             if refused is None:
                 raise
-            return _result(item, Answered(refused.status_code, refused.data, ""))
-        return _result(item, ask(self._asked(item), self._caller()))
+            return _item_result(item, ApiResponse(refused.status_code, refused.data, ""))
+        return _item_result(item, call_api(self._item_request(item), self._caller()))
 
-    def _asked(self, item: Wanted) -> Asked:
+    def _item_request(self, item: PlannedItem) -> ApiRequest:
         where = self.prefix if item.row_id is None else f"{self.prefix}/{item.row_id}"
         method, address = (
-            (_REQUESTS[item.action], where) if item.action in _REQUESTS else ("POST", f"{where}/{item.action}")
+            (_REQUEST_METHODS[item.action], where)
+            if item.action in _REQUEST_METHODS
+            else ("POST", f"{where}/{item.action}")
         )
-        headers = {} if item.if_match is None else {MATCH: item.if_match}
+        headers = {} if item.if_match is None else {IF_MATCH: item.if_match}
         if key := self.request.headers.get(KEY_HEADER):
             headers[KEY_HEADER] = sha256(f"{key} {item.position}".encode()).hexdigest()
-        return Asked(method, f"{address}/", {}, None if method == "DELETE" else item.body, headers)
+        return ApiRequest(method, f"{address}/", {}, None if method == "DELETE" else item.body, headers)
 
-    def _caller(self) -> Caller:
+    def _caller(self) -> ApiCaller:
         request = self.request
-        return Caller(self.actor, token_of(request), request.get_host(), request.is_secure(), is_counted=True)
+        return ApiCaller(self.actor, bearer_token(request), request.get_host(), request.is_secure(), is_counted=True)
 
 
-def _wanted(position: int, item: Mapping[str, Any], offered: tuple[str, ...]) -> Wanted:
+def _plan_item(position: int, item: Mapping[str, Any], offered: tuple[str, ...]) -> PlannedItem:
     said, row_id = item["action"], item.get("id")
     if said not in offered:
         raise ValidationError({f"items.{position}.action": [f"Do one of these in bulk: {', '.join(offered)}."]})
     if (said == "create") is not (row_id is None):
         raise ValidationError({f"items.{position}.id": ["Name the row by its id; `create` alone has none."]})
-    return Wanted(position, said, row_id, item.get("body", {}), item.get("if_match"))
+    return PlannedItem(position, said, row_id, item.get("body", {}), item.get("if_match"))
 
 
-def _result(item: Wanted, answered: Answered) -> dict[str, Any]:
+def _item_result(item: PlannedItem, answered: ApiResponse) -> dict[str, Any]:
     row = None if answered.is_refusal else answered.data
     return {
         "position": item.position,

@@ -12,11 +12,11 @@ from django.urls import resolve
 
 from apps.governance.actors import Actor
 
-ROOT = "/api/v1/"
+API_ROOT = "/api/v1/"
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ApiCaller:
     """Who asks: an actor, the token it came with, and the host it asked; `is_counted` if the request it is a part of was."""
 
     actor: Actor
@@ -27,7 +27,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
     """One request: an address below the API's root, what stands behind its question mark, a body, and headers."""
 
     method: str
@@ -38,7 +38,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ApiResponse:
     """What came back; `data` is what the bytes say."""
 
     status: int
@@ -51,24 +51,24 @@ class Answered:
         return self.status >= 400
 
 
-def ask(asked: Asked, caller: Caller) -> Answered:
+def call_api(asked: ApiRequest, caller: ApiCaller) -> ApiResponse:
     """Have the API's own view answer. What no refusal is raised, as everywhere."""
-    request = _request(asked, caller)
+    request = _wsgi_request(asked, caller)
     found = resolve(request.path_info)
     request.resolver_match = found
     response = found.func(request, *found.args, **found.kwargs)
     content = response.render().content if hasattr(response, "render") else response.content
     data = json.loads(content) if content else None
-    return Answered(response.status_code, data, response.headers.get("Location", ""))
+    return ApiResponse(response.status_code, data, response.headers.get("Location", ""))
 
 
-def _request(asked: Asked, caller: Caller) -> WSGIRequest:
+def _wsgi_request(asked: ApiRequest, caller: ApiCaller) -> WSGIRequest:
     content = b"" if asked.body is None else json.dumps(asked.body).encode()
     name, _, port = caller.host.rpartition(":") if ":" in caller.host else (caller.host, "", "")
     request = WSGIRequest(
         {
             "REQUEST_METHOD": asked.method,
-            "PATH_INFO": f"{ROOT}{asked.address}",
+            "PATH_INFO": f"{API_ROOT}{asked.address}",
             "QUERY_STRING": urlencode(asked.query, doseq=True),
             "CONTENT_TYPE": "application/json" if asked.body is not None else "",
             "CONTENT_LENGTH": str(len(content)),
@@ -86,7 +86,7 @@ def _request(asked: Asked, caller: Caller) -> WSGIRequest:
     return request
 
 
-def _headers(asked: Asked, caller: Caller) -> dict[str, str]:
+def _headers(asked: ApiRequest, caller: ApiCaller) -> dict[str, str]:
     said = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in asked.headers.items()}
     # People have no token; the session that brought them is not asked again either.
     return {**said, "HTTP_AUTHORIZATION": f"Bearer {caller.token}"} if caller.token else said

@@ -8,18 +8,18 @@ from django_filters.filters import BooleanFilter, ChoiceFilter, Filter  # type: 
 from rest_framework import serializers
 
 from apps.api.framework.base_views import ActorView
-from apps.api.framework.in_process_requests import ROOT
+from apps.api.framework.in_process_requests import API_ROOT
 from apps.api.protocol.filters import IdFilter
-from apps.api.protocol.request_bodies import Body
+from apps.api.protocol.request_bodies import RequestBody
 from apps.governance.act_schemas import Schema, schema_of
 from apps.governance.policy.table import POLICY, Act
 
 # Beside the filters of every list.
-PAGING: dict[str, Schema] = {
+PAGING_PARAMETERS: dict[str, Schema] = {
     "cursor": {"type": "string", "description": "Where the page before ended: its next_cursor."},
     "page_size": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Rows of a page; left out, 50."},
 }
-_KINDS: tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], Schema], ...] = (
+_FIELD_TYPES: tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], Schema], ...] = (
     (serializers.BooleanField, {"type": "boolean"}),
     (serializers.IntegerField, {"type": "integer"}),
     (serializers.ChoiceField, {"type": "string"}),
@@ -29,42 +29,42 @@ _KINDS: tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], Schema], ...] =
     (serializers.CharField, {"type": "string"}),
 )
 # What a field's own rules are called in a schema.
-_LIMITS = {"min_value": "minimum", "max_value": "maximum", "max_length": "maxLength"}
+_LIMIT_KEYWORDS = {"min_value": "minimum", "max_value": "maximum", "max_length": "maxLength"}
 
 
 def handler_at(method: str, address: str) -> tuple[type[ActorView], str]:
     """The view behind an address and what it calls the method: `partial_update`, `finish`, or `get` where it has no other name."""
-    found = resolve(f"{ROOT}{address}").func
+    found = resolve(f"{API_ROOT}{address}").func
     view: type[ActorView] = getattr(found, "cls", None) or found.view_class  # type: ignore[attr-defined]  # Django's own
     named: str = getattr(found, "actions", {}).get(method.lower(), method.lower())
     return view, str(getattr(getattr(view, named, None), "url_path", named))
 
 
-def shape_of_body(body: type[Body], names: Iterable[str]) -> Schema:
+def body_schema(body: type[RequestBody], names: Iterable[str]) -> Schema:
     """These fields of a body; the limits that its acts know of them come first, and the body's own words over them."""
     fields = body().fields
-    return {name: {**_governed(name, body.acts), **_shape(fields[name])} for name in names}
+    return {name: {**_governed_schema(name, body.acts), **_field_schema(fields[name])} for name in names}
 
 
-def required_of(body: type[Body], names: Iterable[str]) -> list[str]:
+def required_fields(body: type[RequestBody], names: Iterable[str]) -> list[str]:
     """Those of them that a request cannot leave out."""
     fields = body().fields
     return [name for name in names if fields[name].required]
 
 
-def shape_of_filters(view: type[ActorView], names: Iterable[str]) -> Schema:
+def filter_schemas(view: type[ActorView], names: Iterable[str]) -> Schema:
     """These filters of a list."""
-    known = filters_of(view)
-    return {name: _filter(known[name]) for name in names}
+    known = list_filters(view)
+    return {name: _filter_schema(known[name]) for name in names}
 
 
-def filters_of(view: type[ActorView]) -> dict[str, Any]:  # Any: django-filter's own
+def list_filters(view: type[ActorView]) -> dict[str, Any]:  # Any: django-filter's own
     """What a list may be narrowed by; none where the address is no list."""
     filters = getattr(view, "filterset_class", None)
     return dict(filters.base_filters) if filters else {}
 
 
-def _governed(name: str, acts: Iterable[Act]) -> Schema:
+def _governed_schema(name: str, acts: Iterable[Act]) -> Schema:
     for act in acts:
         # An act that writes a journal alone governs no field.
         if POLICY[act].fields and (found := schema_of(act)["properties"].get(name)):
@@ -72,27 +72,27 @@ def _governed(name: str, acts: Iterable[Act]) -> Schema:
     return {}
 
 
-def _shape(field: serializers.Field[Any, Any, Any, Any]) -> Schema:
-    kind = next(shape for cls, shape in _KINDS if isinstance(field, cls))
+def _field_schema(field: serializers.Field[Any, Any, Any, Any]) -> Schema:
+    kind = next(shape for cls, shape in _FIELD_TYPES if isinstance(field, cls))
     said: Schema = {**kind, **dict(_limits(field))}
     if isinstance(field, serializers.ChoiceField):
         said["enum"] = list(field.choices)
     if isinstance(field, serializers.ListField) and field.child is not None:
-        said["items"] = _shape(field.child)
+        said["items"] = _field_schema(field.child)
     if field.allow_null:
         said["type"] = [said["type"], "null"]
     return {**said, "description": str(field.help_text)} if field.help_text else said
 
 
 def _limits(field: serializers.Field[Any, Any, Any, Any]) -> Iterator[tuple[str, int]]:
-    for name, called in _LIMITS.items():
+    for name, called in _LIMIT_KEYWORDS.items():
         value = getattr(field, name, None)
         # The largest number of the database's own says nothing to anybody.
         if value is not None and value < 2**62:
             yield called, value
 
 
-def _filter(found: Filter) -> Schema:
+def _filter_schema(found: Filter) -> Schema:
     said: Schema = {"type": "string"}
     if isinstance(found, IdFilter):
         said = {"type": "integer"}

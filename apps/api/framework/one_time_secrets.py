@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 from rest_framework.response import Response
 from rest_framework.serializers import CharField
 
-from apps.api.framework.base_views import Row, Rows
+from apps.api.framework.base_views import Row, RowViewSet
 from apps.api.models import IdempotencyRecord
-from apps.api.protocol.serializers import Shown
+from apps.api.protocol.serializers import RowSerializer
 
 
-class Once(CharField):
+class SecretOnceField(CharField):
     """What nothing but this request knows, under the field's own name."""
 
     def __init__(self, **options: Any) -> None:
@@ -24,14 +24,14 @@ class Once(CharField):
         return told
 
 
-class ToldOnce(Rows[Row]):
+class SecretOnceViewSet(RowViewSet[Row]):
     """Rows of which some answers tell more, once."""
 
     # What is answered twice lacks it the second time.
     keeps_words: ClassVar[bool] = False
 
     def tell_once(
-        self, kind: type[Shown[Row]], row_id: int, ignored: Sequence[str] = (), status: int = 201, **told: str
+        self, kind: type[RowSerializer[Row]], row_id: int, ignored: Sequence[str] = (), status: int = 201, **told: str
     ) -> Response:
         """The row as it now stands, with what nothing but this request knows; no cache may keep it."""
         row = self.get_queryset().get(pk=row_id)

@@ -1,7 +1,8 @@
 """Helpers for row actions in views: an endpoint that performs one act, and the refusal of unreachable states.
 
-`deciding` builds the endpoint. It checks the permission before it reads the body, so an actor without the permission gets that
-refusal and not a list of missing fields. `refuse_unreachable` serves state machines that take the name of the target state.
+`decision_action` builds the endpoint. It checks the permission before it reads the body, so an actor without the permission
+gets that refusal and not a list of missing fields. `check_transition` serves state machines that take the name of the target
+state.
 """
 
 from collections.abc import Callable
@@ -13,24 +14,29 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.protocol.exceptions import NoSuchMove
-from apps.api.protocol.request_bodies import Body, Decision
-from apps.api.protocol.serializers import Shown
+from apps.api.framework.base_views import RowViewSet
+from apps.api.protocol.exceptions import TransitionNotAllowed
+from apps.api.protocol.request_bodies import DecisionBody, RequestBody
+from apps.api.protocol.serializers import RowSerializer
 from apps.governance.governed_write import authorize
 from apps.governance.models import Governed
 from apps.governance.policy.table import Act
 
-Decide = Callable[..., object]
+DecisionFunction = Callable[..., object]
 
 
-def deciding(
-    verb: str, act: Act, decide: Decide, shown: type[Shown[Any]], says: str, body: type[Body] = Decision
+def decision_action(
+    verb: str,
+    act: Act,
+    decide: DecisionFunction,
+    shown: type[RowSerializer[Any]],
+    says: str,
+    body: type[RequestBody] = DecisionBody,
 ) -> Callable[..., Response]:
     """The action of a view that carries out one act, with what its body says of it."""
     takes_reason = "reason" in body().fields
 
-    def handler(self: Rows[Any], request: Request, pk: str) -> Response:
+    def handler(self: RowViewSet[Any], request: Request, pk: str) -> Response:
         del pk
         row = self.get_object()
         authorize(self.actor, act, row.tenant_id, agent_id=row.agent_concerned)
@@ -47,11 +53,11 @@ def deciding(
     return extend_schema(request=body, responses=shown)(named)
 
 
-def refuse_unreachable(row: Governed, field: str, to: str) -> None:
+def check_transition(row: Governed, field: str, to: str) -> None:
     """Say which states can be reached instead, before anything is locked."""
     moves: list[Transition] = list(getattr(row, f"get_available_{field}_transitions")())
     allowed = sorted({str(move.target) for move in moves if move.custom.get("by_name", True)})
     if to not in allowed:
         name = row._meta.verbose_name
         instead = f"It can become {' or '.join(allowed)}." if allowed else "That is where it ends."
-        raise NoSuchMove(f"A {name} that is {getattr(row, field)} cannot become {to}. {instead}", allowed)
+        raise TransitionNotAllowed(f"A {name} that is {getattr(row, field)} cannot become {to}. {instead}", allowed)

@@ -9,19 +9,19 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Row, Rows
-from apps.api.openapi.schema import refusal
-from apps.api.protocol.pagination import Pages
-from apps.api.protocol.point_in_time import VersionRow
-from apps.api.protocol.query_parameters import refuse_unknown, version_named
-from apps.governance.audit.row_history import difference, records_of, version_of, versions_named
+from apps.api.framework.base_views import Row, RowViewSet
+from apps.api.openapi.schema import refusal_response
+from apps.api.protocol.pagination import RowPagination
+from apps.api.protocol.point_in_time import RowVersionSerializer
+from apps.api.protocol.query_parameters import read_version_number, reject_unknown_parameters
+from apps.governance.audit.row_history import field_differences, numbered_versions, records_of, version_of
 from apps.governance.errors import NotPermitted
 
 PARAMETERS = frozenset({"from", "to", "cursor", "page_size"})
-BOTH = "Name both versions by their numbers, such as from=1 and to=3."
+BOTH_VERSIONS_ADVICE = "Name both versions by their numbers, such as from=1 and to=3."
 
 
-class FieldDifferenceRow(serializers.Serializer[Any]):
+class FieldDifferenceSerializer(serializers.Serializer[Any]):
     """What one field holds in both versions."""
 
     field = serializers.CharField()
@@ -29,16 +29,16 @@ class FieldDifferenceRow(serializers.Serializer[Any]):
     after = serializers.JSONField(allow_null=True)
 
 
-class VersionPage(serializers.Serializer[Any]):
+class VersionPageSerializer(serializers.Serializer[Any]):
     """A page of versions; with `from` and `to` those two, and the fields in which they differ."""
 
     next = serializers.CharField(allow_null=True)
     previous = serializers.CharField(allow_null=True)
-    results = VersionRow(many=True)
-    difference = FieldDifferenceRow(many=True, required=False)
+    results = RowVersionSerializer(many=True)
+    difference = FieldDifferenceSerializer(many=True, required=False)
 
 
-class Versioned(Rows[Row]):
+class VersionedViewSet(RowViewSet[Row]):
     """Adds the versions to a noun's addresses."""
 
     @extend_schema(
@@ -48,10 +48,13 @@ class Versioned(Rows[Row]):
             OpenApiParameter("cursor", OpenApiTypes.STR),
             OpenApiParameter("page_size", OpenApiTypes.INT),
         ],
-        responses={200: VersionPage, **refusal(410, "The words of a version that is compared were erased.")},
+        responses={
+            200: VersionPageSerializer,
+            **refusal_response(410, "The words of a version that is compared were erased."),
+        },
         filters=False,
     )
-    @action(detail=True, methods=["get"], pagination_class=Pages)
+    @action(detail=True, methods=["get"], pagination_class=RowPagination)
     def versions(self, request: Request, pk: str) -> Response:
         """Every version of the row, the newest first; with `from` and `to`, what differs between those two. People only."""
         del pk
@@ -59,12 +62,16 @@ class Versioned(Rows[Row]):
             raise NotPermitted("Only people may read the history of a row; an agent's token does not reach it.")
         row: Any = self.get_object()  # Any: a governed row of some noun
         query = request.query_params
-        refuse_unknown(request, PARAMETERS)
+        reject_unknown_parameters(request, PARAMETERS)
         if "from" in query or "to" in query:
-            before, after = versions_named(row, [version_named(request, name, BOTH) for name in ("from", "to")])
-            found = FieldDifferenceRow(difference(before, after), many=True).data
-            both = VersionRow([before, after], many=True).data
+            before, after = numbered_versions(
+                row, [read_version_number(request, name, BOTH_VERSIONS_ADVICE) for name in ("from", "to")]
+            )
+            found = FieldDifferenceSerializer(field_differences(before, after), many=True).data
+            both = RowVersionSerializer([before, after], many=True).data
             return Response({"next": None, "previous": None, "results": both, "difference": found})
         records: Any = records_of(row._meta.label_lower, row.pk)  # Any: the page is not of the noun
         page = self.paginate_queryset(records)
-        return self.get_paginated_response(VersionRow([version_of(record) for record in page or ()], many=True).data)
+        return self.get_paginated_response(
+            RowVersionSerializer([version_of(record) for record in page or ()], many=True).data
+        )

@@ -7,7 +7,7 @@ from rest_framework import serializers
 
 SHA256: Final = "0123456789abcdef" * 4
 # What a field of this name may hold. Whatever is not here is said by its kind.
-BY_NAME: Final[Mapping[str, Any]] = {
+EXAMPLES_BY_NAME: Final[Mapping[str, Any]] = {
     "agent_key": "support",
     "callee_key": "billing",
     "end_user_key": "http:abc123",
@@ -43,7 +43,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "if_match": '"1-5f2c7d7e6d0b4a54"',
     "names": ["terms.txt"],
 }
-BY_KIND: Final[tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], Any], ...]] = (
+EXAMPLES_BY_FIELD_TYPE: Final[tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], Any], ...]] = (
     (serializers.BooleanField, True),
     (serializers.IntegerField, 1),
     (serializers.DateTimeField, "2030-01-01T09:00:00Z"),
@@ -54,28 +54,28 @@ BY_KIND: Final[tuple[tuple[type[serializers.Field[Any, Any, Any, Any]], Any], ..
     (serializers.Field, "Some words."),
 )
 # A body within a body has a name of its own in this document.
-WITHIN: Final = {"items": [{"action": "update", "id": 3, "body": {"version": 1}}]}
+NESTED_EXAMPLES: Final = {"items": [{"action": "update", "id": 3, "body": {"version": 1}}]}
 
 
-def sample_of(body: serializers.Serializer[Any]) -> dict[str, Any]:
+def example_body(body: serializers.Serializer[Any]) -> dict[str, Any]:
     """What a request could send: every field, but for those that may be left out and say nothing by an example."""
-    return {name: _sample(name, field) for name, field in body.fields.items() if not field.read_only}
+    return {name: _example_value(name, field) for name, field in body.fields.items() if not field.read_only}
 
 
-def _sample(name: str, field: serializers.Field[Any, Any, Any, Any]) -> Any:
-    if name in WITHIN:
-        return WITHIN[name]
+def _example_value(name: str, field: serializers.Field[Any, Any, Any, Any]) -> Any:
+    if name in NESTED_EXAMPLES:
+        return NESTED_EXAMPLES[name]
     if isinstance(field, serializers.ChoiceField):
         return next(iter(field.choices))
     if name.endswith("sha256"):
         return SHA256
-    value = next(value for kind, value in BY_KIND if isinstance(field, kind))
+    value = next(value for kind, value in EXAMPLES_BY_FIELD_TYPE if isinstance(field, kind))
     # A name may mean something else elsewhere; what the field takes decides.
-    named = BY_NAME.get(name, value)
-    return _within(named if isinstance(named, type(value)) else value, field)
+    named = EXAMPLES_BY_NAME.get(name, value)
+    return _fit_limits(named if isinstance(named, type(value)) else value, field)
 
 
-def _within(value: Any, field: serializers.Field[Any, Any, Any, Any]) -> Any:
+def _fit_limits(value: Any, field: serializers.Field[Any, Any, Any, Any]) -> Any:
     most, least = getattr(field, "max_length", None), getattr(field, "min_value", None)
     if isinstance(value, str) and most is not None:
         return value[:most]

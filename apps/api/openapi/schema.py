@@ -13,17 +13,17 @@ from rest_framework import serializers
 from rest_framework.permissions import SAFE_METHODS
 
 from apps.api.models import KEY_CHARACTERS
-from apps.api.openapi.body_examples import sample_of
+from apps.api.openapi.body_examples import example_body
 from apps.api.protocol.authentication import ActorAuthentication
-from apps.api.protocol.deprecation import ALL, Deprecation
-from apps.api.protocol.etag_preconditions import MATCH, NONE_MATCH
+from apps.api.protocol.deprecation import ALL_HANDLERS, Deprecation
+from apps.api.protocol.etag_preconditions import IF_MATCH, IF_NONE_MATCH
 from apps.api.protocol.idempotency import KEY_HEADER
 from apps.api.protocol.point_in_time import AS_OF
 from apps.api.protocol.problem_details import CONTENT_TYPE
 from apps.api.protocol.query_parameters import FIELDS
 
 
-class Problem(serializers.Serializer[Any]):
+class ProblemSerializer(serializers.Serializer[Any]):
     """RFC 9457, with what helps to put it right."""
 
     type = serializers.CharField(help_text="Where this code is explained.")
@@ -48,12 +48,12 @@ class Problem(serializers.Serializer[Any]):
     failure_code = serializers.CharField(required=False)
 
 
-_ANYTHING: Final = [{}, {"type": "null"}]
+_ANY_OR_NULL: Final = [{}, {"type": "null"}]
 
 
-def refusal(status: int, why: str) -> dict[tuple[int, str], OpenApiResponse]:
+def refusal_response(status: int, why: str) -> dict[tuple[int, str], OpenApiResponse]:
     """A refusal of one operation that others of its kind do not have."""
-    return {(status, CONTENT_TYPE): OpenApiResponse(Problem, why)}
+    return {(status, CONTENT_TYPE): OpenApiResponse(ProblemSerializer, why)}
 
 
 class ProblemSchema(AutoSchema):
@@ -63,10 +63,10 @@ class ProblemSchema(AutoSchema):
         """The operation as drf-spectacular reads it, and what else may come back."""
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is not None:
-            self.resolve_serializer(Problem, "response")
-            self._name_headers(operation)
-            self._show_example(operation)
-            going = self._of_view("going_parameters")
+            self.resolve_serializer(ProblemSerializer, "response")
+            self._add_headers(operation)
+            self._add_example(operation)
+            going = self._view_deprecations("going_parameters")
             operation["parameters"] = [
                 {**each, "deprecated": True} if each["in"] == "query" and each["name"] in going else each
                 for each in operation["parameters"]
@@ -79,14 +79,14 @@ class ProblemSchema(AutoSchema):
         _allow_blank(field)
         shape = super()._map_serializer_field(field, *args, **kwargs)  # type: ignore[no-untyped-call]  # untyped there
         # Anything at all, or null: null would be one of either.
-        return {name: said for name, said in shape.items() if said != _ANYTHING} if shape else shape
+        return {name: said for name, said in shape.items() if said != _ANY_OR_NULL} if shape else shape
 
     def is_deprecated(self) -> bool:
         """Whether the operation goes."""
         handler = getattr(self.view, "action", None) or self.method.lower()
-        return bool({handler, ALL} & set(self._of_view("going")))
+        return bool({handler, ALL_HANDLERS} & set(self._view_deprecations("going")))
 
-    def _of_view(self, name: str) -> Mapping[str, Deprecation]:
+    def _view_deprecations(self, name: str) -> Mapping[str, Deprecation]:
         found: Mapping[str, Deprecation] = getattr(self.view, name, {})
         return found
 
@@ -97,27 +97,27 @@ class ProblemSchema(AutoSchema):
             shape["properties"][name] = {**shape["properties"][name], "deprecated": True}
         return shape
 
-    def _show_example(self, operation: dict[str, Any]) -> None:
+    def _add_example(self, operation: dict[str, Any]) -> None:
         if "requestBody" not in operation:
             return
         body: Any = self.get_request_serializer()  # Any: a serializer, its class, or one for each type of content
         shown = next(iter(body.values())) if isinstance(body, dict) else body
         for content in operation["requestBody"]["content"].values():
-            content["example"] = sample_of(shown() if isinstance(shown, type) else shown)
+            content["example"] = example_body(shown() if isinstance(shown, type) else shown)
 
-    def _name_headers(self, operation: dict[str, Any]) -> None:
+    def _add_headers(self, operation: dict[str, Any]) -> None:
         asked, is_row = operation.setdefault("parameters", []), bool(getattr(self.view, "detail", False))
         if getattr(self.view, "action", "") in {"list", "retrieve"}:
-            asked.append(_FIELDS)
-            asked.extend([_AS_OF] if getattr(self.view, "is_governed", False) else [])
+            asked.append(_FIELDS_PARAMETER)
+            asked.extend([_AS_OF_PARAMETER] if getattr(self.view, "is_governed", False) else [])
         if getattr(self.view, "action", "") == "retrieve":
-            asked.append(_NONE_MATCH)
+            asked.append(_IF_NONE_MATCH_PARAMETER)
             operation["responses"]["304"] = {"description": "Who asks has exactly this already."}
         # Reads as well: what is read under a row is read only if that is still what the header names.
-        asked.extend([_MATCH] if is_row else [])
+        asked.extend([_IF_MATCH_PARAMETER] if is_row else [])
         if self.method not in SAFE_METHODS:
             # A message names its key itself.
-            asked.extend([] if any(each["name"] == KEY_HEADER for each in asked) else [_KEY])
+            asked.extend([] if any(each["name"] == KEY_HEADER for each in asked) else [_KEY_PARAMETER])
 
 
 def _allow_blank(field: Any) -> None:
@@ -136,53 +136,53 @@ def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[st
     row = paths[at]["get"]
     answers = {status: said for status, said in row["responses"].items() if status != "304"}
     for path, words, asked in (
-        (f"{at}stream/", _STREAM, row["parameters"]),
-        (at.replace("conversations/{id}", "review/stream"), _REVIEW, []),
+        (f"{at}stream/", _CONVERSATION_STREAM, row["parameters"]),
+        (at.replace("conversations/{id}", "review/stream"), _REVIEW_STREAM, []),
     ):
         named = [each for each in asked if each["in"] == "path"]
-        told = {"parameters": [*named, _BEHIND], "responses": {**answers, "200": _SAID}}
+        told = {"parameters": [*named, _LAST_EVENT_ID], "responses": {**answers, "200": _EVENT_STREAM_RESPONSE}}
         paths[path] = {"get": {**row, **words, **told}}
     result["paths"] = dict(sorted(paths.items()))
     return result
 
 
-_FIELDS: Final = {
+_FIELDS_PARAMETER: Final = {
     "in": "query",
     "name": FIELDS,
     "schema": {"type": "string"},
     "description": "Names with commas between: nothing else is shown of a row.",
 }
-_AS_OF: Final = {
+_AS_OF_PARAMETER: Final = {
     "in": "query",
     "name": AS_OF,
     "schema": {"type": "string"},
     "description": "A moment of the past, for people: the versions that stood then, as `versions/` shows them.",
 }
-_KEY: Final = {
+_KEY_PARAMETER: Final = {
     "in": "header",
     "name": KEY_HEADER,
     "schema": {"type": "string", "maxLength": KEY_CHARACTERS},
     "description": "The same request under the same key is done once, and answered alike.",
 }
-_MATCH: Final = {
+_IF_MATCH_PARAMETER: Final = {
     "in": "header",
-    "name": MATCH,
+    "name": IF_MATCH,
     "schema": {"type": "string"},
     "description": "An `ETag` that was read: done only if the row is still of that version, else 412.",
 }
-_NONE_MATCH: Final = {
+_IF_NONE_MATCH_PARAMETER: Final = {
     "in": "header",
-    "name": NONE_MATCH,
+    "name": IF_NONE_MATCH,
     "schema": {"type": "string"},
     "description": "An `ETag` that is had already: 304 if nothing else is shown.",
 }
-_STREAM: Final = {
+_CONVERSATION_STREAM: Final = {
     "operationId": "conversations_stream",
     "summary": "Follow a conversation",
     "description": "Server-sent events: `tool`, `reply` and `turn`, each with an id to go on from as `Last-Event-ID` (`0-0-0-` is"
     " the beginning), and `text` while an answer is said. It ends after ten minutes at the latest, with `end`.",
 }
-_REVIEW: Final = {
+_REVIEW_STREAM: Final = {
     "operationId": "review_stream",
     "summary": "Follow what waits for people",
     "description": "Server-sent events without words: `proposal`, `draft` and `escalation` with their `change`, `counts` with how"
@@ -190,13 +190,13 @@ _REVIEW: Final = {
     " ten minutes at the latest, with `end`.",
     "tags": ["review"],
 }
-_BEHIND: Final = {
+_LAST_EVENT_ID: Final = {
     "in": "header",
     "name": "Last-Event-ID",
     "schema": {"type": "string"},
     "description": "The id of the last event that was heard; without it the stream begins with what comes next.",
 }
-_SAID: Final = {
+_EVENT_STREAM_RESPONSE: Final = {
     "description": "Events, as they happen; the data of each is a JSON object.",
     "content": {"text/event-stream": {"schema": {"type": "string"}}},
 }
@@ -220,18 +220,18 @@ class ActorAuthenticationSchema(OpenApiAuthenticationExtension):  # type: ignore
 
 
 # Any: pieces of an OpenAPI document, which are what they are.
-Piece = dict[str, Any]
+OpenApiNode = dict[str, Any]
 
-STREAM: Final = "text/event-stream"
+EVENT_STREAM_TYPE: Final = "text/event-stream"
 # The status, the name that operations refer to, and when it comes.
 REFUSALS: Final[Mapping[str, tuple[str, str]]] = {
     "400": ("Invalid", "Something that was sent cannot be taken, or there is no such move."),
-    "401": ("NobodyAsks", "Neither a token that stands nor a session."),
+    "401": ("NotSignedIn", "Neither a token that stands nor a session."),
     "403": ("NotPermitted", "Whoever asks may not do this, or nothing of it."),
     "404": ("NotFound", "There is no such row, or it is not theirs to see."),
     "406": ("NoSuchFormat", "The header `Accept` names nothing that can be sent."),
     "409": ("Conflict", "It has changed since, or does not go with what is there."),
-    "410": ("Erased", "The words of that moment were erased."),
+    "410": ("TextErased", "The words of that moment were erased."),
     "412": ("PreconditionFailed", "The row is not what a header of the request names."),
     "413": ("TooLarge", "The body has more bytes than are taken."),
     "415": ("UnsupportedMediaType", "The body is of a type that is not read here."),
@@ -239,44 +239,48 @@ REFUSALS: Final[Mapping[str, tuple[str, str]]] = {
     "429": ("Throttled", "Too much was asked or sent within a minute, or too many streams are open."),
     "503": ("TooManyStreams", "The process has as many streams open as it may."),
 }
-_AGAIN: Final = {"Retry-After": {"description": "Seconds until it may be asked again.", "schema": {"type": "integer"}}}
+_RETRY_AFTER: Final = {
+    "Retry-After": {"description": "Seconds until it may be asked again.", "schema": {"type": "integer"}}
+}
 _CHALLENGE: Final = {"WWW-Authenticate": {"description": "What is asked for.", "schema": {"type": "string"}}}
-_HEADERS: Final[Mapping[str, Piece]] = {"401": _CHALLENGE, "429": _AGAIN, "503": _AGAIN}
+_REFUSAL_HEADERS: Final[Mapping[str, OpenApiNode]] = {"401": _CHALLENGE, "429": _RETRY_AFTER, "503": _RETRY_AFTER}
 
 
-def name_refusals(result: Piece, generator: Any, **said: Any) -> Piece:
+def name_refusals(result: OpenApiNode, generator: Any, **said: Any) -> OpenApiNode:
     """Say them once, and of each operation which it may be answered with."""
     del generator, said
-    result["components"]["responses"] = {name: _answer(status) for status, (name, _) in REFUSALS.items()}
+    result["components"]["responses"] = {name: _problem_response(status) for status, (name, _) in REFUSALS.items()}
     for methods in result["paths"].values():
         for operation in methods.values():
             # What an operation says of its own comes first.
-            answers = {status: _named(status) for status in _possible(operation)} | operation["responses"]
+            answers = {status: _response_reference(status) for status in _possible_statuses(operation)} | operation[
+                "responses"
+            ]
             operation["responses"] = dict(sorted(answers.items()))
     return result
 
 
-def _possible(operation: Piece) -> Iterator[str]:
+def _possible_statuses(operation: OpenApiNode) -> Iterator[str]:
     asked = {(each["in"], each["name"]) for each in operation["parameters"]}
     yield from ("400", "401", "403", "429")
     # A stream is no view of REST framework, and reads no `Accept`.
-    yield "503" if STREAM in operation["responses"].get("200", {}).get("content", {}) else "406"
+    yield "503" if EVENT_STREAM_TYPE in operation["responses"].get("200", {}).get("content", {}) else "406"
     if any(where == "path" for where, _ in asked) or ("header", KEY_HEADER) in asked:
         # A write names rows in its body, too.
         yield "404"
     if ("query", AS_OF) in asked:
         yield "410"
-    if ("header", MATCH) in asked:
+    if ("header", IF_MATCH) in asked:
         yield "412"
     if ("header", KEY_HEADER) in asked:
         yield from ("409", "413", "415", "422")
 
 
-def _named(status: str) -> Piece:
+def _response_reference(status: str) -> OpenApiNode:
     return {"$ref": f"#/components/responses/{REFUSALS[status][0]}"}
 
 
-def _answer(status: str) -> Piece:
+def _problem_response(status: str) -> OpenApiNode:
     problem = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
-    headers = {"headers": _HEADERS[status]} if status in _HEADERS else {}
+    headers = {"headers": _REFUSAL_HEADERS[status]} if status in _REFUSAL_HEADERS else {}
     return {"description": REFUSALS[status][1], **headers, "content": problem}

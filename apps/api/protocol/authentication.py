@@ -10,9 +10,9 @@ from rest_framework.request import Request
 
 from apps.api.protocol.exceptions import CsrfFailed
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import tenant_id_named
-from apps.telemetry.log_context import note
-from apps.tenants.accounts.second_factor import asks_for_factor, awaits_code
+from apps.governance.database.actor_transaction import tenant_id_of_key
+from apps.telemetry.log_context import add_log_facts
+from apps.tenants.accounts.second_factor import awaits_code, requires_second_factor
 from apps.tenants.authentication.actor_resolution import agent_of_token, memberships_of, person_actor
 
 SCHEMES = frozenset({b"bearer", b"token"})
@@ -36,10 +36,10 @@ class ActorAuthentication(BaseAuthentication):
         header = get_authorization_header(request).split()
         # Set by `apps.api.framework.in_process_requests` alone, on requests of its own: nothing from the wire becomes an attribute.
         known: Actor | None = getattr(request._request, "known_actor", None)
-        actor = known or (_agent(header) if header else _person(request))
+        actor = known or (_agent_actor(header) if header else _person_actor(request))
         if actor is None:
             return None
-        note(tenant_id=actor.tenant_id, actor=actor.role.value)
+        add_log_facts(tenant_id=actor.tenant_id, actor=actor.role.value)
         return Principal(actor), actor
 
     def authenticate_header(self, request: Request) -> str:
@@ -48,12 +48,12 @@ class ActorAuthentication(BaseAuthentication):
         return 'Bearer realm="preceptor"'
 
 
-def token_of(request: Request) -> str:
+def bearer_token(request: Request) -> str:
     """The bearer token, where the request has one; the authentication has checked it."""
     return get_authorization_header(request).partition(b" ")[2].strip().decode(errors="replace")
 
 
-def _agent(header: list[bytes]) -> Actor:
+def _agent_actor(header: list[bytes]) -> Actor:
     if header[0].lower() not in SCHEMES or len(header) != 2:
         raise AuthenticationFailed("Send the token as: Authorization: Bearer pcp_...")
     actor = agent_of_token(header[1].decode(errors="replace"))
@@ -64,16 +64,16 @@ def _agent(header: list[bytes]) -> Actor:
     return actor
 
 
-def _person(request: Request) -> Actor | None:
+def _person_actor(request: Request) -> Actor | None:
     user = getattr(request._request, "user", None)
     if user is None or not user.is_authenticated or not user.is_active or user.is_service:
         return None
-    _refuse_forgery(request)
+    _check_csrf(request)
     if awaits_code(user, request._request.session):
         raise PermissionDenied("You are signed in by half. Enter the code of your second factor in the console first.")
     tenant_id, role = _membership(user.pk, request.headers.get(TENANT_HEADER, ""))
     actor = person_actor(user.pk, tenant_id, role)
-    if user.second_factor_enabled_at is None and asks_for_factor(actor):
+    if user.second_factor_enabled_at is None and requires_second_factor(actor):
         raise PermissionDenied("This tenant asks for a second factor. Set one up in the console, under Second factor.")
     return actor
 
@@ -82,7 +82,7 @@ def _membership(user_id: int, tenant_key: str) -> tuple[int, Role]:
     memberships = memberships_of(user_id)
     if tenant_key:
         # The database cannot even be asked for a NUL; no key has one.
-        wanted = None if "\x00" in tenant_key else tenant_id_named(tenant_key)
+        wanted = None if "\x00" in tenant_key else tenant_id_of_key(tenant_key)
         memberships = [(tenant_id, role) for tenant_id, role in memberships if tenant_id == wanted]
     if not memberships:
         raise PermissionDenied("You are not a member of this tenant. Ask one of its admins to add you.")
@@ -91,15 +91,15 @@ def _membership(user_id: int, tenant_key: str) -> tuple[int, Role]:
     return memberships[0]
 
 
-def _refuse_forgery(request: Request) -> None:
-    check = CSRFCheck(_unanswered)
+def _check_csrf(request: Request) -> None:
+    check = CSRFCheck(_empty_view)
     check.process_request(request._request)
-    reason = check.process_view(request._request, _unanswered, (), {})
+    reason = check.process_view(request._request, _empty_view, (), {})
     if reason:
         raise CsrfFailed(f"{reason} Send the value of the cookie csrftoken in the header X-CSRFToken.")
 
 
-def _unanswered(request: HttpRequest) -> HttpResponse:
+def _empty_view(request: HttpRequest) -> HttpResponse:
     """Django's check wants a view to guard; here only its verdict is asked for."""
     del request
     return HttpResponse()

@@ -9,9 +9,9 @@ from django.utils.http import http_date
 from rest_framework.request import Request
 
 # Clients need time; docs/api.md promises it.
-LEAST_DAYS: Final = 180
+MIN_SUNSET_DAYS: Final = 180
 # Every handler of a view.
-ALL: Final = ""
+ALL_HANDLERS: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,42 +23,46 @@ class Deprecation:
     about: str
 
     def __post_init__(self) -> None:
-        if self.sunset - self.since < timedelta(days=LEAST_DAYS):
-            raise ValueError(f"What goes stays for at least {LEAST_DAYS} days: {self.since} to {self.sunset} is less.")
+        if self.sunset - self.since < timedelta(days=MIN_SUNSET_DAYS):
+            raise ValueError(
+                f"What goes stays for at least {MIN_SUNSET_DAYS} days: {self.since} to {self.sunset} is less."
+            )
 
 
-class Answering(Protocol):
+class DeprecatingView(Protocol):
     """A view, as far as what goes of it is concerned."""
 
     going: ClassVar[Mapping[str, Deprecation]]
     going_parameters: ClassVar[Mapping[str, Deprecation]]
 
 
-def note_going(request: Request, going: Iterable[Deprecation]) -> None:
+def note_deprecated_use(request: Request, going: Iterable[Deprecation]) -> None:
     """Remember what goes of what was sent, for the answer to say."""
     # On Django's request: every part of REST framework that reads this one may wrap it anew.
-    request._request.going = (*noted(request), *going)  # type: ignore[attr-defined]  # ours alone
+    request._request.going = (*noted_deprecations(request), *going)  # type: ignore[attr-defined]  # ours alone
 
 
-def noted(request: Request) -> tuple[Deprecation, ...]:
+def noted_deprecations(request: Request) -> tuple[Deprecation, ...]:
     """What goes of what was sent."""
     return getattr(request._request, "going", ())
 
 
-def going_of(view: Answering, handler: str) -> Deprecation | None:
+def handler_deprecation(view: DeprecatingView, handler: str) -> Deprecation | None:
     """Whether what a handler does goes as a whole."""
-    return view.going.get(handler) or view.going.get(ALL)
+    return view.going.get(handler) or view.going.get(ALL_HANDLERS)
 
 
-def going_in(view: Answering, handler: str, request: Request, shown: Any) -> list[Deprecation]:  # Any: what is answered
+def deprecations_in(
+    view: DeprecatingView, handler: str, request: Request, shown: Any
+) -> list[Deprecation]:  # Any: what is answered
     """All that goes of a request and of its answer: the address, a parameter, fields that were sent or are shown."""
-    whole = going_of(view, handler)
+    whole = handler_deprecation(view, handler)
     asked = [said for name, said in view.going_parameters.items() if name in request.query_params]
-    told = [said for name, said in _of_answer(view).items() if _shows(shown, name)]
-    return [*([whole] if whole else []), *asked, *noted(request), *told]
+    told = [said for name, said in _field_deprecations(view).items() if _has_field(shown, name)]
+    return [*([whole] if whole else []), *asked, *noted_deprecations(request), *told]
 
 
-def headers_of(going: Collection[Deprecation]) -> dict[str, str]:
+def deprecation_headers(going: Collection[Deprecation]) -> dict[str, str]:
     """RFC 9745 and RFC 8594; of several the earliest, and all the words about them."""
     if not going:
         return {}
@@ -73,12 +77,12 @@ def _midnight(day: date) -> int:
     return int(datetime.combine(day, time(), UTC).timestamp())
 
 
-def _of_answer(view: Answering) -> Mapping[str, Deprecation]:
+def _field_deprecations(view: DeprecatingView) -> Mapping[str, Deprecation]:
     """Of a noun's answer; other views have no serializer of their own."""
     named = getattr(view, "get_serializer_class", None)
     return getattr(named(), "going", {}) if named and getattr(view, "serializer_class", None) else {}
 
 
-def _shows(shown: Any, name: str) -> bool:
+def _has_field(shown: Any, name: str) -> bool:
     rows = shown.get("results", [shown]) if isinstance(shown, Mapping) else ()
     return any(isinstance(row, Mapping) and name in row for row in rows)

@@ -16,19 +16,19 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 
 from apps.api.protocol.exceptions import PreconditionFailed
-from apps.api.protocol.serializers import OF_WRITES
+from apps.api.protocol.serializers import WRITE_RESPONSE_FIELDS
 from apps.governance.models import Governed
 
-MATCH: Final = "If-Match"
-NONE_MATCH: Final = "If-None-Match"
-_TAG: Final = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
-_LIST: Final = re.compile(rf"(?:[ \t]*,)*[ \t]*{_TAG}(?:[ \t]*,(?:[ \t]*{_TAG})?)*[ \t]*")
-_EACH: Final = re.compile(_TAG)
+IF_MATCH: Final = "If-Match"
+IF_NONE_MATCH: Final = "If-None-Match"
+_TAG_PATTERN: Final = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
+_TAG_LIST_PATTERN: Final = re.compile(rf"(?:[ \t]*,)*[ \t]*{_TAG_PATTERN}(?:[ \t]*,(?:[ \t]*{_TAG_PATTERN})?)*[ \t]*")
+_SINGLE_TAG: Final = re.compile(_TAG_PATTERN)
 _HASH_CHARACTERS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Tags:
+class ETagList:
     """What a header names: any row at all, or these tags as they stand there, quotes and `W/` included."""
 
     is_any: bool
@@ -44,48 +44,48 @@ class Tags:
         return self.is_any or str(version) in {tag.strip('"').partition("-")[0] for tag in tags}
 
 
-def tag_of(version: int, shown: Mapping[str, Any], beside: Collection[str] = ()) -> str:
+def etag_of(version: int, shown: Mapping[str, Any], beside: Collection[str] = ()) -> str:
     """The tag of a row as it is shown; what is counted beside it makes no other one of it."""
-    told = {name: value for name, value in shown.items() if name not in OF_WRITES and name not in beside}
+    told = {name: value for name, value in shown.items() if name not in WRITE_RESPONSE_FIELDS and name not in beside}
     return f'"{version}-{hashlib.sha256(JSONRenderer().render(told)).hexdigest()[:_HASH_CHARACTERS]}"'
 
 
-def is_had(request: Request, tag: str) -> bool:
+def matches_if_none_match(request: Request, tag: str) -> bool:
     """Whether who asks has exactly this already."""
-    tags = _tags(request, NONE_MATCH)
+    tags = _read_tags(request, IF_NONE_MATCH)
     return tags is not None and tags.has(tag)
 
 
-def refuse_unmet(request: Request, row: Model) -> int | None:
+def check_if_match(request: Request, row: Model) -> int | None:
     """Refuse a request whose condition the row does not meet; the version that it has to be written at, if that was said."""
     version: int | None = getattr(row, "version", None)
-    none = None if request.method in SAFE_METHODS else _tags(request, NONE_MATCH)
+    none = None if request.method in SAFE_METHODS else _read_tags(request, IF_NONE_MATCH)
     if none is not None and none.has_version(version, weakly=True):
         raise PreconditionFailed(
-            f"This was to be done only to what {NONE_MATCH} does not name, and it names it.", version
+            f"This was to be done only to what {IF_NONE_MATCH} does not name, and it names it.", version
         )
-    match = _tags(request, MATCH)
+    match = _read_tags(request, IF_MATCH)
     if match is None or match.is_any:
         return None
     if not match.has_version(version):
-        raise changed(version)
+        raise version_mismatch(version)
     if isinstance(row, Governed):
         row.expected_version = version
     return version
 
 
-def changed(version: int | None) -> PreconditionFailed:
+def version_mismatch(version: int | None) -> PreconditionFailed:
     """The refusal of whoever decided on another version than stands there."""
     now = "it has no versions" if version is None else f"it is now at version {version}"
-    return PreconditionFailed(f"This is not what {MATCH} names: {now}. Read it again and decide on that.", version)
+    return PreconditionFailed(f"This is not what {IF_MATCH} names: {now}. Read it again and decide on that.", version)
 
 
-def _tags(request: Request, header: str) -> Tags | None:
+def _read_tags(request: Request, header: str) -> ETagList | None:
     said = request.headers.get(header)
     if said is None:
         return None
     if said.strip() == "*":
-        return Tags(is_any=True, named=frozenset())
-    if not _LIST.fullmatch(said):
+        return ETagList(is_any=True, named=frozenset())
+    if not _TAG_LIST_PATTERN.fullmatch(said):
         raise ValidationError({header: ['Send * or tags in quotes, as `ETag` gave them, such as "3-5f2c".']})
-    return Tags(is_any=False, named=frozenset(_EACH.findall(said)))
+    return ETagList(is_any=False, named=frozenset(_SINGLE_TAG.findall(said)))

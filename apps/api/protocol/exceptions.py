@@ -11,7 +11,7 @@ class CsrfFailed(PermissionDenied):
     default_code = "csrf_failed"
 
 
-class TooLarge(APIException):
+class BodyTooLarge(APIException):
     """More bytes than any lawful body has."""
 
     status_code = 413
@@ -44,7 +44,7 @@ class PreconditionFailed(APIException):
             self.current_version = current_version
 
 
-class TurnFailed(APIException):
+class TurnFailedError(APIException):
     """The turn that should have brought the reply ended without one."""
 
     status_code = 502
@@ -55,7 +55,7 @@ class TurnFailed(APIException):
         self.failure_code = failure_code
 
 
-class NoSuchMove(IllegalTransition):
+class TransitionNotAllowed(IllegalTransition):
     """A state was asked for that cannot be reached from the present one; `allowed` are those that can."""
 
     def __init__(self, message: str, allowed: list[str]) -> None:

@@ -25,14 +25,14 @@ from rest_framework.response import Response
 from apps.api.models import KEY_CHARACTERS, IdempotencyRecord
 from apps.api.protocol.exceptions import KeyInFlight, KeyReused
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.tenants.authentication.actor_resolution import system_actor
 
 KEY_HEADER: Final = "Idempotency-Key"
 REPLAYED_HEADER: Final = "Idempotent-Replayed"
 # A process that died left its claim unanswered; nobody has waited for a request for so long.
-LOST_SECONDS: Final = 900
-_CLAIM: Final = """
+ABANDONED_SECONDS: Final = 900
+_CLAIM_SQL: Final = """
 INSERT INTO api_idempotencyrecord AS kept (tenant_id, caller, key, request_sha256, expires_at)
 VALUES (%(tenant)s, %(caller)s, %(key)s, %(sha256)s, statement_timestamp() + interval '1 hour' * %(hours)s)
 ON CONFLICT (tenant_id, caller, key) DO UPDATE
@@ -42,14 +42,16 @@ ON CONFLICT (tenant_id, caller, key) DO UPDATE
     OR kept.status = 0 AND kept.claimed_at <= statement_timestamp() - interval '1 second' * %(lost)s
 RETURNING kept.id
 """
-_KEEP: Final = "UPDATE api_idempotencyrecord SET status = %s, body = %s, row_id = %s, location = %s WHERE id = %s"
-_RELEASE: Final = "DELETE FROM api_idempotencyrecord WHERE id = %s"
-_FORGET: Final = "DELETE FROM api_idempotencyrecord WHERE tenant_id = %s AND expires_at <= statement_timestamp()"
+_STORE_SQL: Final = "UPDATE api_idempotencyrecord SET status = %s, body = %s, row_id = %s, location = %s WHERE id = %s"
+_RELEASE_SQL: Final = "DELETE FROM api_idempotencyrecord WHERE id = %s"
+_DELETE_EXPIRED_SQL: Final = (
+    "DELETE FROM api_idempotencyrecord WHERE tenant_id = %s AND expires_at <= statement_timestamp()"
+)
 
-Answer = Callable[[], Response]
+AnswerCallable = Callable[[], Response]
 
 
-class Answering(Protocol):
+class IdempotentView(Protocol):
     """A view, as far as keys are concerned."""
 
     keeps_words: ClassVar[bool]
@@ -63,7 +65,7 @@ class Answering(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class IdempotentRequest:
     """A request with a key: whose it is, and what it asks for."""
 
     actor: Actor
@@ -77,62 +79,62 @@ class Keyed:
         return f"agent:{who.agent_id}" if who.agent_id is not None else f"member:{who.user_id}"
 
 
-def once(view: Answering, request: Request, answer: Answer) -> Response:
+def answer_once(view: IdempotentView, request: Request, answer: AnswerCallable) -> Response:
     """Answer a request in whose transaction this is called; under a key that was used, as the first time."""
-    keyed = _keyed(view, request)
+    keyed = _read_key(view, request)
     if keyed is None:
         return answer()
-    claim = _claimed(keyed)
-    return _again(view, keyed) if claim is None else _kept(view, claim, answer())
+    claim = _claim_key(keyed)
+    return _replay_response(view, keyed) if claim is None else _store_response(view, claim, answer())
 
 
-def once_apart(view: Answering, request: Request, answer: Answer) -> Response:
+def answer_once_own_transactions(view: IdempotentView, request: Request, answer: AnswerCallable) -> Response:
     """The same of a write that has several transactions of its own."""
-    keyed = _keyed(view, request)
+    keyed = _read_key(view, request)
     if keyed is None:
         return answer()
-    with acting(keyed.actor):
-        claim = _claimed(keyed)
+    with acting_as(keyed.actor):
+        claim = _claim_key(keyed)
         if claim is None:
-            return _again(view, keyed)
+            return _replay_response(view, keyed)
     try:
         response = answer()
     except BaseException:
-        with acting(keyed.actor):
-            _execute(_RELEASE, [claim])
+        with acting_as(keyed.actor):
+            _execute(_RELEASE_SQL, [claim])
         raise
-    with acting(keyed.actor):
-        return _kept(view, claim, response)
+    with acting_as(keyed.actor):
+        return _store_response(view, claim, response)
 
 
-def forget_old(tenant_id: int) -> None:
+def delete_expired(tenant_id: int) -> None:
     """Forget what a tenant's answers were kept for long enough."""
-    with acting(system_actor(tenant_id)):
-        _execute(_FORGET, [tenant_id])
+    with acting_as(system_actor(tenant_id)):
+        _execute(_DELETE_EXPIRED_SQL, [tenant_id])
 
 
-def _keyed(view: Answering, request: Request) -> Keyed | None:
+def _read_key(view: IdempotentView, request: Request) -> IdempotentRequest | None:
     key = request.headers.get(KEY_HEADER)
     if key is None or request.method in SAFE_METHODS:
         return None
     if not 0 < len(key) <= KEY_CHARACTERS or not key.isascii() or not key.isprintable():
         raise ValidationError({KEY_HEADER: [f"A key has 1 to {KEY_CHARACTERS} visible ASCII characters; send a UUID."]})
-    return Keyed(view.actor, key, _sha256(request))
+    return IdempotentRequest(view.actor, key, _request_hash(request))
 
 
-def _sha256(request: Request) -> str:
+def _request_hash(request: Request) -> str:
     data = request.data
     sent = dict(data.lists()) if isinstance(data, QueryDict) else data
     asked = [request.method, request.path.rstrip("/"), request.META.get("QUERY_STRING", ""), sent]
     try:
-        said = json.dumps(asked, sort_keys=True, default=_file_sha256)
+        said = json.dumps(asked, sort_keys=True, default=_file_hash)
     except RecursionError as deep:
         raise ParseError("The body is nested too deeply.") from deep
     # Keyed: a short text could be guessed from a plain hash, and what was off the record is forgotten.
     return salted_hmac("apps.api.kept_answers", said, algorithm="sha256").hexdigest()
 
 
-def _file_sha256(file: "UploadedFile[bytes]") -> str:
+def _file_hash(file: "UploadedFile[bytes]") -> str:
     digest = hashlib.sha256()
     for chunk in file.chunks():
         digest.update(chunk)
@@ -140,40 +142,40 @@ def _file_sha256(file: "UploadedFile[bytes]") -> str:
     return f"{file.name} {digest.hexdigest()}"
 
 
-def _claimed(keyed: Keyed) -> int | None:
-    bounds = {"hours": settings.IDEMPOTENCY_KEPT_HOURS, "lost": LOST_SECONDS}
+def _claim_key(keyed: IdempotentRequest) -> int | None:
+    bounds = {"hours": settings.IDEMPOTENCY_KEPT_HOURS, "lost": ABANDONED_SECONDS}
     claim: dict[str, Any] = {"key": keyed.key, "sha256": keyed.sha256, **bounds}  # Any: values of a statement
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"tenant": keyed.actor.tenant_id, "caller": keyed.caller, **claim})
+        cursor.execute(_CLAIM_SQL, {"tenant": keyed.actor.tenant_id, "caller": keyed.caller, **claim})
         row = cursor.fetchone()
     return int(row[0]) if row else None
 
 
-def _kept(view: Answering, claim: int, response: Response) -> Response:
+def _store_response(view: IdempotentView, claim: int, response: Response) -> Response:
     if response.status_code >= 400:
-        _execute(_RELEASE, [claim])
+        _execute(_RELEASE_SQL, [claim])
         return response
     data, keeps = response.data, view.keeps_words and response.data is not None
     body = JSONRenderer().render(data).decode() if keeps else ""
     row_id = data.get("id") if isinstance(data, dict) else None
-    _execute(_KEEP, [response.status_code, body, row_id, response.headers.get("Location", ""), claim])
+    _execute(_STORE_SQL, [response.status_code, body, row_id, response.headers.get("Location", ""), claim])
     return response
 
 
-def _again(view: Answering, keyed: Keyed) -> Response:
+def _replay_response(view: IdempotentView, keyed: IdempotentRequest) -> Response:
     kept = IdempotencyRecord.objects.get(tenant_id=keyed.actor.tenant_id, caller=keyed.caller, key=keyed.key)
     if kept.request_sha256 != keyed.sha256:
         raise KeyReused("This key came with another request before. Send a fresh key with each request.")
     if kept.status == 0:
         raise KeyInFlight("The request of this key is being answered. Send it again in a moment.")
-    response = _shown(view, kept)
+    response = _stored_response(view, kept)
     response.headers[REPLAYED_HEADER] = "true"
     if kept.location:
         response.headers["Location"] = kept.location
     return response
 
 
-def _shown(view: Answering, kept: IdempotencyRecord) -> Response:
+def _stored_response(view: IdempotentView, kept: IdempotencyRecord) -> Response:
     if kept.body or kept.status == 204:
         return Response(json.loads(kept.body) if kept.body else None, status=kept.status)
     return view.shown_again(kept)

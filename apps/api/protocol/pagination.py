@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 FOREIGN_CURSOR = "This cursor is not of this list. Follow `next` as it was given."
 
 
-class Pages(CursorPagination):
+class RowPagination(CursorPagination):
     """Fifty rows at a time, at most a hundred."""
 
     page_size = 50
@@ -36,17 +36,17 @@ class Pages(CursorPagination):
         cursor = self.decode_cursor(request)
         if cursor and cursor.position is not None and view is not None:
             name = self.get_ordering(request, queryset, view)[0].lstrip("-")
-            _refuse_unlike(queryset.model, name, str(cursor.position))
+            _check_position(queryset.model, name, str(cursor.position))
         return super().paginate_queryset(queryset, request, view)
 
 
-class InOrder(Pages):
+class TranscriptPagination(RowPagination):
     """A transcript is read from its beginning."""
 
     ordering = "position"
 
 
-class Ordering(OrderingFilter):
+class RowOrdering(OrderingFilter):
     """`ordering=name` or `-name`; ties fall newest first, and a name that is not offered is refused."""
 
     allowed: ClassVar[Sequence[str]] = ("id", "name", "updated_at")
@@ -60,7 +60,7 @@ class Ordering(OrderingFilter):
         return (asked,) if asked.removeprefix("-") == "id" else (asked, "-id")
 
 
-def _refuse_unlike(model: type[Model], name: str, position: str) -> None:
+def _check_position(model: type[Model], name: str, position: str) -> None:
     foreign = ValidationError({"cursor": [FOREIGN_CURSOR]})
     if "\x00" in position:
         raise foreign

@@ -14,13 +14,13 @@ from rest_framework.request import Request
 
 from apps.governance.actors import Actor
 from apps.governance.audit.row_history import version_of
-from apps.governance.errors import Erased, Invalid, NotPermitted, NotVisible
+from apps.governance.errors import Invalid, NotPermitted, NotVisible, TextErased
 from apps.governance.models import ChangeRecord, Governed
 from apps.tenants.models import Agent
-from apps.tenants.tenant_clock import AT, moment_said, zone_of
+from apps.tenants.tenant_clock import AT_PARAMETER, parse_moment, zone_of
 
 
-class VersionRow(serializers.Serializer[Any]):
+class RowVersionSerializer(serializers.Serializer[Any]):
     """One version. Its values are null where they were erased."""
 
     version = serializers.IntegerField(source="number")
@@ -36,50 +36,50 @@ class VersionRow(serializers.Serializer[Any]):
 
 
 AS_OF: Final = "as_of"
-AGENT: Final = "agent_key"
+AGENT_PARAMETER: Final = "agent_key"
 
 
-def records_then(rows: QuerySet[Any], request: Request, actor: Actor) -> QuerySet[ChangeRecord]:
+def records_as_of(rows: QuerySet[Any], request: Request, actor: Actor) -> QuerySet[ChangeRecord]:
     """Of each of these rows the record that was its latest at the moment, the youngest first; none of rows that were not there."""
-    moment = _moment(request, actor)
+    moment = _read_moment(request, actor)
     kind = cast("type[Governed]", rows.model)._meta.label_lower
     known = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, subject_type=kind, created_at__lte=moment)
     seen = known.filter(subject_id__in=rows.order_by().values("pk"))
     latest = known.filter(subject_id=OuterRef("subject_id")).order_by("-id").values("pk")[:1]
-    return _of_agent(seen, request.query_params, rows).filter(pk=Subquery(latest), version_after__gt=0)
+    return _filter_by_agent(seen, request.query_params, rows).filter(pk=Subquery(latest), version_after__gt=0)
 
 
-def row_then(rows: QuerySet[Any], row: Governed, request: Request, actor: Actor) -> dict[str, Any]:
+def row_as_of(rows: QuerySet[Any], row: Governed, request: Request, actor: Actor) -> dict[str, Any]:
     """One row as it stood; refused where it was not there, or where nobody can say any more."""
-    record = records_then(rows.filter(pk=row.pk), request, actor).select_related("text").first()
+    record = records_as_of(rows.filter(pk=row.pk), request, actor).select_related("text").first()
     if record is None:
         raise NotVisible(f"This {row._meta.verbose_name} was not there then.")
     if not hasattr(record, "text"):
-        raise Erased(f"The words of version {record.version_after} were erased. Ask for another moment.")
-    return shown_then(record)
+        raise TextErased(f"The words of version {record.version_after} were erased. Ask for another moment.")
+    return past_values(record)
 
 
-def shown_then(record: ChangeRecord) -> dict[str, Any]:
+def past_values(record: ChangeRecord) -> dict[str, Any]:
     """A row as its record left it."""
-    return {"id": record.subject_id, **VersionRow(version_of(record)).data}
+    return {"id": record.subject_id, **RowVersionSerializer(version_of(record)).data}
 
 
-def _moment(request: Request, actor: Actor) -> Any:  # Any: a moment, aware
+def _read_moment(request: Request, actor: Actor) -> Any:  # Any: a moment, aware
     if not actor.is_person:
         raise NotPermitted("Only people may read how rows stood in the past; an agent's token does not reach it.")
     # A plus sign that was not encoded comes as a space.
     said = request.query_params[AS_OF].strip().replace(" ", "+")
     try:
-        return moment_said(said, zone_of(actor), timezone.now())
+        return parse_moment(said, zone_of(actor), timezone.now())
     except Invalid as refusal:
-        raise ValidationError({AS_OF: refusal.fields[AT]}) from refusal
+        raise ValidationError({AS_OF: refusal.fields[AT_PARAMETER]}) from refusal
 
 
-def _of_agent(records: QuerySet[ChangeRecord], query: QueryDict, rows: QuerySet[Any]) -> QuerySet[ChangeRecord]:
-    key = query.get(AGENT)
+def _filter_by_agent(records: QuerySet[ChangeRecord], query: QueryDict, rows: QuerySet[Any]) -> QuerySet[ChangeRecord]:
+    key = query.get(AGENT_PARAMETER)
     if key is None:
         return records
     if not any(field.name == "agent" for field in rows.model._meta.fields):
-        raise ValidationError({AGENT: ["These rows are no agent's. Leave it out."]})
+        raise ValidationError({AGENT_PARAMETER: ["These rows are no agent's. Leave it out."]})
     agents = Agent.objects.filter(key=key).values("pk")
     return records.filter(subject_id__in=rows.order_by().filter(agent_id__in=agents).values("pk"))

@@ -18,18 +18,18 @@ from rest_framework import exceptions
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.response import Response
 
-from apps.api.protocol.exceptions import TooLarge
+from apps.api.protocol.exceptions import BodyTooLarge
 from apps.governance import errors
 from apps.governance.actors import Actor
-from apps.governance.refusal_log import Subject, note
-from apps.governance.row_ids import number_of_row
-from apps.restore.execution import PlanMoved
+from apps.governance.refusal_log import RefusalSubject, record_refusal
+from apps.governance.row_ids import parse_row_id
+from apps.restore.execution import StalePlan
 
 CONTENT_TYPE = "application/problem+json"
 DOCUMENTATION = "/docs/errors"
 
 # What each refusal of the kernel is in HTTP. What is missing here is a fault of ours and stays an error 500.
-STATUS: Mapping[type[errors.GovernanceError], int] = {
+STATUS_BY_ERROR: Mapping[type[errors.GovernanceError], int] = {
     errors.NothingPermitted: 403,
     errors.NotPermitted: 403,
     errors.NotVisible: 404,
@@ -38,14 +38,14 @@ STATUS: Mapping[type[errors.GovernanceError], int] = {
     errors.NeedsRebase: 409,
     errors.FindingsUnconfirmed: 409,
     errors.QueueFull: 409,
-    errors.Conflicting: 409,
+    errors.Conflict: 409,
     errors.Invalid: 400,
-    errors.Erased: 410,
-    errors.TooMany: 429,
-    PlanMoved: 409,
+    errors.TextErased: 410,
+    errors.TooManyRequests: 429,
+    StalePlan: 409,
 }
 # REST framework's words for what we say otherwise; every other code is its own.
-CODES = {"parse_error": "malformed", "error": "refused"}
+CODE_NAMES = {"parse_error": "malformed", "error": "refused"}
 TITLES = {
     "already_rejected": "A person has said no to this",
     "authentication_failed": "The token is not valid",
@@ -79,42 +79,48 @@ TITLES = {
     "unsupported_media_type": "The body is not JSON",
 }
 # What a refusal carries besides its sentence.
-MEMBERS = (
+EXTRA_MEMBERS = (
     *("ignored_fields", "current_version", "allowed", "failure_code"),
     *("current_sha256", "current_content", "base", "live", "findings"),
 )
 # Where reasons stand that belong to no field.
-BODY = "body"
+BODY_FIELD = "body"
 NOT_FOUND = "There is nothing at this address, or it is not yours to see."
 
 
 # Whoever comes by a session may send it in a form, so Django reads the body before a view does.
-UNREADABLE = (MultiPartParserError, BadRequest, SuspiciousMultipartForm, TooManyFieldsSent, TooManyFilesSent)
+UNREADABLE_BODY_ERRORS = (
+    MultiPartParserError,
+    BadRequest,
+    SuspiciousMultipartForm,
+    TooManyFieldsSent,
+    TooManyFilesSent,
+)
 
 
 def problem_response(exc: Exception, context: Mapping[str, Any]) -> Response | None:
     """REST framework's exception handler. None leaves a fault of ours to Django, which logs it and answers 500."""
-    _note(exc, context)
+    _record_refusal(exc, context)
     if isinstance(exc, Http404):
         exc = exceptions.NotFound(NOT_FOUND)
     elif isinstance(exc, PermissionDenied):
         exc = exceptions.PermissionDenied()
     elif isinstance(exc, RequestDataTooBig):
-        exc = TooLarge("The body is too large to be read. Send less.")
-    elif isinstance(exc, UNREADABLE):
+        exc = BodyTooLarge("The body is too large to be read. Send less.")
+    elif isinstance(exc, UNREADABLE_BODY_ERRORS):
         exc = exceptions.ParseError("The body is no form that can be read. Send JSON, or a form with its boundary.")
     if isinstance(exc, errors.GovernanceError):
-        status = next((status for kind, status in STATUS.items() if isinstance(exc, kind)), None)
-        return None if status is None else _problem(status, exc.code, str(exc), exc, context)
+        status = next((status for kind, status in STATUS_BY_ERROR.items() if isinstance(exc, kind)), None)
+        return None if status is None else _problem_document(status, exc.code, str(exc), exc, context)
     if isinstance(exc, exceptions.ValidationError):
-        by_field = dict(_flattened(exc.detail))
-        return _problem(400, "invalid", _sentence(by_field), exc, context, errors=by_field)
+        by_field = dict(_flatten_errors(exc.detail))
+        return _problem_document(400, "invalid", _sentence(by_field), exc, context, errors=by_field)
     if isinstance(exc, exceptions.APIException):
-        return _problem(exc.status_code, _code(exc), str(exc.detail), exc, context)
+        return _problem_document(exc.status_code, _code(exc), str(exc.detail), exc, context)
     return None
 
 
-def _note(exc: Exception, context: Mapping[str, Any]) -> None:
+def _record_refusal(exc: Exception, context: Mapping[str, Any]) -> None:
     """What the door refused is in the books; this is for what was refused before it. A read that finds nothing is no attempt."""
     request, view = context["request"], context["view"]
     if isinstance(exc, Http404 | exceptions.NotFound) and request.method not in SAFE_METHODS:
@@ -123,10 +129,12 @@ def _note(exc: Exception, context: Mapping[str, Any]) -> None:
         rows = getattr(view, "queryset", None)
         row_id = str(view.kwargs.get("pk", ""))
         kind = "" if rows is None else rows.model._meta.label_lower
-        note(exc, request.auth, subject=Subject(kind, number_of_row(row_id)))
+        record_refusal(exc, request.auth, subject=RefusalSubject(kind, parse_row_id(row_id)))
 
 
-def _problem(status: int, code: str, detail: str, exc: Exception, context: Mapping[str, Any], **more: Any) -> Response:
+def _problem_document(
+    status: int, code: str, detail: str, exc: Exception, context: Mapping[str, Any], **more: Any
+) -> Response:
     members = {
         "type": f"{DOCUMENTATION}#{code}",
         "title": TITLES.get(code, "The request was refused"),
@@ -134,20 +142,22 @@ def _problem(status: int, code: str, detail: str, exc: Exception, context: Mappi
         "detail": detail,
         "code": code,
         "instance": context["request"].path,
-        **_members(exc, context),
+        **_extra_members(exc, context),
         **more,
     }
     return Response(members, status=status, headers=_headers(exc), content_type=CONTENT_TYPE)
 
 
-def _members(exc: Exception, context: Mapping[str, Any]) -> dict[str, Any]:
+def _extra_members(exc: Exception, context: Mapping[str, Any]) -> dict[str, Any]:
     members: dict[str, Any] = {}
-    for name in MEMBERS:
+    for name in EXTRA_MEMBERS:
         if hasattr(exc, name):
             value = getattr(exc, name)
             members[name] = list(value) if isinstance(value, tuple) else value
     if isinstance(exc, errors.Invalid):
-        members["errors"] = {BODY if name == NON_FIELD_ERRORS else name: said for name, said in exc.fields.items()}
+        members["errors"] = {
+            BODY_FIELD if name == NON_FIELD_ERRORS else name: said for name, said in exc.fields.items()
+        }
     if isinstance(exc, exceptions.MethodNotAllowed):
         members["allowed"] = context["view"].allowed_methods
     return members
@@ -164,19 +174,19 @@ def _headers(exc: Exception) -> dict[str, str]:
 
 def _code(exc: exceptions.APIException) -> str:
     code = str(exc.get_codes())
-    return CODES.get(code, code)
+    return CODE_NAMES.get(code, code)
 
 
-def _flattened(detail: Any, name: str = "") -> list[tuple[str, list[str]]]:
+def _flatten_errors(detail: Any, name: str = "") -> list[tuple[str, list[str]]]:
     """Nested errors by dotted field; what belongs to no field stands under `body`."""
     if isinstance(detail, Mapping):
         pairs: list[tuple[str, list[str]]] = []
         for key, inner in detail.items():
-            part = "" if key == "non_field_errors" else printable(str(key))
-            pairs += _flattened(inner, ".".join(filter(None, [name, part])))
+            part = "" if key == "non_field_errors" else escape_surrogates(str(key))
+            pairs += _flatten_errors(inner, ".".join(filter(None, [name, part])))
         return pairs
     reasons = detail if isinstance(detail, list) else [detail]
-    return [(name or BODY, [printable(str(reason)) for reason in reasons])]
+    return [(name or BODY_FIELD, [escape_surrogates(str(reason)) for reason in reasons])]
 
 
 def _sentence(by_field: Mapping[str, list[str]]) -> str:
@@ -184,6 +194,6 @@ def _sentence(by_field: Mapping[str, list[str]]) -> str:
     return f"Some values cannot be taken. {said}"
 
 
-def printable(text: str) -> str:
+def escape_surrogates(text: str) -> str:
     """Half a surrogate pair cannot be sent back as it came."""
     return text.encode(errors="backslashreplace").decode()

@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 
-def refuse_unknown(request: Request, known: Collection[str]) -> None:
+def reject_unknown_parameters(request: Request, known: Collection[str]) -> None:
     """Refuse an address that asks by a word which it does not know, and say which it knows."""
     if unknown := sorted(set(request.query_params) - set(known)):
         said = f"There is no such parameter. There are: {', '.join(sorted(known))}."
@@ -25,7 +25,7 @@ def is_true(request: Request, name: str) -> bool:
     return said == "true"
 
 
-def version_named(request: Request, name: str, advice: str) -> int:
+def read_version_number(request: Request, name: str, advice: str) -> int:
     """A version of a row by its number; anything else is refused with the advice."""
     said = request.query_params.get(name, "")
     if not said.isascii() or not said.isdigit() or not 1 <= int(said[:12]) < 2**31:
@@ -47,6 +47,6 @@ def refuse_unknown_fields(request: Request, known: Collection[str]) -> frozenset
     return named
 
 
-def only(named: frozenset[str] | None, said: Mapping[str, Any]) -> Mapping[str, Any]:
+def select_fields(named: frozenset[str] | None, said: Mapping[str, Any]) -> Mapping[str, Any]:
     """What is said, as far as it is asked for."""
     return said if named is None else {name: value for name, value in said.items() if name in named}

@@ -16,14 +16,14 @@ import redis
 from django.conf import settings
 from rest_framework.exceptions import Throttled
 
-from apps.governance.actors import Actor, Pace
-from apps.runtime.streaming.reply_pubsub import AGAIN_SECONDS, broker
+from apps.governance.actors import Actor, RateLimits
+from apps.runtime.streaming.reply_pubsub import RECONNECT_SECONDS, broker_client
 
 WINDOW_SECONDS: Final = 60
 # The window before is forgotten a while after it ended.
-KEPT_SECONDS: Final = 2 * WINDOW_SECONDS
-ASKER: Final = "asker"
-TENANT: Final = "tenant"
+COUNTER_TTL_SECONDS: Final = 2 * WINDOW_SECONDS
+CALLER_QUOTA: Final = "asker"
+TENANT_QUOTA: Final = "tenant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Quota:
         return f'"{self.name}";r={max(self.limit - self.used, 0)};t={self.resets_in}'
 
 
-def count(actor: Actor, cost: int = 1) -> tuple[Quota, ...]:
+def use_quotas(actor: Actor, cost: int = 1) -> tuple[Quota, ...]:
     """Count what somebody asks for."""
     limits = _limits(actor.pace)
     if not limits:
@@ -52,20 +52,20 @@ def count(actor: Actor, cost: int = 1) -> tuple[Quota, ...]:
     now = time.time()
     window = int(now // WINDOW_SECONDS)
     subjects = _subjects(actor)
-    used = _counted([f"preceptor:rate:{subjects[name]}:{window}" for name in limits], cost)
+    used = _count_keys([f"preceptor:rate:{subjects[name]}:{window}" for name in limits], cost)
     resets_in = ceil((window + 1) * WINDOW_SECONDS - now)
     return tuple(Quota(name, limits[name], each, resets_in) for name, each in zip(limits, used, strict=True))
 
 
-def refuse_spent(quotas: Sequence[Quota]) -> None:
+def enforce_quotas(quotas: Sequence[Quota]) -> None:
     """Refuse who asked too often, and say until when."""
     for quota in quotas:
         if quota.is_spent:
-            whose = "You ask" if quota.name == ASKER else "Your tenant asks"
+            whose = "You ask" if quota.name == CALLER_QUOTA else "Your tenant asks"
             raise Throttled(wait=quota.resets_in, detail=f"{whose} more than {quota.limit} times a minute.")
 
 
-def headers_of(quotas: Sequence[Quota]) -> Mapping[str, str]:
+def quota_headers(quotas: Sequence[Quota]) -> Mapping[str, str]:
     """As the IETF draft on RateLimit header fields has them."""
     if not quotas:
         return {}
@@ -73,22 +73,22 @@ def headers_of(quotas: Sequence[Quota]) -> Mapping[str, str]:
     return {"RateLimit-Policy": ", ".join(policies), "RateLimit": ", ".join(map(str, quotas))}
 
 
-def _limits(pace: Pace) -> Mapping[str, int]:
+def _limits(pace: RateLimits) -> Mapping[str, int]:
     """The tenant's own limits, and the installation's where it has none or less; 0 is none of the installation."""
     said = {
-        ASKER: (pace.of_asker, settings.REQUESTS_PER_MINUTE),
-        TENANT: (pace.of_tenant, settings.REQUESTS_PER_MINUTE_OF_TENANT),
+        CALLER_QUOTA: (pace.of_asker, settings.REQUESTS_PER_MINUTE),
+        TENANT_QUOTA: (pace.of_tenant, settings.REQUESTS_PER_MINUTE_OF_TENANT),
     }
     return {name: min(filter(None, each)) for name, each in said.items() if any(each)}
 
 
 def _subjects(actor: Actor) -> Mapping[str, str]:
     who = f"agent:{actor.agent_id}" if actor.agent_id is not None else f"member:{actor.user_id}"
-    return {ASKER: f"{actor.tenant_id}:{who}", TENANT: f"{actor.tenant_id}"}
+    return {CALLER_QUOTA: f"{actor.tenant_id}:{who}", TENANT_QUOTA: f"{actor.tenant_id}"}
 
 
 @dataclass(slots=True)
-class _Own:
+class _LocalCounts:
     """What this process counted while the broker was away, and until when it is not asked again."""
 
     counted: dict[str, int] = field(default_factory=dict)
@@ -104,23 +104,23 @@ class _Own:
             return [self.counted[key] for key in keys]
 
 
-_own = _Own()
+_local_counts = _LocalCounts()
 
 
 @cache
 def _client() -> "redis.Redis":
-    return broker()
+    return broker_client()
 
 
-def _counted(keys: Sequence[str], cost: int) -> list[int]:
-    if time.monotonic() < _own.away_until:
-        return _own.count(keys, cost)
+def _count_keys(keys: Sequence[str], cost: int) -> list[int]:
+    if time.monotonic() < _local_counts.away_until:
+        return _local_counts.count(keys, cost)
     try:
         with _client().pipeline(transaction=False) as pipeline:
             for key in keys:
                 pipeline.incrby(key, cost)
-                pipeline.expire(key, KEPT_SECONDS)
+                pipeline.expire(key, COUNTER_TTL_SECONDS)
             return [int(each) for each in pipeline.execute()[::2]]
     except redis.RedisError:
-        _own.away_until = time.monotonic() + AGAIN_SECONDS
-        return _own.count(keys, cost)
+        _local_counts.away_until = time.monotonic() + RECONNECT_SECONDS
+        return _local_counts.count(keys, cost)

@@ -1,7 +1,7 @@
-"""Request bodies: the JSON parser with its limits, strict field types, and the `Body` serializers that views read.
+"""Request bodies: the JSON parser with its limits, strict field types, and the `RequestBody` serializers that views read.
 
 A body is a JSON object of known fields; text is taken as it was sent. Fields that the actor may not write are stripped and
-reported in the response (Z-14). `as_sent` maps an action's field names back to the body's names in a refusal.
+reported in the response (Z-14). `rename_error_fields` maps an action's field names back to the body's names in a refusal.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,19 +15,19 @@ from rest_framework.exceptions import ParseError, ValidationError
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
-from apps.api.protocol.deprecation import Deprecation, note_going
-from apps.api.protocol.exceptions import TooLarge
+from apps.api.protocol.deprecation import Deprecation, note_deprecated_use
+from apps.api.protocol.exceptions import BodyTooLarge
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NothingPermitted
 from apps.governance.governed_write import may
 from apps.governance.models import Governed
 from apps.governance.policy.table import POLICY, Act
-from apps.governance.row_ids import LARGEST_NUMBER
+from apps.governance.row_ids import LARGEST_ROW_ID
 
 BODY_BYTES = 1_000_000
 
 
-class JsonBody(JSONParser):
+class BoundedJSONParser(JSONParser):
     """JSON that ends: neither endless nor nested without end."""
 
     def parse(
@@ -36,14 +36,14 @@ class JsonBody(JSONParser):
         """REST framework reads the stream itself, past Django's own limit on bodies."""
         sent = stream.read(BODY_BYTES + 1)
         if len(sent) > BODY_BYTES:
-            raise TooLarge(f"The body has more than {BODY_BYTES} bytes. Send less.")
+            raise BodyTooLarge(f"The body has more than {BODY_BYTES} bytes. Send less.")
         try:
             return super().parse(BytesIO(sent), media_type, parser_context)
         except RecursionError as deep:
             raise ParseError("The body is nested too deeply.") from deep
 
 
-class Text(serializers.CharField):
+class StrictTextField(serializers.CharField):
     """Words as they were sent: nothing is trimmed, and a number is no text. Empty is the model's business."""
 
     def __init__(self, **options: Any) -> None:
@@ -56,11 +56,11 @@ class Text(serializers.CharField):
         return super().to_internal_value(data)
 
 
-class Number(serializers.IntegerField):
+class StrictIntegerField(serializers.IntegerField):
     """A whole number from 1, written as one."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{"min_value": 1, "max_value": LARGEST_NUMBER, **options})
+        super().__init__(**{"min_value": 1, "max_value": LARGEST_ROW_ID, **options})
 
     def to_internal_value(self, data: Any) -> int:
         """Refuse a number in quotes, a fraction and a truth value."""
@@ -69,7 +69,7 @@ class Number(serializers.IntegerField):
         return super().to_internal_value(data)
 
 
-class YesNo(serializers.BooleanField):
+class StrictBooleanField(serializers.BooleanField):
     """True or false, written as one."""
 
     def to_internal_value(self, data: Any) -> bool:
@@ -80,7 +80,7 @@ class YesNo(serializers.BooleanField):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class ParsedBody:
     """What is left of a body for this actor, and the names of what was stripped."""
 
     values: dict[str, Any]
@@ -103,7 +103,7 @@ class Sent:
         return reason
 
 
-class Body(serializers.Serializer[Any]):
+class RequestBody(serializers.Serializer[Any]):
     """A request's body. A field nobody knows is refused, for a typing error would lose what was written."""
 
     # What an answer shows besides; sent back, it is stripped and said.
@@ -120,22 +120,22 @@ class Body(serializers.Serializer[Any]):
     about: ClassVar[frozenset[str]] = frozenset({"version", "reason"})
 
     @classmethod
-    def read(cls, request: Request, actor: Actor, row: Governed | None = None, **beside: str) -> Sent:
+    def read(cls, request: Request, actor: Actor, row: Governed | None = None, **beside: str) -> ParsedBody:
         """The values this actor may write to this row, or to a new one, checked; refused if none are left.
 
         What came beside the body wins over it.
         """
         body = cls()
-        data = {**body._object(request.data), **beside}
-        note_going(request, (said for name, said in cls.going.items() if name in data))
+        data = {**body._require_object(request.data), **beside}
+        note_deprecated_use(request, (said for name, said in cls.going.items() if name in data))
         ignored = tuple(sorted(name for name in data if not body._may_write(name, actor, row)))
         body._refuse_missing(request, actor, data, row)
         body = cls(data={name: value for name, value in data.items() if name not in ignored})
         body.is_valid(raise_exception=True)
         body._refuse_empty(actor, ignored)
-        return Sent(dict(body.validated_data), ignored)
+        return ParsedBody(dict(body.validated_data), ignored)
 
-    def _object(self, data: Any) -> Mapping[str, Any]:
+    def _require_object(self, data: Any) -> Mapping[str, Any]:
         if not isinstance(data, Mapping):
             raise ValidationError("Send a JSON object.")
         unknown = sorted(set(data) - set(self.fields) - self.shown)
@@ -177,39 +177,39 @@ class Body(serializers.Serializer[Any]):
         )
 
 
-class AsSeen(Body):
+class RequiredVersionBody(RequestBody):
     """A yes to exactly what was read, which therefore has to be named."""
 
     about = frozenset[str]()
 
-    version = Number(help_text="The version whose words were read.")
+    version = StrictIntegerField(help_text="The version whose words were read.")
 
 
-class AsRead(Body):
+class OptionalVersionBody(RequestBody):
     """What the address says, to the row as it was read."""
 
     bare = True
 
-    version = Number(required=False, help_text="The row's version that was read.")
+    version = StrictIntegerField(required=False, help_text="The row's version that was read.")
 
 
-class Decision(AsRead):
+class DecisionBody(OptionalVersionBody):
     """A decision on the row as it was read, and why."""
 
-    reason = Text(required=False)
+    reason = StrictTextField(required=False)
 
 
-class ReasonedDecision(AsRead):
+class ReasonedDecisionBody(OptionalVersionBody):
     """A decision that is worth nothing without its reason."""
 
     bare = False
     about = frozenset({"version"})
 
-    reason = Text()
+    reason = StrictTextField()
 
 
 @contextmanager
-def as_sent(**names: str) -> Iterator[None]:
+def rename_error_fields(**names: str) -> Iterator[None]:
     """Let a refusal name the fields as they were sent: the action's name first, then the body's."""
     try:
         yield

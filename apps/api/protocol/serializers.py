@@ -1,10 +1,10 @@
-"""Response serializers: the base class `Shown`, and a cached plan per class that renders list rows fast.
+"""Response serializers: the base class `RowSerializer`, and a cached plan per class that renders list rows fast.
 
 REST framework builds a serializer's fields anew for every request and calls each of them for every row. For fifty rows that takes
 longer than everything else. The plan decides once per serializer class which fields are plain; all other fields are rendered by
 REST framework as usual.
 
-`Shown` fields are read-only. Responses to writes also name the fields that were stripped from the request.
+`RowSerializer` fields are read-only. Responses to writes also name the fields that were stripped from the request.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -24,19 +24,19 @@ from rest_framework.relations import PKOnlyObject
 from apps.api.protocol.deprecation import Deprecation
 
 # What each says of a value depends on the value alone.
-PLAIN: Final = (
+PLAIN_FIELD_TYPES: Final = (
     *(serializers.CharField, serializers.BooleanField, serializers.FloatField, serializers.BigIntegerField),
     *(serializers.IntegerField, serializers.DateTimeField, serializers.DateField, serializers.ChoiceField),
     serializers.JSONField,
 )
 # Only answers to writes have them, and not from the row.
-OF_WRITES: Final = frozenset({"ignored_fields", "notice"})
+WRITE_RESPONSE_FIELDS: Final = frozenset({"ignored_fields", "notice"})
 
 Value = Any  # what a column holds, and what JSON can say of it
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class ColumnField:
     """A field that is read from its row, from its `column` or attribute, and told without asking anybody."""
 
     name: str
@@ -50,38 +50,40 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ComputedField:
     """A field that tells by itself, such as a nested row or a method of the serializer."""
 
     name: str
 
 
 @cache
-def plan_of(kind: type[serializers.ModelSerializer[Any]]) -> tuple[Plain | Asked, ...]:
+def serialization_plan(kind: type[serializers.ModelSerializer[Any]]) -> tuple[ColumnField | ComputedField, ...]:
     """The fields of an answer in their order; of a serializer of its own, so that no request is held on to."""
-    return tuple(_step(name, field, kind) for name, field in _readable(kind).items())
+    return tuple(_plan_field(name, field, kind) for name, field in _readable_fields(kind).items())
 
 
-def told(row: Model | dict[str, Value], serializer: serializers.ModelSerializer[Any]) -> dict[str, Value]:
-    """The row as the serializer shows it, or the columns of one that `narrowed` gave."""
-    steps = plan_of(type(serializer))
+def serialize_row(row: Model | dict[str, Value], serializer: serializers.ModelSerializer[Any]) -> dict[str, Value]:
+    """The row as the serializer shows it, or the columns of one that `only_needed_columns` gave."""
+    steps = serialization_plan(type(serializer))
     if isinstance(row, dict):
-        return {step.name: step.told(row[step.column]) for step in steps if isinstance(step, Plain)}
+        return {step.name: step.told(row[step.column]) for step in steps if isinstance(step, ColumnField)}
     shown: dict[str, Value] = {}
     for step in steps:
-        if isinstance(step, Plain):
+        if isinstance(step, ColumnField):
             try:
                 value = step.read(row)
             except (AttributeError, ObjectDoesNotExist):
-                _ask(serializer, step.name, row, shown)
+                _compute_field(serializer, step.name, row, shown)
                 continue
             shown[step.name] = step.told(value)
         else:
-            _ask(serializer, step.name, row, shown)
+            _compute_field(serializer, step.name, row, shown)
     return shown
 
 
-def narrowed(rows: QuerySet[Any], kind: type[serializers.ModelSerializer[Any]], beside: Iterable[str]) -> QuerySet[Any]:
+def only_needed_columns(
+    rows: QuerySet[Any], kind: type[serializers.ModelSerializer[Any]], beside: Iterable[str]
+) -> QuerySet[Any]:
     """What lines of these rows show, as dictionaries of columns, and the columns `beside`; the rows where that is not all plain."""
     columns = None if rows.query.select_related is True else _columns_of(kind, frozenset(rows.query.annotations))
     return rows if columns is None else rows.values(*dict.fromkeys((*columns, *beside)))
@@ -90,8 +92,8 @@ def narrowed(rows: QuerySet[Any], kind: type[serializers.ModelSerializer[Any]], 
 @cache
 def _columns_of(kind: type[serializers.ModelSerializer[Any]], annotated: frozenset[str]) -> tuple[str, ...] | None:
     """Where the lines are read from; None where the fields do not tell."""
-    steps = plan_of(kind)
-    columns = tuple(step.column for step in steps if isinstance(step, Plain))
+    steps = serialization_plan(kind)
+    columns = tuple(step.column for step in steps if isinstance(step, ColumnField))
     are_all = len(columns) == len(steps) and all(
         column in annotated or _is_column(kind.Meta.model, column) for column in columns
     )
@@ -112,20 +114,20 @@ def _is_column(model: type[Model], column: str) -> bool:
         return False
 
 
-def _readable(kind: type[serializers.ModelSerializer[Any]]) -> Mapping[str, Any]:
+def _readable_fields(kind: type[serializers.ModelSerializer[Any]]) -> Mapping[str, Any]:
     fields = kind().fields
-    return {name: field for name, field in fields.items() if not field.write_only and name not in OF_WRITES}
+    return {name: field for name, field in fields.items() if not field.write_only and name not in WRITE_RESPONSE_FIELDS}
 
 
-def _step(name: str, field: Any, kind: type[serializers.ModelSerializer[Any]]) -> Plain | Asked:
+def _plan_field(name: str, field: Any, kind: type[serializers.ModelSerializer[Any]]) -> ColumnField | ComputedField:
     if not _is_plain(field) or callable(getattr(kind.Meta.model, field.source, None)):
-        return Asked(name)
-    return Plain(name, field.source.replace(".", LOOKUP_SEP), attrgetter(field.source), _teller(field))
+        return ComputedField(name)
+    return ColumnField(name, field.source.replace(".", LOOKUP_SEP), attrgetter(field.source), _converter(field))
 
 
 def _is_plain(field: Any) -> bool:
     """One of the kinds above, whatever it checks of what is sent."""
-    kind = next((plain for plain in PLAIN if isinstance(field, plain)), None)
+    kind = next((plain for plain in PLAIN_FIELD_TYPES if isinstance(field, plain)), None)
     own = type(field)
     return (
         kind is not None
@@ -135,9 +137,9 @@ def _is_plain(field: Any) -> bool:
     )
 
 
-def _teller(field: Any) -> Callable[[Value], Value] | None:
+def _converter(field: Any) -> Callable[[Value], Value] | None:
     if isinstance(field, serializers.DateTimeField):
-        return _moment(field)
+        return _moment_converter(field)
     if isinstance(field, serializers.IntegerField | serializers.BooleanField | serializers.FloatField):
         # The database gives them as what they are.
         return None
@@ -145,7 +147,7 @@ def _teller(field: Any) -> Callable[[Value], Value] | None:
     return tell
 
 
-def _moment(field: serializers.DateTimeField) -> Callable[[Value], Value]:
+def _moment_converter(field: serializers.DateTimeField) -> Callable[[Value], Value]:
     def tell(value: datetime) -> Value:
         if value.tzinfo is UTC:
             return f"{value.isoformat()[:-6]}Z"
@@ -154,7 +156,9 @@ def _moment(field: serializers.DateTimeField) -> Callable[[Value], Value]:
     return tell
 
 
-def _ask(serializer: serializers.ModelSerializer[Any], name: str, row: Model, shown: dict[str, Value]) -> None:
+def _compute_field(
+    serializer: serializers.ModelSerializer[Any], name: str, row: Model, shown: dict[str, Value]
+) -> None:
     """As REST framework asks a field."""
     field = serializer.fields[name]
     try:
@@ -167,10 +171,10 @@ def _ask(serializer: serializers.ModelSerializer[Any], name: str, row: Model, sh
 
 Row = TypeVar("Row", bound=Model)
 
-STAMPS = ("taint", "version", "created_at", "updated_at")
+STAMP_FIELDS = ("taint", "version", "created_at", "updated_at")
 
 
-class Shown(serializers.ModelSerializer[Row]):
+class RowSerializer(serializers.ModelSerializer[Row]):
     """A row of a governed noun in an answer."""
 
     # Fields that go.
@@ -189,7 +193,7 @@ class Shown(serializers.ModelSerializer[Row]):
 
     def to_representation(self, instance: Any) -> Any:
         """After a write, with what of the body was stripped."""
-        shown = told(instance, self)
+        shown = serialize_row(instance, self)
         if "ignored_fields" in self.context:
             shown["ignored_fields"] = self.context["ignored_fields"]
         if self.context.get("notice"):

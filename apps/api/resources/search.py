@@ -14,29 +14,29 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.framework.base_views import ActorView
-from apps.api.protocol.pagination import FOREIGN_CURSOR, Pages
-from apps.api.protocol.query_parameters import refuse_unknown
+from apps.api.protocol.pagination import FOREIGN_CURSOR, RowPagination
+from apps.api.protocol.query_parameters import reject_unknown_parameters
 from apps.conversations.models import Message
-from apps.governance.database.full_text_search import Found, rows_with_words
+from apps.governance.database.full_text_search import SearchHits, rows_with_words
 from apps.governance.errors import NotPermitted
-from apps.runtime.search import KINDS, LONGEST, MOST, SHORTEST, rows_read
+from apps.runtime.search import KINDS, MAX_CHARACTERS, MAX_RESULTS, MIN_CHARACTERS, readable_rows
 from apps.tenants.tenant_clock import zone_of
-from apps.text_analysis.search_excerpts import excerpt_of, words_of
+from apps.text_analysis.search_excerpts import make_excerpt, query_words
 
 PARAMETERS: Final = frozenset({"q", "kind", "from", "to", "cursor", "page_size"})
 
 # When, kind and id of a hit: in this order lists are sorted, the newest first.
-Placed = tuple[datetime, str, int]
+HitPosition = tuple[datetime, str, int]
 
 
-class PieceRow(serializers.Serializer[Any]):
+class ExcerptPartSerializer(serializers.Serializer[Any]):
     """A piece of an excerpt, and whether it is what was looked for."""
 
     text = serializers.CharField()
     is_hit = serializers.BooleanField()
 
 
-class HitRow(serializers.Serializer[Any]):
+class SearchHitSerializer(serializers.Serializer[Any]):
     """A row that holds the words."""
 
     kind = serializers.ChoiceField(list(KINDS))
@@ -45,17 +45,19 @@ class HitRow(serializers.Serializer[Any]):
     conversation_id = serializers.IntegerField(allow_null=True, help_text="Of a message: where it was said.")
     profile_id = serializers.IntegerField(allow_null=True, help_text="Of what is noted of a customer: where it stands.")
     at = serializers.DateTimeField()
-    excerpt = PieceRow(many=True, help_text="About the first of the words; it is text, nothing of it is markup.")
+    excerpt = ExcerptPartSerializer(
+        many=True, help_text="About the first of the words; it is text, nothing of it is markup."
+    )
 
 
-class HitPage(serializers.Serializer[Any]):
+class SearchPageSerializer(serializers.Serializer[Any]):
     """A page of hits, the newest first."""
 
     next = serializers.CharField(allow_null=True, help_text="The address of the next page.")
     is_truncated = serializers.BooleanField(
         help_text="So many rows hold the words that older ones are not among these."
     )
-    results = HitRow(many=True)
+    results = SearchHitSerializer(many=True)
 
 
 class SearchView(ActorView):
@@ -72,25 +74,28 @@ class SearchView(ActorView):
             OpenApiParameter("cursor", OpenApiTypes.STR),
             OpenApiParameter("page_size", OpenApiTypes.INT),
         ],
-        responses=HitPage,
+        responses=SearchPageSerializer,
     )
     def get(self, request: Request) -> Response:
         """Find by words, as the console does; nothing off the record, and no more than browsing shows. People only."""
         if not self.actor.is_person:
             raise NotPermitted("Only people may search all of it; an agent's token does not reach it.")
-        refuse_unknown(request, PARAMETERS)
-        asked, size = _asked(request), Pages().get_page_size(request) or Pages.page_size
-        found = rows_with_words(asked, MOST + 1, *_kinds(request))
-        placed = _after(request, self._within(request, found))
+        reject_unknown_parameters(request, PARAMETERS)
+        asked, size = _read_query(request), RowPagination().get_page_size(request) or RowPagination.page_size
+        found = rows_with_words(asked, MAX_RESULTS + 1, *_read_kinds(request))
+        placed = _after_cursor(request, self._filter_by_days(request, found))
         page = placed[:size]
-        hits = [_hit(kind, row, asked) for kind, row in rows_read(self.actor, [(kind, pk) for _, kind, pk in page])]
-        more = _next(request, page[-1]) if len(placed) > size else None
-        is_common = any(of.is_common or len(of.rows) > MOST for of in found.values())
-        return Response(HitPage({"next": more, "is_truncated": is_common, "results": hits}).data)
+        hits = [
+            _hit_payload(kind, row, asked)
+            for kind, row in readable_rows(self.actor, [(kind, pk) for _, kind, pk in page])
+        ]
+        more = _next_url(request, page[-1]) if len(placed) > size else None
+        is_common = any(of.is_common or len(of.rows) > MAX_RESULTS for of in found.values())
+        return Response(SearchPageSerializer({"next": more, "is_truncated": is_common, "results": hits}).data)
 
-    def _within(self, request: Request, found: dict[str, Found]) -> list[Placed]:
-        first, last = _day(request, "from"), _day(request, "to")
-        each = sorted(((at, kind, pk) for kind, of in found.items() for pk, at in of.rows), reverse=True)[:MOST]
+    def _filter_by_days(self, request: Request, found: dict[str, SearchHits]) -> list[HitPosition]:
+        first, last = _read_day(request, "from"), _read_day(request, "to")
+        each = sorted(((at, kind, pk) for kind, of in found.items() for pk, at in of.rows), reverse=True)[:MAX_RESULTS]
         if first is None and last is None:
             return each
         zone = zone_of(self.actor)
@@ -99,23 +104,23 @@ class SearchView(ActorView):
         return [hit for hit in each if (begins is None or hit[0] >= begins) and (ends is None or hit[0] < ends)]
 
 
-def _asked(request: Request) -> str:
+def _read_query(request: Request) -> str:
     asked = request.query_params.get("q", "").strip()
-    if not SHORTEST <= len(asked) <= LONGEST or "\x00" in asked or not words_of(asked):
+    if not MIN_CHARACTERS <= len(asked) <= MAX_CHARACTERS or "\x00" in asked or not query_words(asked):
         raise ValidationError(
-            {"q": [f"Send words of {SHORTEST} to {LONGEST} characters, one of which has to stand there."]}
+            {"q": [f"Send words of {MIN_CHARACTERS} to {MAX_CHARACTERS} characters, one of which has to stand there."]}
         )
     return asked
 
 
-def _kinds(request: Request) -> Sequence[str]:
+def _read_kinds(request: Request) -> Sequence[str]:
     named = [kind for said in request.query_params.getlist("kind") for kind in said.split(",")]
     if set(named) - set(KINDS):
         raise ValidationError({"kind": [f"Choose among: {', '.join(KINDS)}."]})
     return list(dict.fromkeys(named)) or list(KINDS)
 
 
-def _day(request: Request, name: str) -> date | None:
+def _read_day(request: Request, name: str) -> date | None:
     said = request.query_params.get(name)
     if said is None:
         return None
@@ -128,7 +133,7 @@ def _day(request: Request, name: str) -> date | None:
     return day
 
 
-def _after(request: Request, placed: list[Placed]) -> list[Placed]:
+def _after_cursor(request: Request, placed: list[HitPosition]) -> list[HitPosition]:
     said = request.query_params.get("cursor")
     if said is None:
         return placed
@@ -140,7 +145,7 @@ def _after(request: Request, placed: list[Placed]) -> list[Placed]:
         raise ValidationError({"cursor": [FOREIGN_CURSOR]}) from refusal
 
 
-def _next(request: Request, last: Placed) -> str:
+def _next_url(request: Request, last: HitPosition) -> str:
     at, kind, pk = last
     said = f"{at.astimezone(timezone.get_default_timezone()).isoformat()} {kind} {pk}"
     query = request.query_params.copy()
@@ -148,7 +153,7 @@ def _next(request: Request, last: Placed) -> str:
     return request.build_absolute_uri(f"?{query.urlencode()}")
 
 
-def _hit(kind: str, row: Any, asked: str) -> dict[str, Any]:
+def _hit_payload(kind: str, row: Any, asked: str) -> dict[str, Any]:
     searched, thread = KINDS[kind], row.conversation if isinstance(row, Message) else None
     agent = thread.agent if thread else getattr(row, "agent", None)
     return {
@@ -158,5 +163,5 @@ def _hit(kind: str, row: Any, asked: str) -> dict[str, Any]:
         "conversation_id": thread.pk if thread else None,
         "profile_id": getattr(row, "profile_id", None),
         "at": getattr(row, searched.at),
-        "excerpt": excerpt_of(searched.text(row), asked),
+        "excerpt": make_excerpt(searched.text(row), asked),
     }

@@ -13,23 +13,23 @@ from django.db import connections
 logger = logging.getLogger(__name__)
 
 CHANNEL: Final = "preceptor_review"
-AGAIN_SECONDS: Final = 1.0
-LONGEST_AGAIN_SECONDS: Final = 30.0
+RECONNECT_SECONDS: Final = 1.0
+MAX_RECONNECT_SECONDS: Final = 30.0
 # A server that went away without a word is noticed by the system, and not when something should have been heard.
-ALIVE: Final = {"keepalives": 1, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
+KEEPALIVE_OPTIONS: Final = {"keepalives": 1, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
 # What Django adds for its own cursors.
-NOT_OF_THE_ADDRESS: Final = ("cursor_factory", "context", "prepare_threshold", "autocommit", "pool")
+DJANGO_OPTIONS: Final = ("cursor_factory", "context", "prepare_threshold", "autocommit", "pool")
 
 
-async def notifications(heard: Callable[[int | None], None]) -> None:
+async def listen_for_review_changes(heard: Callable[[int | None], None]) -> None:
     """Listen for good. `heard` is told the tenant, and None whenever something may have passed unheard."""
-    pause = AGAIN_SECONDS
+    pause = RECONNECT_SECONDS
     while True:
         try:
-            ears = await _connected()
+            ears = await _connect()
             try:
                 await ears.execute(f"LISTEN {CHANNEL}")
-                pause = AGAIN_SECONDS
+                pause = RECONNECT_SECONDS
                 heard(None)
                 async for notice in ears.notifies():
                     heard(int(notice.payload))
@@ -38,20 +38,20 @@ async def notifications(heard: Callable[[int | None], None]) -> None:
                 await ears.close()
         except (psycopg.Error, OSError) as error:
             # Until it listens again, what happens is found by looking.
-            logger.warning("the database is not heard", extra={"error": type(error).__name__})
+            logger.warning("connection for LISTEN lost", extra={"error": type(error).__name__})
         await asyncio.sleep(pause)
-        pause = min(pause * 2, LONGEST_AGAIN_SECONDS)
+        pause = min(pause * 2, MAX_RECONNECT_SECONDS)
 
 
-async def _connected() -> "psycopg.AsyncConnection[tuple[Any, ...]]":
+async def _connect() -> "psycopg.AsyncConnection[tuple[Any, ...]]":
     address = psycopg.conninfo.make_conninfo(
-        settings.DATABASE_LISTEN_URL or _usual_address(), connect_timeout=5, **ALIVE
+        settings.DATABASE_LISTEN_URL or _default_address(), connect_timeout=5, **KEEPALIVE_OPTIONS
     )
     return await psycopg.AsyncConnection.connect(address, autocommit=True)
 
 
-def _usual_address() -> str:
+def _default_address() -> str:
     given: dict[str, Any] = connections["default"].get_connection_params()
     return psycopg.conninfo.make_conninfo(
-        **{name: value for name, value in given.items() if name not in NOT_OF_THE_ADDRESS}
+        **{name: value for name, value in given.items() if name not in DJANGO_OPTIONS}
     )

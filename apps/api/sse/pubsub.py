@@ -13,24 +13,24 @@ from typing import Final
 import redis.asyncio
 from redis import RedisError
 
-from apps.api.sse.subscriber import event
+from apps.api.sse.subscriber import format_event
 from apps.runtime.streaming.reply_pubsub import (
-    AGAIN_SECONDS,
-    HEARD,
-    HOLDS_SECONDS,
-    PATIENCE_SECONDS,
+    BROKER_TIMEOUT_SECONDS,
+    LISTENERS_CHANNEL,
+    LISTENING_SECONDS,
+    RECONNECT_SECONDS,
     client_url,
-    conversation_of,
-    said_in,
+    conversation_of_channel,
+    reply_channel,
 )
 
 logger = logging.getLogger(__name__)
 
 # How soon somebody who has just come is listened for.
-TURN_SECONDS: Final = 0.25
+POLL_SECONDS: Final = 0.25
 
 
-class Ether:
+class ConversationPubSub:
     """The conversations that somebody listens to; each piece that is heard goes to `said`."""
 
     def __init__(self, said: Callable[[int, bytes], None]) -> None:
@@ -54,42 +54,45 @@ class Ether:
         """Listen, and listen again where the broker was away."""
         while True:
             if not self._followed:
-                await asyncio.sleep(TURN_SECONDS)
+                await asyncio.sleep(POLL_SECONDS)
                 continue
             try:
                 await self._listen()
             except (RedisError, OSError) as error:
-                logger.warning("nothing is heard while it is said", extra={"error": type(error).__name__})
-                await asyncio.sleep(AGAIN_SECONDS)
+                logger.warning("reply text subscription lost", extra={"error": type(error).__name__})
+                await asyncio.sleep(RECONNECT_SECONDS)
 
     async def _listen(self) -> None:
         client = redis.asyncio.Redis.from_url(
-            client_url(), socket_connect_timeout=PATIENCE_SECONDS, decode_responses=True
+            client_url(), socket_connect_timeout=BROKER_TIMEOUT_SECONDS, decode_responses=True
         )
         async with client, client.pubsub(ignore_subscribe_messages=True) as ears:
             heard: set[int] = set()
             loop = asyncio.get_running_loop()
             announced = loop.time()
             while self._followed:
-                heard = await self._turn_to(ears, heard)
-                if (message := await ears.get_message(timeout=TURN_SECONDS)) is not None:
-                    self._said(conversation_of(str(message["channel"])), event("text", json.loads(message["data"])))
-                if loop.time() - announced > HOLDS_SECONDS / 3:
+                heard = await self._sync_subscriptions(ears, heard)
+                if (message := await ears.get_message(timeout=POLL_SECONDS)) is not None:
+                    self._said(
+                        conversation_of_channel(str(message["channel"])),
+                        format_event("text", json.loads(message["data"])),
+                    )
+                if loop.time() - announced > LISTENING_SECONDS / 3:
                     announced = loop.time()
-                    await _announce(client, heard)
+                    await _announce_listeners(client, heard)
 
-    async def _turn_to(self, ears: "redis.asyncio.client.PubSub", heard: set[int]) -> set[int]:
+    async def _sync_subscriptions(self, ears: "redis.asyncio.client.PubSub", heard: set[int]) -> set[int]:
         followed = set(self._followed)
         if new := followed - heard:
-            await ears.subscribe(*map(said_in, new))
+            await ears.subscribe(*map(reply_channel, new))
         if gone := heard - followed:
-            await ears.unsubscribe(*map(said_in, gone))
+            await ears.unsubscribe(*map(reply_channel, gone))
         return followed
 
 
-async def _announce(client: "redis.asyncio.Redis", followed: set[int]) -> None:
+async def _announce_listeners(client: "redis.asyncio.Redis", followed: set[int]) -> None:
     """Tell workers again who is listened to."""
     pipeline = client.pipeline(transaction=False)
     for conversation_id in followed:
-        pipeline.publish(HEARD, str(conversation_id))
+        pipeline.publish(LISTENERS_CHANNEL, str(conversation_id))
     await pipeline.execute()

@@ -9,13 +9,20 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import APIException
 
-from apps.api.sse.hub import hub, seats
-from apps.api.sse.shared_polls import READ_ANEW, ReviewRoom, news_behind, waiting
-from apps.api.sse.stream_requests import in_thread, place_asked, refused, standing_of, streamed, who_asks
-from apps.api.sse.subscriber import Reader, began, event
+from apps.api.sse.hub import hub, stream_slots
+from apps.api.sse.shared_polls import RESYNC_REASON, ReviewRoom, counts_event, review_updates_since
+from apps.api.sse.stream_requests import (
+    authenticate_stream,
+    event_stream_response,
+    held_credential,
+    in_thread,
+    problem_json_response,
+    resume_position,
+)
+from apps.api.sse.subscriber import Subscriber, format_event, format_retry
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.review.inbox_feed import Mark, newest_mark
+from apps.review.inbox_feed import InboxFeedCursor, newest_cursor
 
 
 # Whoever writes is refused as everywhere in the API, in its words; nothing is written here.
@@ -23,20 +30,22 @@ from apps.review.inbox_feed import Mark, newest_mark
 async def review_stream(request: HttpRequest) -> HttpResponse | StreamingHttpResponse:
     """`text/event-stream`: `proposal`, `draft`, `escalation` and `counts`, each with an id to go on from, and `resync`."""
     try:
-        asked = place_asked(request, Mark.read)
-        actor = await in_thread(lambda: who_asks(request))
-        seat = seats.take(actor.tenant_id)
+        asked = resume_position(request, InboxFeedCursor.read)
+        actor = await in_thread(lambda: authenticate_stream(request))
+        seat = stream_slots.take(actor.tenant_id)
     except (APIException, Invalid) as refusal:
-        return refused(request, refusal)
-    return streamed(_told(Reader(actor, standing_of(request, actor), request, seat), asked))
+        return problem_json_response(request, refusal)
+    return event_stream_response(
+        _stream_events(Subscriber(actor, held_credential(request, actor), request, seat), asked)
+    )
 
 
-async def _told(reader: Reader, asked: Mark | None) -> AsyncIterator[bytes]:
+async def _stream_events(reader: Subscriber, asked: InboxFeedCursor | None) -> AsyncIterator[bytes]:
     room = hub.enter(ReviewRoom, reader)
     try:
-        yield began()
+        yield format_retry()
         # Read once this reader is in the room, so that whatever is not in it is told there.
-        pieces, mark = await in_thread(lambda: caught_up(reader.actor, asked))
+        pieces, mark = await in_thread(lambda: catch_up(reader.actor, asked))
         reader.mark = str(mark)
         reader.begin_behind(mark.position)
         room.look_from(mark)
@@ -48,12 +57,12 @@ async def _told(reader: Reader, asked: Mark | None) -> AsyncIterator[bytes]:
         hub.leave(reader)
 
 
-def caught_up(actor: Actor, asked: Mark | None) -> tuple[list[bytes], Mark]:
+def catch_up(actor: Actor, asked: InboxFeedCursor | None) -> tuple[list[bytes], InboxFeedCursor]:
     """What happened behind the place somebody heard last, how much waits now, and up to where that tells everything."""
     if asked is None:
-        now = newest_mark(actor.tenant_id)
-        return [waiting(actor, now)], now
-    news = news_behind(actor.tenant_id, asked, [actor])
-    pieces = [event("resync", {"reason": READ_ANEW}, news.mark)] if news.is_gap else []
+        now = newest_cursor(actor.tenant_id)
+        return [counts_event(actor, now)], now
+    news = review_updates_since(actor.tenant_id, asked, [actor])
+    pieces = [format_event("resync", {"reason": RESYNC_REASON}, news.mark)] if news.is_gap else []
     pieces += [piece for _, piece in news.told.get(actor, ())]
-    return [*pieces, news.waiting.get(actor) or waiting(actor, news.mark)], news.mark
+    return [*pieces, news.waiting.get(actor) or counts_event(actor, news.mark)], news.mark

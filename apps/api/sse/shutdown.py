@@ -7,27 +7,27 @@ from types import FrameType
 from typing import Final
 
 # What uvicorn ends by.
-ENDING: Final = (signal.SIGTERM, signal.SIGINT)
+SHUTDOWN_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
-def when_leaving(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+def on_shutdown(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
     """Have something done in the loop when the server is told to end, besides what the server does then.
 
     The server's lifespan ends only once all answers have, so nothing else tells of it in time. Where no server has a say, as in
     tests and commands, nothing is changed.
     """
-    for number in ENDING:
+    for number in SHUTDOWN_SIGNALS:
         server = signal.getsignal(number)
         if not callable(server) or getattr(server, "tells_streams", False) or server is signal.default_int_handler:
             continue
         try:
-            signal.signal(number, _telling(loop, call, server))
+            signal.signal(number, _signal_handler(loop, call, server))
         except ValueError:
             # Not the main thread: whoever runs a server there ends it by other means.
             return
 
 
-def _telling(
+def _signal_handler(
     loop: asyncio.AbstractEventLoop,
     call: Callable[[], None],
     server: Callable[[int, FrameType | None], object],

@@ -9,13 +9,13 @@ logger = logging.getLogger(__name__)
 
 # A proxy or a browser that still reads has taken something by then.
 STALLED_SECONDS: Final = 30.0
-EVENTS: Final = (b"content-type", b"text/event-stream")
+EVENT_STREAM_HEADER: Final = (b"content-type", b"text/event-stream")
 
 # Any: what the servers' own protocol hands about.
 Send = Callable[[Any], Awaitable[None]]
 
 
-class Patient:
+class SendWithTimeout:
     """What is sent to one client; from a stream on, each piece has to be taken within a time."""
 
     def __init__(self, send: Send) -> None:
@@ -25,7 +25,7 @@ class Patient:
     async def __call__(self, message: Any) -> None:
         """Send it, or hang up."""
         if message["type"] == "http.response.start":
-            self._is_stream = any(header == EVENTS for header in message["headers"])
+            self._is_stream = any(header == EVENT_STREAM_HEADER for header in message["headers"])
         if not self._is_stream:
             await self._send(message)
             return
@@ -33,7 +33,7 @@ class Patient:
             async with asyncio.timeout(STALLED_SECONDS):
                 await self._send(message)
         except TimeoutError:
-            logger.info("a reader takes nothing any more")
+            logger.info("slow stream client dropped")
             hang_up(self._send)
 
 

@@ -7,52 +7,52 @@ from weakref import WeakSet
 from django.conf import settings
 from rest_framework.exceptions import APIException
 
-AGAIN_SECONDS: Final = 10
+RETRY_AFTER_SECONDS: Final = 10
 
 
-class TenantIsFull(APIException):
+class TenantStreamLimit(APIException):
     """One tenant's readers must not take the places of another's."""
 
     status_code = 429
     default_code = "too_many_streams"
-    wait = AGAIN_SECONDS
+    wait = RETRY_AFTER_SECONDS
 
 
-class ProcessIsFull(TenantIsFull):
+class ProcessStreamLimit(TenantStreamLimit):
     """Whose readers they are makes no difference."""
 
     status_code = 503
 
 
 @dataclass(eq=False)
-class Seat:
+class StreamSlot:
     """A stream that is counted until it ends, or is dropped before it has begun."""
 
     tenant_id: int
 
 
-class Seats:
+class StreamSlots:
     """The seats of one process, used by its event loop alone."""
 
     def __init__(self) -> None:
-        self._taken: WeakSet[Seat] = WeakSet()
+        self._taken: WeakSet[StreamSlot] = WeakSet()
 
-    def take(self, tenant_id: int) -> Seat:
+    def take(self, tenant_id: int) -> StreamSlot:
         """One more for a reader of this tenant; refused where there is none."""
         if len(self._taken) >= settings.STREAMS_PER_PROCESS:
-            raise ProcessIsFull(
+            raise ProcessStreamLimit(
                 f"This server holds {settings.STREAMS_PER_PROCESS} streams open, which is as many as it can."
-                f" Come again in {AGAIN_SECONDS} seconds, or poll the messages."
+                f" Come again in {RETRY_AFTER_SECONDS} seconds, or poll the messages."
             )
         if sum(seat.tenant_id == tenant_id for seat in self._taken) >= settings.STREAMS_PER_TENANT:
-            raise TenantIsFull(
+            raise TenantStreamLimit(
                 f"Your tenant holds {settings.STREAMS_PER_TENANT} streams open here, which is as many as it may."
                 f" Close one, or poll the messages."
             )
-        seat = Seat(tenant_id)
+        seat = StreamSlot(tenant_id)
         self._taken.add(seat)
         return seat
 
-    def leave(self, seat: Seat) -> None:
+    def leave(self, seat: StreamSlot) -> None:
         """The stream has ended."""
         self._taken.discard(seat)

@@ -17,15 +17,15 @@ from apps.api.protocol.problem_details import CONTENT_TYPE, problem_response
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
 from apps.tenants.authentication.actor_resolution import token_digest
-from apps.tenants.authentication.credential_recheck import Standing
+from apps.tenants.authentication.credential_recheck import HeldCredential
 
-LAST_HEARD: Final = "Last-Event-ID"
+LAST_EVENT_HEADER: Final = "Last-Event-ID"
 
 Result = TypeVar("Result")
 Place = TypeVar("Place")
 
 
-class Unasked:
+class StreamViewStub:
     """What a refusal has to know of the view it came from."""
 
     queryset = None
@@ -33,7 +33,7 @@ class Unasked:
     kwargs: Final[dict[str, str]] = {}
 
 
-class NobodyAsks(APIException):
+class NotSignedIn(APIException):
     """Neither a token nor a session."""
 
     status_code = 401
@@ -41,40 +41,40 @@ class NobodyAsks(APIException):
     default_detail = "Nobody is signed in. Send a token as: Authorization: Bearer pcp_..."
 
 
-def place_asked(request: HttpRequest, read: Callable[[str], Place | None]) -> Place | None:
+def resume_position(request: HttpRequest, read: Callable[[str], Place | None]) -> Place | None:
     """Where whoever asks wants to go on; None where they begin with what comes next."""
     if request.method != "GET":
         raise MethodNotAllowed(str(request.method))
-    said = request.headers.get(LAST_HEARD, "")
+    said = request.headers.get(LAST_EVENT_HEADER, "")
     place = read(said) if said else None
     if said and place is None:
         reason = "Send the id of the last event as it came, or none."
-        raise Invalid(f"{LAST_HEARD} is not the id of an event. {reason}", {LAST_HEARD: [reason]})
+        raise Invalid(f"{LAST_EVENT_HEADER} is not the id of an event. {reason}", {LAST_EVENT_HEADER: [reason]})
     return place
 
 
-def who_asks(request: HttpRequest) -> Actor:
+def authenticate_stream(request: HttpRequest) -> Actor:
     """Who asks, by what stands now: a session that was ended since is none."""
     request.session = type(request.session)(request.session.session_key)
     request.user = get_user(request)
     found = ActorAuthentication().authenticate(Request(request))
     if found is None:
-        raise NobodyAsks
+        raise NotSignedIn
     return found[1]
 
 
-def standing_of(request: HttpRequest, actor: Actor) -> Standing:
+def held_credential(request: HttpRequest, actor: Actor) -> HeldCredential:
     """By what somebody came in, so that it can be asked again and again whether it still holds."""
     header = get_authorization_header(Request(request)).split()
     if header:
         digest = token_digest(header[1].decode(errors="replace"))
-        return Standing(actor.tenant_id, actor.role.value, token_sha256=digest)
-    return Standing(
+        return HeldCredential(actor.tenant_id, actor.role.value, token_sha256=digest)
+    return HeldCredential(
         actor.tenant_id, actor.role.value, session_key=request.session.session_key or "", user_id=actor.user_id
     )
 
 
-def credential_of(request: HttpRequest) -> str:
+def credential_hash(request: HttpRequest) -> str:
     """The same for two streams that came in by the same token, or the same session and tenant."""
     names = (
         request.headers.get("Authorization", ""),
@@ -84,7 +84,7 @@ def credential_of(request: HttpRequest) -> str:
     return sha256(repr(names).encode()).hexdigest()
 
 
-def streamed(pieces: AsyncIterator[bytes]) -> StreamingHttpResponse:
+def event_stream_response(pieces: AsyncIterator[bytes]) -> StreamingHttpResponse:
     """The answer of a stream that goes on for minutes."""
     response = StreamingHttpResponse(pieces, content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
@@ -93,9 +93,9 @@ def streamed(pieces: AsyncIterator[bytes]) -> StreamingHttpResponse:
     return response
 
 
-def refused(request: HttpRequest, refusal: Exception) -> HttpResponse:
+def problem_json_response(request: HttpRequest, refusal: Exception) -> HttpResponse:
     """A refusal as the whole API words it."""
-    answer = problem_response(refusal, {"request": Request(request), "view": Unasked()})
+    answer = problem_response(refusal, {"request": Request(request), "view": StreamViewStub()})
     if answer is None:
         raise refusal
     headers = {name: value for name, value in answer.items() if name != "Content-Type"} | {"Allow": "GET"}

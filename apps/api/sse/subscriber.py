@@ -11,22 +11,22 @@ from typing import Final
 
 from django.http import HttpRequest
 
-from apps.api.sse.stream_limits import Seat
+from apps.api.sse.stream_limits import StreamSlot
 from apps.governance.actors import Actor
 from apps.telemetry.product_metrics import STREAM_EVENTS, STREAMS_ENDED
-from apps.tenants.authentication.credential_recheck import Standing
+from apps.tenants.authentication.credential_recheck import HeldCredential
 
 # Whoever reads slower than it is told is let go, and goes on from where it was: its queue is nobody else's memory.
 QUEUE_EVENTS: Final = 256
 # Proxies close what says nothing; whoever is cut off comes again and goes on where it was.
-STILL_HERE_SECONDS: Final = 15.0
-LONGEST_SECONDS: Final = 600.0
+HEARTBEAT_SECONDS: Final = 15.0
+MAX_STREAM_SECONDS: Final = 600.0
 RETRY_MS: Final = 1_000
 # When a process ends, its readers do not all come to the next one in the same moment.
-SPREAD_MS: Final = 4_000
+RECONNECT_SPREAD_MS: Final = 4_000
 
 
-class Why(StrEnum):
+class StreamEndReason(StrEnum):
     """Why a stream was ended by us; it may be taken up again behind its last event, except by who may no more."""
 
     MAX_DURATION = "max_duration"
@@ -35,15 +35,15 @@ class Why(StrEnum):
     ACCESS_LOST = "access_lost"
 
 
-class Reader:
+class Subscriber:
     """Somebody who holds a stream open. Used by the event loop alone."""
 
-    def __init__(self, actor: Actor, standing: Standing, request: HttpRequest, seat: Seat) -> None:
+    def __init__(self, actor: Actor, standing: HeldCredential, request: HttpRequest, seat: StreamSlot) -> None:
         self.actor, self.standing, self.request, self.seat = actor, standing, request, seat
         self.known_at = time.monotonic()
         self.heard = 0
         self.mark = ""
-        self.why: Why | None = None
+        self.why: StreamEndReason | None = None
         self._told: deque[tuple[int, bytes]] = deque()
         self._preview: bytes = b""
         self._woken = asyncio.Event()
@@ -59,7 +59,7 @@ class Reader:
             return
         self.heard = max(self.heard, position)
         if len(self._told) >= QUEUE_EVENTS:
-            self.end(Why.SLOW_CLIENT)
+            self.end(StreamEndReason.SLOW_CLIENT)
             return
         STREAM_EVENTS.inc()
         self._preview = b""
@@ -77,19 +77,19 @@ class Reader:
         self._told = deque(each for each in self._told if not each[0] or each[0] > position)
         self.heard = max(self.heard, position)
 
-    def end(self, why: Why) -> None:
+    def end(self, why: StreamEndReason) -> None:
         """Tell no more than why; what it did not read is told again when it comes back."""
         if self.why is None:
             self.why = why
             STREAMS_ENDED.labels(reason=why.value).inc()
-            if why is not Why.MAX_DURATION:
+            if why is not StreamEndReason.MAX_DURATION:
                 self._told.clear()
             self._preview = b""
             self._woken.set()
 
     async def pieces(self) -> AsyncIterator[bytes]:
         """What the stream says, until it ends."""
-        until = time.monotonic() + LONGEST_SECONDS
+        until = time.monotonic() + MAX_STREAM_SECONDS
         while True:
             while self._told:
                 yield self._told.popleft()[1]
@@ -97,14 +97,14 @@ class Reader:
                 piece, self._preview = self._preview, b""
                 yield piece
             elif self.why is not None:
-                yield ended(self.why)
+                yield format_end(self.why)
                 return
             elif time.monotonic() > until:
-                self.end(Why.MAX_DURATION)
-            elif not await self._is_woken(min(STILL_HERE_SECONDS, until - time.monotonic())):
-                yield still_here(self.mark)
+                self.end(StreamEndReason.MAX_DURATION)
+            elif not await self._wait_until_woken(min(HEARTBEAT_SECONDS, until - time.monotonic())):
+                yield heartbeat(self.mark)
 
-    async def _is_woken(self, seconds: float) -> bool:
+    async def _wait_until_woken(self, seconds: float) -> bool:
         try:
             async with asyncio.timeout(max(seconds, 0)):
                 await self._woken.wait()
@@ -114,23 +114,23 @@ class Reader:
         return True
 
 
-def event(name: str, told: Mapping[str, object], mark: object = "") -> bytes:
+def format_event(name: str, told: Mapping[str, object], mark: object = "") -> bytes:
     """One server-sent event; with a mark it is a place to go on from."""
     place = f"id: {mark}\n" if mark != "" else ""
     return f"{place}event: {name}\ndata: {json.dumps(told, ensure_ascii=False)}\n\n".encode()
 
 
-def began() -> bytes:
+def format_retry() -> bytes:
     """How soon whoever is cut off comes again."""
     return f"retry: {RETRY_MS}\n\n".encode()
 
 
-def still_here(mark: str) -> bytes:
+def heartbeat(mark: str) -> bytes:
     """Nothing happened, up to this place."""
     return f": still here\nid: {mark}\n\n".encode() if mark else b": still here\n\n"
 
 
-def ended(why: Why) -> bytes:
+def format_end(why: StreamEndReason) -> bytes:
     """The last event of a stream."""
-    spread = random.randrange(SPREAD_MS) if why is Why.SHUTDOWN else 0  # noqa: S311  # no secret
-    return f"retry: {RETRY_MS + spread}\n".encode() + event("end", {"reason": why.value})
+    spread = random.randrange(RECONNECT_SPREAD_MS) if why is StreamEndReason.SHUTDOWN else 0  # noqa: S311  # no secret
+    return f"retry: {RETRY_MS + spread}\n".encode() + format_event("end", {"reason": why.value})

@@ -17,15 +17,15 @@ from django.urls import reverse_lazy
 from unfold.forms import AdminOwnPasswordChangeForm, AuthenticationForm
 
 from apps.tenants.accounts.account_events import Kind, note_event
-from apps.tenants.accounts.sign_in_throttle import refused_seconds, succeeded
+from apps.tenants.accounts.sign_in_throttle import clear_sign_in_attempts, throttle_seconds
 from apps.tenants.accounts.staff_access import is_staff
-from apps.tenants.authentication.actor_resolution import memberships_of, people_named
+from apps.tenants.authentication.actor_resolution import memberships_of, people_by_username
 from apps.tenants.models import User
 
-ASK_FOR_A_LINK: Final = ", or ask whoever runs the installation for a login link"
+LOGIN_LINK_HINT: Final = ", or ask whoever runs the installation for a login link"
 
 
-def too_many(seconds: int, otherwise: str = ASK_FOR_A_LINK) -> forms.ValidationError:
+def too_many_attempts(seconds: int, otherwise: str = LOGIN_LINK_HINT) -> forms.ValidationError:
     """What somebody reads who has to wait."""
     minutes = -(-seconds // 60)
     wait = (
@@ -41,21 +41,21 @@ def too_many(seconds: int, otherwise: str = ASK_FOR_A_LINK) -> forms.ValidationE
 
 
 @contextmanager
-def own_password_tried(user: AbstractBaseUser) -> Iterator[None]:
+def count_password_attempt(user: AbstractBaseUser) -> Iterator[None]:
     """Around a look at the password of somebody who is in already: as often as at the door."""
     name = user.get_username()
-    if seconds := refused_seconds(name):
-        raise too_many(seconds)
+    if seconds := throttle_seconds(name):
+        raise too_many_attempts(seconds)
     yield
-    succeeded(name)
+    clear_sign_in_attempts(name)
 
 
-def address_of(request: HttpRequest | None) -> str:
+def client_address(request: HttpRequest | None) -> str:
     """Where a request came from, as the server was told; behind a proxy that it was not told of, the proxy."""
     return str(request.META.get("REMOTE_ADDR") or "") if request else ""
 
 
-class MemberLogin(AuthenticationForm):
+class MemberLoginForm(AuthenticationForm):
     """A login for members of a tenant, and for platform staff, whom it opens nothing but the page to enter one."""
 
     error_messages: ClassVar = {
@@ -66,18 +66,18 @@ class MemberLogin(AuthenticationForm):
     def clean_username(self) -> str:
         """A person has one name, whatever the case it is typed in."""
         typed: str = self.cleaned_data["username"]
-        person = people_named(typed).first()
+        person = people_by_username(typed).first()
         return person.username if person else typed
 
     def clean(self) -> dict[str, Any]:
         """Count the attempt first; a right password is not looked at either while one has to wait."""
-        name, address = self.cleaned_data.get("username"), address_of(self.request)
+        name, address = self.cleaned_data.get("username"), client_address(self.request)
         if not (name and self.cleaned_data.get("password")):
             return dict(self.cleaned_data)
-        if seconds := refused_seconds(name, address):
-            raise too_many(seconds)
+        if seconds := throttle_seconds(name, address):
+            raise too_many_attempts(seconds)
         super().clean()
-        succeeded(name, address)
+        clear_sign_in_attempts(name, address)
         return dict(self.cleaned_data)
 
     def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
@@ -87,7 +87,7 @@ class MemberLogin(AuthenticationForm):
             raise forms.ValidationError("You belong to no tenant yet. Ask an admin of yours to add you.")
 
 
-class OwnPassword(AdminOwnPasswordChangeForm):
+class OwnPasswordForm(AdminOwnPasswordChangeForm):
     """Whoever came in by a one-time link has no old password to be asked for."""
 
     def __init__(self, user: AbstractBaseUser, *args: Any, **kwargs: Any) -> None:
@@ -97,7 +97,7 @@ class OwnPassword(AdminOwnPasswordChangeForm):
 
     def clean_old_password(self) -> str:
         """As often as at the door: an unlocked desk is no place to guess in."""
-        with own_password_tried(self.user):
+        with count_password_attempt(self.user):
             typed: str = super().clean_old_password()
         return typed
 
@@ -105,12 +105,12 @@ class OwnPassword(AdminOwnPasswordChangeForm):
 class PasswordPage(PasswordChangeView):
     """The form, in the console's own dress."""
 
-    form_class = OwnPassword
+    form_class = OwnPasswordForm
     template_name = "console/accounts/password_change.html"
     success_url = reverse_lazy("admin:password_change_done")
 
     def form_valid(self, form: PasswordChangeForm) -> HttpResponse:
         """Its person sees that it was changed, and from where."""
         with transaction.atomic():
-            note_event(form.user.pk, Kind.PASSWORD_SET, ip_address=address_of(self.request))
+            note_event(form.user.pk, Kind.PASSWORD_SET, ip_address=client_address(self.request))
             return super().form_valid(form)

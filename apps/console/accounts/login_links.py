@@ -15,15 +15,15 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_variables
 
 from apps.console.framework.request_context import TENANT_KEY
-from apps.tenants.accounts.invitations import INVITATION_SECONDS, accept, invited_by
-from apps.tenants.accounts.people import opens_more, prove_address
+from apps.tenants.accounts.invitations import INVITATION_SECONDS, accept_invitation, invitation_of_token
+from apps.tenants.accounts.people import mark_address_proven, opens_other_tenants
 from apps.tenants.models import User
 
 LIFETIME_SECONDS = 15 * 60
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
-class LoginLinks(PasswordResetTokenGenerator):
+class LoginLinkTokens(PasswordResetTokenGenerator):
     """Tokens that end with the next login, with a new password, or after fifteen minutes."""
 
     key_salt = "apps.console.login_links"
@@ -41,27 +41,27 @@ class LoginLinks(PasswordResetTokenGenerator):
         return f"{user.pk}{user.password}{last_login}{timestamp}{user.is_active}"
 
 
-links = LoginLinks()
+token_generator = LoginLinkTokens()
 
 
 def login_link_path(user: User) -> str:
     """The path that signs this person in once."""
     coded = urlsafe_base64_encode(str(user.pk).encode())
-    return reverse("admin:login_link", args=[coded, links.make_token(user)])
+    return reverse("admin:login_link", args=[coded, token_generator.make_token(user)])
 
 
 @sensitive_variables("token")
 @never_cache
 @csrf_protect
-def login_link(request: HttpRequest, coded_id: str, token: str, site: AdminSite) -> HttpResponse:
+def login_link_page(request: HttpRequest, coded_id: str, token: str, site: AdminSite) -> HttpResponse:
     """Opening the link shows a button, so that no mail scanner uses it up; the button signs in."""
     with transaction.atomic():
-        user = _person(coded_id)
-        if user is None or not links.check_token(user, token):
+        user = _locked_person(coded_id)
+        if user is None or not token_generator.check_token(user, token):
             return render(request, "console/accounts/login_link_used.html", site.each_context(request), status=410)
         if request.method != "POST":
             return render(request, "console/accounts/login_link.html", {**site.each_context(request), "person": user})
-        prove_address(user)
+        mark_address_proven(user)
         login(request, user, backend=BACKEND)
     messages.success(request, "You are signed in. The link is used up.")
     return HttpResponseRedirect(reverse("admin:index"), status=303)
@@ -70,14 +70,14 @@ def login_link(request: HttpRequest, coded_id: str, token: str, site: AdminSite)
 @sensitive_variables("token")
 @never_cache
 @csrf_protect
-def invitation(request: HttpRequest, token: str, site: AdminSite) -> HttpResponse:
+def invitation_page(request: HttpRequest, token: str, site: AdminSite) -> HttpResponse:
     """The button lets the person of the invitation in; an account that opens other doors too is signed in to first."""
     with transaction.atomic():
-        found = invited_by(token)
+        found = invitation_of_token(token)
         if found is None:
             spent = {**site.each_context(request), "days": INVITATION_SECONDS // 86_400}
             return render(request, "console/accounts/invitation_used.html", spent, status=410)
-        opens_other_doors = opens_more(found.user, found.row.tenant_id)
+        opens_other_doors = opens_other_tenants(found.user, found.row.tenant_id)
         is_theirs = not opens_other_doors or request.user.pk == found.user.pk
         if request.method != "POST" or not is_theirs:
             shown = {"found": found, "is_theirs": is_theirs, "signs_in": not opens_other_doors}
@@ -85,7 +85,7 @@ def invitation(request: HttpRequest, token: str, site: AdminSite) -> HttpRespons
             return render(
                 request, "console/accounts/invitation.html", {**site.each_context(request), **shown}, status=status
             )
-        accept(found)
+        accept_invitation(found)
         if not opens_other_doors:
             login(request, found.user, backend=BACKEND)
     request.session[TENANT_KEY] = found.row.tenant_id
@@ -93,7 +93,7 @@ def invitation(request: HttpRequest, token: str, site: AdminSite) -> HttpRespons
     return HttpResponseRedirect(reverse("admin:index"), status=303)
 
 
-def _person(coded_id: str) -> User | None:
+def _locked_person(coded_id: str) -> User | None:
     """The person a link names, locked so that two clicks at once sign in once."""
     try:
         user_id = int(force_str(urlsafe_base64_decode(coded_id)))

@@ -17,34 +17,39 @@ from django.views.decorators.csrf import csrf_protect
 from django.views.decorators.debug import sensitive_post_parameters
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
-from apps.console.accounts.login import address_of, own_password_tried, too_many
-from apps.console.framework.form_errors import explain
+from apps.console.accounts.login import client_address, count_password_attempt, too_many_attempts
+from apps.console.framework.form_errors import add_refusal_to_form
 from apps.governance.errors import GovernanceError
 from apps.tenants.accounts.second_factor import (
-    Accepted,
-    accept,
+    AcceptedCode,
     awaits_code,
-    begin_taking_up,
-    drop,
-    note_shown,
+    begin_enrolment,
+    enrol,
+    enrolment_secret,
+    mark_session_verified,
     recovery_codes_left,
+    remove_second_factor,
     renew_recovery_codes,
-    secret_begun,
-    take_up,
+    use_code,
 )
-from apps.tenants.accounts.sign_in_throttle import code_succeeded, refused_code_seconds
-from apps.tenants.accounts.totp import address_of_secret
+from apps.tenants.accounts.sign_in_throttle import clear_code_attempts, code_throttle_seconds
+from apps.tenants.accounts.totp import provisioning_uri
 from apps.tenants.models import User
 
 ISSUER: Final = "Preceptor"
 Result = TypeVar("Result")
-_CODE: Final = {"autocomplete": "one-time-code", "autocapitalize": "none", "spellcheck": "false", "maxlength": "40"}
+_CODE_ATTRS: Final = {
+    "autocomplete": "one-time-code",
+    "autocapitalize": "none",
+    "spellcheck": "false",
+    "maxlength": "40",
+}
 
 
 class CodeForm(forms.Form):
     """A code of the app, or a recovery code."""
 
-    code = forms.CharField(max_length=40, widget=UnfoldAdminTextInputWidget(attrs=_CODE))
+    code = forms.CharField(max_length=40, widget=UnfoldAdminTextInputWidget(attrs=_CODE_ATTRS))
 
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
@@ -52,12 +57,12 @@ class CodeForm(forms.Form):
 
     def clean_code(self) -> str:
         """Count the attempt before the code is looked at; a right one is not looked at either while one has to wait."""
-        if seconds := refused_code_seconds(self.user.pk):
-            raise too_many(seconds, otherwise="")
+        if seconds := code_throttle_seconds(self.user.pk):
+            raise too_many_attempts(seconds, otherwise="")
         return str(self.cleaned_data["code"])
 
 
-class TakeUpForm(CodeForm):
+class EnrolForm(CodeForm):
     """The first code of a new device; the password too, since an unlocked desk must not be enough to lock somebody out."""
 
     password = forms.CharField(
@@ -73,7 +78,7 @@ class TakeUpForm(CodeForm):
     def clean_password(self) -> str:
         """As often as at the door."""
         typed = str(self.cleaned_data["password"])
-        with own_password_tried(self.user):
+        with count_password_attempt(self.user):
             if not self.user.check_password(typed):
                 raise forms.ValidationError("This is not your password. Capitals matter.")
         return typed
@@ -82,8 +87,8 @@ class TakeUpForm(CodeForm):
 def factor_urls(site: AdminSite) -> list[URLPattern]:
     """Their paths."""
     return [
-        path("code/", code_page, {"site": site}, name="code"),
-        path("factor/", factor_page, {"site": site}, name="factor"),
+        path("code/", code_page, {"site": site}, name="second_factor_code"),
+        path("factor/", factor_page, {"site": site}, name="second_factor"),
     ]
 
 
@@ -94,13 +99,13 @@ def code_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     """Between the sign-in and the first page: nothing of a tenant is shown until a code was."""
     user = request.user
     if not isinstance(user, User) or not awaits_code(user, request.session):
-        return HttpResponseRedirect(_onwards(request), status=303)
+        return HttpResponseRedirect(_next_url(request), status=303)
     form, status = CodeForm(user, request.POST if request.method == "POST" else None), 200
     if form.is_bound:
         status = 422
-        if form.is_valid() and (shown := _shown(form, request)):
-            _let_through(request, user, shown)
-            return HttpResponseRedirect(_onwards(request), status=303)
+        if form.is_valid() and (shown := _accept_code(form, request)):
+            _finish_sign_in(request, user, shown)
+            return HttpResponseRedirect(_next_url(request), status=303)
     context = {"form": form, "next": request.POST.get("next") or request.GET.get("next", "")}
     return render(
         request, "console/accounts/second_factor_code.html", {**site.each_context(request), **context}, status=status
@@ -115,80 +120,82 @@ def factor_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     user = request.user
     if not isinstance(user, User):
         return HttpResponseRedirect(reverse("admin:login"))
-    return (_taking_up if user.second_factor_enabled_at is None else _keeping)(site, request, user)
+    return (_enrolment_page if user.second_factor_enabled_at is None else _manage_factor)(site, request, user)
 
 
-def _taking_up(site: AdminSite, request: HttpRequest, user: User) -> HttpResponse:
+def _enrolment_page(site: AdminSite, request: HttpRequest, user: User) -> HttpResponse:
     try:
-        secret = secret_begun(user, request.session) or begin_taking_up(user, request.session)
+        secret = enrolment_secret(user, request.session) or begin_enrolment(user, request.session)
     except GovernanceError as refusal:
-        return _factor(site, request, {"refusal": refusal}, status=409)
-    form, status = TakeUpForm(user, request.POST if request.method == "POST" else None), 200
+        return _render_factor_page(site, request, {"refusal": refusal}, status=409)
+    form, status = EnrolForm(user, request.POST if request.method == "POST" else None), 200
     if form.is_bound:
         status = 422
-        address = address_of(request)
-        if form.is_valid() and (codes := _tried(form, lambda typed: take_up(user, secret, typed, address=address))):
-            note_shown(user, request.session)
-            return _recovery_codes(site, request, codes)
-    told = address_of_secret(secret, account=user.get_username(), issuer=ISSUER)
-    picture = _drawn(told)
+        address = client_address(request)
+        if form.is_valid() and (codes := _try_code(form, lambda typed: enrol(user, secret, typed, address=address))):
+            mark_session_verified(user, request.session)
+            return _render_recovery_codes(site, request, codes)
+    told = provisioning_uri(secret, account=user.get_username(), issuer=ISSUER)
+    picture = _qr_code(told)
     shown = {"form": form, "picture": picture, "groups": [secret[at : at + 4] for at in range(0, len(secret), 4)]}
-    return _factor(site, request, shown, status=status)
+    return _render_factor_page(site, request, shown, status=status)
 
 
-def _drawn(told: str) -> SafeString:
+def _qr_code(told: str) -> SafeString:
     """Squares for a camera, as part of the page: a picture with an address of its own would take a wider policy for all pages."""
     made = segno.make(told, error="m", micro=False)
     return SafeString(made.svg_inline(border=4, light="#fff", svgclass=None, lineclass=None, omitsize=True))
 
 
-def _keeping(site: AdminSite, request: HttpRequest, user: User) -> HttpResponse:
+def _manage_factor(site: AdminSite, request: HttpRequest, user: User) -> HttpResponse:
     form, status = CodeForm(user, request.POST if request.method == "POST" else None), 200
     if form.is_bound:
         status = 422
-        if form.is_valid() and _shown(form, request):
+        if form.is_valid() and _accept_code(form, request):
             if "renew" in request.POST:
-                return _recovery_codes(site, request, renew_recovery_codes(user, address=address_of(request)))
-            drop(user, address=address_of(request))
+                return _render_recovery_codes(
+                    site, request, renew_recovery_codes(user, address=client_address(request))
+                )
+            remove_second_factor(user, address=client_address(request))
             messages.success(request, "No code is asked for any more. Your password or a login link is enough.")
-            return HttpResponseRedirect(reverse("admin:factor"), status=303)
-    return _factor(site, request, {"form": form, "left": recovery_codes_left(user)}, status=status)
+            return HttpResponseRedirect(reverse("admin:second_factor"), status=303)
+    return _render_factor_page(site, request, {"form": form, "left": recovery_codes_left(user)}, status=status)
 
 
-def _shown(form: CodeForm, request: HttpRequest) -> Accepted | None:
-    return _tried(form, lambda typed: accept(form.user, typed, address=address_of(request)))
+def _accept_code(form: CodeForm, request: HttpRequest) -> AcceptedCode | None:
+    return _try_code(form, lambda typed: use_code(form.user, typed, address=client_address(request)))
 
 
-def _tried(form: CodeForm, use: Callable[[str], Result]) -> Result | None:
+def _try_code(form: CodeForm, use: Callable[[str], Result]) -> Result | None:
     """What came of the code; None where it was refused, which the form then says."""
     try:
         result = use(form.cleaned_data["code"])
     except GovernanceError as refusal:
-        explain(form, refusal)
+        add_refusal_to_form(form, refusal)
         return None
-    code_succeeded(form.user.pk)
+    clear_code_attempts(form.user.pk)
     return result
 
 
-def _let_through(request: HttpRequest, user: User, shown: Accepted) -> None:
+def _finish_sign_in(request: HttpRequest, user: User, shown: AcceptedCode) -> None:
     request.session.cycle_key()
-    note_shown(user, request.session)
-    if shown is Accepted.RECOVERY:
+    mark_session_verified(user, request.session)
+    if shown is AcceptedCode.RECOVERY:
         left = recovery_codes_left(user)
         messages.warning(request, f"That recovery code is used up; {left} are left. Make new ones under Second factor.")
 
 
-def _recovery_codes(site: AdminSite, request: HttpRequest, codes: list[str]) -> HttpResponse:
+def _render_recovery_codes(site: AdminSite, request: HttpRequest, codes: list[str]) -> HttpResponse:
     shown = {"title": "Recovery codes", "codes": codes}
     return render(request, "console/accounts/recovery_codes.html", {**site.each_context(request), **shown})
 
 
-def _factor(site: AdminSite, request: HttpRequest, shown: dict[str, Any], *, status: int) -> HttpResponse:
+def _render_factor_page(site: AdminSite, request: HttpRequest, shown: dict[str, Any], *, status: int) -> HttpResponse:
     context = {**site.each_context(request), "title": "Second factor", **shown}
     return render(request, "console/accounts/second_factor.html", context, status=status)
 
 
-def _onwards(request: HttpRequest) -> str:
+def _next_url(request: HttpRequest) -> str:
     asked = str(request.POST.get("next") or request.GET.get("next", ""))
     is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
     return asked if asked and is_ours else reverse("admin:index")

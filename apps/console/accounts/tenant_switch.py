@@ -9,20 +9,20 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from apps.console.framework.form_errors import explain, status_of
+from apps.console.framework.form_errors import add_refusal_to_form, status_of
 from apps.console.framework.governed_admin import GovernedAdmin
 from apps.console.framework.request_context import TENANT_KEY, VISIT_KEY
-from apps.console.framework.row_titles import moment
-from apps.governance.database.actor_transaction import acting
+from apps.console.framework.row_titles import format_moment
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.tenants import actions
-from apps.tenants.accounts.staff_access import enter
+from apps.tenants.accounts.staff_access import enter_as_staff
 from apps.tenants.authentication.actor_resolution import memberships_of, person_actor
 from apps.tenants.models import StaffAccess, Tenant, User
 from apps.tenants.models.tenant import VISIT_MINUTES
 
 
-class Entering(forms.Form):
+class EnterTenantForm(forms.Form):
     """Which tenant, and why."""
 
     key = forms.CharField(label="The tenant's key", max_length=40, widget=UnfoldAdminTextInputWidget)
@@ -32,12 +32,12 @@ class Entering(forms.Form):
 def switch_tenant(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Which tenant's books are open; chosen by POST among the person's own, or entered by name."""
     mine = _tenants_of(request)
-    entering = Entering(request.POST if "key" in request.POST else None, auto_id="enter_%s", label_suffix="")
+    entering = EnterTenantForm(request.POST if "key" in request.POST else None, auto_id="enter_%s", label_suffix="")
     status = 200
     if entering.is_bound:
         status = _enter(request, entering)
     elif request.method == "POST":
-        _open(request, mine)
+        _switch_to_chosen(request, mine)
     if request.method == "POST" and status < 400:
         return HttpResponseRedirect(reverse("admin:index"), status=303)
     context = {
@@ -59,22 +59,22 @@ def leave_tenant(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:switch_tenant"), status=303)
 
 
-def _enter(request: HttpRequest, entering: Entering) -> int:
+def _enter(request: HttpRequest, entering: EnterTenantForm) -> int:
     """The status of the answer."""
     if not entering.is_valid() or not isinstance(request.user, User):
         return 422
     said = entering.cleaned_data
     try:
-        visit = enter(said["key"], said["reason"], request.user)
+        visit = enter_as_staff(said["key"], said["reason"], request.user)
     except GovernanceError as refusal:
-        explain(entering, refusal)
+        add_refusal_to_form(entering, refusal)
         return status_of(refusal)
     _leave(request)
     request.session[VISIT_KEY] = [visit.tenant_id, visit.pk]
     return 200
 
 
-def _open(request: HttpRequest, mine: list[Tenant]) -> None:
+def _switch_to_chosen(request: HttpRequest, mine: list[Tenant]) -> None:
     chosen = next((tenant for tenant in mine if str(tenant.pk) == request.POST.get("tenant")), None)
     if chosen is not None:
         _leave(request)
@@ -94,7 +94,7 @@ def _tenants_of(request: HttpRequest) -> list[Tenant]:
     user_id = int(request.user.pk or 0)
     found = []
     for tenant_id, role in memberships_of(user_id):
-        with acting(person_actor(user_id, tenant_id, role)):
+        with acting_as(person_actor(user_id, tenant_id, role)):
             found.append(Tenant.objects.get(pk=tenant_id))
     return found
 
@@ -112,12 +112,12 @@ class VisitAdmin(GovernedAdmin):
 
     @admin.display(description="Entered", ordering="created_at")
     def entered(self, visit: StaffAccess) -> str:
-        return moment(visit.created_at)
+        return format_moment(visit.created_at)
 
     @admin.display(description="Until at most", ordering="expires_at")
     def ends(self, visit: StaffAccess) -> str:
-        return moment(visit.expires_at)
+        return format_moment(visit.expires_at)
 
     @admin.display(description="Left", ordering="ended_at")
     def left(self, visit: StaffAccess) -> str:
-        return moment(visit.ended_at) if visit.ended_at else "by itself"
+        return format_moment(visit.ended_at) if visit.ended_at else "by itself"

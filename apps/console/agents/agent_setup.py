@@ -12,24 +12,24 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from apps.console.agents.agents import standing
-from apps.console.chat.chat_page import sent
+from apps.console.agents.agents import token_state
+from apps.console.chat.chat_page import submit_message
 from apps.console.framework.request_context import actor_of, settings_of
 from apps.console.framework.row_urls import url_of_subject
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
-from apps.personas.agent_creation import begin_agent
+from apps.personas.agent_creation import create_agent_with_persona
 from apps.personas.models import SECTIONS, Persona
-from apps.personas.templates import PersonaTemplate, persona_templates, template_named
+from apps.personas.templates import PersonaTemplate, find_template, persona_templates
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, AgentToken, Membership
 
-LABELS = {name: name.capitalize() for name in SECTIONS}
+SECTION_LABELS = {name: name.capitalize() for name in SECTIONS}
 
 
-class Beginning(forms.Form):
+class NewAgentForm(forms.Form):
     """Which template, and what the agent is called."""
 
     template = forms.ChoiceField(label="Template", widget=UnfoldAdminSelectWidget)
@@ -57,7 +57,7 @@ class Beginning(forms.Form):
         told: dict[str, Any] = super().clean() or {}
         if "template" not in told:
             return told
-        template = template_named(told["template"])
+        template = find_template(told["template"])
         told |= {"key": told.get("key") or template.key, "title": told.get("title") or template.title}
         if Agent.objects.visible_to(self.actor).filter(key=told["key"]).exists():
             self.add_error("key", f"There is an agent {told['key']} already. Write another key.")
@@ -65,7 +65,7 @@ class Beginning(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SetupStep:
     """What is to be done, where, and whether it was; without a place where whoever looks may not do it."""
 
     title: str
@@ -79,8 +79,8 @@ def new_agent_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """The templates as they would read for this tenant; a POST makes the agent with its persona."""
     actor, business = actor_of(request), settings_of(request).tenant.name
     asked = request.GET.get("template", "support")
-    form = Beginning(request.POST if request.method == "POST" else None, actor=actor, initial={"template": asked})
-    done, refusal, status = sent(form, partial(_begun, actor=actor, business=business))
+    form = NewAgentForm(request.POST if request.method == "POST" else None, actor=actor, initial={"template": asked})
+    done, refusal, status = submit_message(form, partial(_create_and_redirect, actor=actor, business=business))
     if done:
         return done
     context: dict[str, Any] = {
@@ -89,7 +89,7 @@ def new_agent_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         "form": form,
         "refusal": refusal,
         "may_make": may(actor, Act.AGENT_CREATE) and may(actor, Act.PERSONA_CREATE),
-        "templates": [_read(template, business) for template in persona_templates()],
+        "templates": [_template_preview(template, business) for template in persona_templates()],
     }
     return TemplateResponse(request, "console/agents/new_agent.html", context, status=status)
 
@@ -104,7 +104,7 @@ def first_steps_page(site: AdminSite, request: HttpRequest, agent_id: int) -> Ht
         **site.each_context(request),
         "title": f"First steps of {agent.title}",
         "agent": agent,
-        "steps": steps_of(agent, actor),
+        "steps": agent_setup_steps(agent, actor),
         "messages_url": request.build_absolute_uri("/api/v1/messages/?wait=30"),
     }
     return TemplateResponse(request, "console/agents/setup_steps.html", context)
@@ -118,56 +118,56 @@ def new_agent_urls(site: AdminSite) -> list[URLPattern]:
     ]
 
 
-def steps_of(agent: Agent, actor: Actor) -> list[Step]:
+def agent_setup_steps(agent: Agent, actor: Actor) -> list[SetupStep]:
     """In the order in which they are best done."""
-    return [*_before_customers(agent, actor), *_with_customers(agent, actor)]
+    return [*_steps_before_customers(agent, actor), *_steps_with_customers(agent, actor)]
 
 
-def _before_customers(agent: Agent, actor: Actor) -> list[Step]:
+def _steps_before_customers(agent: Agent, actor: Actor) -> list[SetupStep]:
     persona = Persona.objects.visible_to(actor).filter(agent=agent).first()
     gives = reverse("admin:personas_persona_add") if may(actor, Act.PERSONA_CREATE) else ""
     return [
-        Step(
+        SetupStep(
             "Give it a persona",
             "Who it is, how it writes, what it avoids and what it is for. Its next session speaks by what stands there.",
             url_of_subject("personas.persona", persona.pk) if persona else gives,
             "Read and change it" if persona else "Give it one",
             persona is not None,
         ),
-        Step(
+        SetupStep(
             "Try it",
             "Write as a customer would and see its prompt beside the answer. Nothing is learned, counted or sent.",
             f"{reverse('admin:playground')}?agent={agent.pk}",
             "To the playground",
         ),
-        Step(
+        SetupStep(
             "Give it a token",
             "What carries its customers' messages comes in with it. It is shown once.",
             url_of_subject("tenants.agent", agent.pk),
             "Issue one on its page",
-            any(standing(token) == "live" for token in AgentToken.objects.visible_to(actor).filter(agent=agent)),
+            any(token_state(token) == "live" for token in AgentToken.objects.visible_to(actor).filter(agent=agent)),
         ),
     ]
 
 
-def _with_customers(agent: Agent, actor: Actor) -> list[Step]:
+def _steps_with_customers(agent: Agent, actor: Actor) -> list[SetupStep]:
     talks = Conversation.objects.visible_to(actor).filter(agent=agent)
     return [
-        Step(
+        SetupStep(
             "Send it a customer's message",
             "By REST, as below; how chat, mail and telephone are connected stands in docs/channels.md.",
             reverse("admin:conversations_conversation_changelist"),
             "Conversations",
             talks.of_customers().exists(),
         ),
-        Step(
+        SetupStep(
             "Let somebody decide with you",
             "What agents learn waits for a yes, and a change of high risk may need two.",
             reverse("admin:tenants_membership_changelist"),
             "Invite a colleague",
             Membership.objects.visible_to(actor).count() > 1,
         ),
-        Step(
+        SetupStep(
             "Approve its first runbook",
             "Resolve a conversation that was solved, and a draft appears in the inbox; once approved, every customer has it.",
             f"{reverse('admin:skills_skill_changelist')}?status__exact=draft",
@@ -177,16 +177,16 @@ def _with_customers(agent: Agent, actor: Actor) -> list[Step]:
     ]
 
 
-def _begun(said: Mapping[str, Any], *, actor: Actor, business: str) -> HttpResponse:
-    template = template_named(said["template"])
-    agent = begin_agent(said["key"], said["title"], template.sections(business), actor=actor)
+def _create_and_redirect(said: Mapping[str, Any], *, actor: Actor, business: str) -> HttpResponse:
+    template = find_template(said["template"])
+    agent = create_agent_with_persona(said["key"], said["title"], template.sections(business), actor=actor)
     return HttpResponseRedirect(reverse("admin:first_steps", args=[agent.pk]), status=303)
 
 
-def _read(template: PersonaTemplate, business: str) -> dict[str, Any]:
+def _template_preview(template: PersonaTemplate, business: str) -> dict[str, Any]:
     sections = template.sections(business)
     return {
         "key": template.key,
         "title": template.title,
-        "sections": [(LABELS[name], text.strip()) for name, text in sections.items()],
+        "sections": [(SECTION_LABELS[name], text.strip()) for name, text in sections.items()],
     }

@@ -6,10 +6,10 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
-from apps.console.agents.tool_servers import shape_of
-from apps.console.framework.forms import GovernedForm, OptionalReason
+from apps.console.agents.tool_servers import schema_text
+from apps.console.framework.forms import GovernedForm, OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
@@ -18,16 +18,18 @@ from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
 from apps.tools.models import AgentTool
 from apps.tools.tool_limits import differences
 
-UNREAD = "Read first what its server says of it: the link Allow an agent stands beside each tool, on the server's page."
+NOT_READ_YET = (
+    "Read first what its server says of it: the link Allow an agent stands beside each tool, on the server's page."
+)
 
 
-class Allowance(GovernedForm):
+class AllowToolForm(GovernedForm):
     """A yes to the description that stood beside the link, whatever the server says by now."""
 
     read_sha256 = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
-class Anew(OptionalReason):
+class ReallowToolForm(OptionalReasonForm):
     """A yes to exactly this description."""
 
     sha256 = forms.CharField(widget=forms.HiddenInput)
@@ -39,14 +41,14 @@ def tool_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
     said = row.tool.defined
     return {
         "told": row.allowed,
-        "shape": shape_of(row.allowed),
+        "shape": schema_text(row.allowed),
         "server": row.tool.server,
         "differences": differences(row.allowed, said) if said else (),
-        "state": state_of(row),
+        "state": offer_state(row),
     }
 
 
-def state_of(row: AgentTool) -> str:
+def offer_state(row: AgentTool) -> str:
     """Whether the agent is offered it, in words."""
     if row.is_offered:
         return "offered"
@@ -59,7 +61,7 @@ def state_of(row: AgentTool) -> str:
 
 def _allow(values: Values, actor: Actor) -> AgentTool:
     if not values["read_sha256"]:
-        raise Invalid(UNREAD, {"tool": [UNREAD]})
+        raise Invalid(NOT_READ_YET, {"tool": [NOT_READ_YET]})
     read = values["tool"].pk, values["read_sha256"]
     return allow_tool(values["agent"].pk, *read, actor=actor, needs_approval=values["needs_approval"])
 
@@ -68,7 +70,7 @@ def _amend(row: AgentTool, values: Values, actor: Actor, read_at: int | None) ->
     return amend_agent_tool(row, actor=actor, needs_approval=values["needs_approval"], read_at=read_at)
 
 
-def _anew(row: AgentTool, actor: Actor, said: Values) -> AgentTool:
+def _reallow(row: AgentTool, actor: Actor, said: Values) -> AgentTool:
     return amend_agent_tool(row, actor=actor, sha256=said["sha256"], read_at=said["read_at"], reason=said["reason"])
 
 
@@ -80,7 +82,7 @@ def _has_changed(row: Any) -> bool:
     return bool(row.tool.defined and row.tool.is_listed and row.tool.sha256 != row.sha256)
 
 
-def _as_it_stands(row: Any) -> dict[str, Any]:
+def _current_description(row: Any) -> dict[str, Any]:
     return {"sha256": row.tool.sha256}
 
 
@@ -91,7 +93,7 @@ def _page_of_agent(row: AgentTool) -> str:
 class AgentToolAdmin(GovernedAdmin):
     """What each agent may call, and what waits to be read anew."""
 
-    form = Allowance
+    form = AllowToolForm
     list_display = ("name", "agent", "needs_approval", "state", "updated")
     list_filter = ("agent", "needs_approval")
     list_select_related = ("agent", "tool__server")
@@ -102,19 +104,19 @@ class AgentToolAdmin(GovernedAdmin):
     fields = ("needs_approval",)
     change_form_template = "console/agents/agent_tool.html"
     saved = "Saved. The next session is offered it so; calls of sessions already open go by it as well."
-    creates = Creation(Act.AGENT_TOOL_ALLOW, _allow, add_fields)
-    amends = (Amendment(Act.AGENT_TOOL_AMEND, _amend),)
-    panels = Panels(tool_panels)
+    creates = CreateAction(Act.AGENT_TOOL_ALLOW, _allow, add_fields)
+    amends = (EditAction(Act.AGENT_TOOL_AMEND, _amend),)
+    panels = PanelReader(tool_panels)
     buttons = (
         Button(
             "anew",
             "Allow as it is described now",
             Act.AGENT_TOOL_AMEND,
-            _anew,
+            _reallow,
             done="Allowed. The next session is offered it as it is described now.",
             consequence="The next session of agent {agent} is offered it as its server describes it now.",
-            form=Anew,
-            initial=_as_it_stands,
+            form=ReallowToolForm,
+            initial=_current_description,
             when=_has_changed,
             tone="primary",
             folded=False,
@@ -126,7 +128,7 @@ class AgentToolAdmin(GovernedAdmin):
             _withdraw,
             done="Withdrawn. The agent calls it no more.",
             consequence="Agent {agent} calls it no more, from its next turn on.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             tone="danger",
             leads_to=_page_of_agent,
         ),
@@ -138,4 +140,4 @@ class AgentToolAdmin(GovernedAdmin):
 
     @admin.display(description="State")
     def state(self, row: AgentTool) -> str:
-        return state_of(row)
+        return offer_state(row)

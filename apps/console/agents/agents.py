@@ -6,17 +6,17 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 
-from apps.console.framework.actor_names import label_of
-from apps.console.framework.forms import TokenRequest
+from apps.console.framework.actor_names import actor_label
+from apps.console.framework.forms import TokenRequestForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.framework.row_titles import moment
+from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
-from apps.learning.contradictions.scan_runs import ask_for_look
+from apps.learning.contradictions.scan_runs import request_scan
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.skills.models import Skill
@@ -40,7 +40,7 @@ def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
         "tokens": AgentToken.objects.visible_to(actor).filter(agent=agent),
         "role_grants": AgentGrants.objects.visible_to(actor).filter(agent=agent),
         "limits": [
-            (people_of(request)[label_of(limit.member.user_id)], limit)
+            (people_of(request)[actor_label(limit.member.user_id)], limit)
             for limit in MemberLimit.objects.visible_to(actor)
             .filter(agent_ids__contains=agent.pk)
             .select_related("member")
@@ -54,10 +54,10 @@ def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
 def token_panels(token: Any, request: HttpRequest) -> dict[str, Any]:
     """Whether the token opens anything."""
     del request
-    return {"standing": standing(token)}
+    return {"standing": token_state(token)}
 
 
-def standing(token: AgentToken) -> str:
+def token_state(token: AgentToken) -> str:
     """What a token is good for now."""
     if token.revoked_at:
         return "revoked"
@@ -87,16 +87,16 @@ def _revoke(token: AgentToken, actor: Actor, said: Values) -> AgentToken:
 
 
 def _is_live(token: AgentToken) -> bool:
-    return standing(token) == "live"
+    return token_state(token) == "live"
 
 
 def _page_of_agent(token: AgentToken) -> str:
     return url_of_subject("tenants.agent", token.agent_id)
 
 
-def _look(agent: Agent, actor: Actor, said: Values) -> Agent:
+def _scan_contradictions(agent: Agent, actor: Actor, said: Values) -> Agent:
     del said
-    ask_for_look(agent.pk, actor=actor)
+    request_scan(agent.pk, actor=actor)
     return agent
 
 
@@ -146,9 +146,9 @@ class AgentAdmin(GovernedAdmin):
     change_form_template = "console/agents/agent.html"
     edit_label = "Edit how it runs"
     saved = "Saved. What the prompt says changes with the next session; all else holds from the next message on."
-    creates = Creation(Act.AGENT_CREATE, _create, add_fields)
-    amends = (Amendment(Act.AGENT_AMEND, _amend),)
-    panels = Panels(agent_panels)
+    creates = CreateAction(Act.AGENT_CREATE, _create, add_fields)
+    amends = (EditAction(Act.AGENT_AMEND, _amend),)
+    panels = PanelReader(agent_panels)
     buttons = (
         Button(
             "issue",
@@ -157,7 +157,7 @@ class AgentAdmin(GovernedAdmin):
             _issue,
             done="",
             consequence="Whoever holds the token acts as agent {agent}. It is shown once.",
-            form=TokenRequest,
+            form=TokenRequestForm,
             tone="primary",
             answer_template="console/agents/agent_token_issued.html",
         ),
@@ -165,7 +165,7 @@ class AgentAdmin(GovernedAdmin):
             "look",
             "Look for contradictions",
             Act.CONTRADICTION_SCAN,
-            _look,
+            _scan_contradictions,
             done="Within a minute all that the agent goes by is looked through. What is found stands under Contradictions.",
             consequence="Persona, rules, memory, blocks and approved skills of agent {agent} are compared within a minute; every"
             " night does the same.",
@@ -189,7 +189,7 @@ class TokenAdmin(GovernedAdmin):
     empty = "No token yet. Issue one on an agent's page."
     fields = ()
     change_form_template = "console/agents/agent_token.html"
-    panels = Panels(token_panels)
+    panels = PanelReader(token_panels)
     buttons = (
         Button(
             "rotate",
@@ -217,12 +217,12 @@ class TokenAdmin(GovernedAdmin):
 
     @admin.display(description="Expires", ordering="expires_at")
     def expires(self, token: AgentToken) -> str:
-        return moment(token.expires_at)
+        return format_moment(token.expires_at)
 
     @admin.display(description="Last used", ordering="last_used_at")
     def last_used(self, token: AgentToken) -> str:
-        return moment(token.last_used_at)
+        return format_moment(token.last_used_at)
 
     @admin.display(description="State")
     def state(self, token: AgentToken) -> str:
-        return standing(token)
+        return token_state(token)

@@ -1,7 +1,7 @@
 """Who may ask whom: the other agents of the tenant that an agent may turn to."""
 
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, Values
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
@@ -39,8 +39,8 @@ class InvokableAdmin(GovernedAdmin):
     fields = ("role_hint", "budget_micro_usd")
     change_form_template = "console/agents/delegation.html"
     saved = "Saved. The next session names the other agent so; sessions already open keep what they started with."
-    creates = Creation(Act.INVOKABLE_ALLOW, _allow, add_fields)
-    amends = (Amendment(Act.INVOKABLE_AMEND, _amend),)
+    creates = CreateAction(Act.INVOKABLE_ALLOW, _allow, add_fields)
+    amends = (EditAction(Act.INVOKABLE_AMEND, _amend),)
     buttons = (
         Button(
             "withdraw",

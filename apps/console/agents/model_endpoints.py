@@ -10,12 +10,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
-from apps.console.framework.form_errors import explain, shown_again, status_of
-from apps.console.framework.forms import Decision, OptionalReason
+from apps.console.framework.form_errors import add_refusal_to_form, rerender_row_page, status_of
+from apps.console.framework.forms import DecisionForm, OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import moment
+from apps.console.framework.row_titles import format_moment
 from apps.console.framework.token_usage import dollars
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
@@ -32,14 +32,14 @@ from apps.tenants.endpoints.actions import (
 )
 from apps.tenants.models import Agent, Endpoint, ModelPrice
 
-RATES = (
+RATE_FIELDS = (
     *("input_micro_usd", "output_micro_usd"),
     *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
 )
-LABELS = ("Input", "Output", "Read from the cache", "Kept for 5 minutes", "Kept for an hour")
+RATE_LABELS = ("Input", "Output", "Read from the cache", "Kept for 5 minutes", "Kept for an hour")
 
 
-class NewKey(Decision):
+class NewKeyForm(DecisionForm):
     """A key, typed once."""
 
     api_key = forms.CharField(
@@ -50,7 +50,7 @@ class NewKey(Decision):
     )
 
 
-class Trial(Decision):
+class EndpointTestForm(DecisionForm):
     """Which model to say hello to."""
 
     model = forms.CharField(
@@ -65,7 +65,7 @@ class Trial(Decision):
 def endpoint_panels(endpoint: Any, request: HttpRequest) -> dict[str, Any]:
     """Who thinks there, and the form that tries it."""
     actor = actor_of(request)
-    form = getattr(request, "refused_trial", None) or Trial(
+    form = getattr(request, "refused_trial", None) or EndpointTestForm(
         initial={"read_at": endpoint.version}, auto_id="trial_%s", label_suffix=""
     )
     return {
@@ -75,27 +75,29 @@ def endpoint_panels(endpoint: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def try_page(request: HttpRequest, endpoint_id: int, site: AdminSite) -> HttpResponse:
+def test_endpoint_page(request: HttpRequest, endpoint_id: int, site: AdminSite) -> HttpResponse:
     """Make one tiny call. This page runs outside the request's transaction: nothing is locked while a model is asked."""
     page = reverse("admin:tenants_endpoint_change", args=[endpoint_id])
     if request.method != "POST":
         return HttpResponseRedirect(page)
-    form = Trial(request.POST, auto_id="trial_%s", label_suffix="")
+    form = EndpointTestForm(request.POST, auto_id="trial_%s", label_suffix="")
     if not form.is_valid():
-        return _shown_again(request, endpoint_id, form, 422, site)
+        return _rerender_endpoint(request, endpoint_id, form, 422, site)
     try:
         tried = try_endpoint(endpoint_id, actor=actor_of(request), model=form.cleaned_data["model"])
     except GovernanceError as refusal:
-        explain(form, refusal)
-        return _shown_again(request, endpoint_id, form, status_of(refusal), site)
+        add_refusal_to_form(form, refusal)
+        return _rerender_endpoint(request, endpoint_id, form, status_of(refusal), site)
     tell = messages.success if tried.is_ok else messages.error
     tell(request, tried.detail)
     return HttpResponseRedirect(page, status=303)
 
 
-def _shown_again(request: HttpRequest, endpoint_id: int, form: Trial, status: int, site: AdminSite) -> HttpResponse:
+def _rerender_endpoint(
+    request: HttpRequest, endpoint_id: int, form: EndpointTestForm, status: int, site: AdminSite
+) -> HttpResponse:
     request.refused_trial = form  # type: ignore[attr-defined]  # read by endpoint_panels
-    return shown_again(request, Endpoint, endpoint_id, status, site)
+    return rerender_row_page(request, Endpoint, endpoint_id, status, site)
 
 
 def _create(values: Values, actor: Actor) -> Endpoint:
@@ -114,14 +116,14 @@ def _remove(endpoint: Endpoint, actor: Actor, said: Values) -> None:
     remove_endpoint(endpoint, actor=actor, reason=said["reason"], read_at=said["read_at"])
 
 
-def _key_kept(endpoint: Endpoint) -> str:
+def _key_message(endpoint: Endpoint) -> str:
     if endpoint.has_key:
         return "The new key is kept. Turns that begin from now on use it."
     return "The endpoint has no key any more."
 
 
-def _set(values: Values, actor: Actor) -> ModelPrice:
-    rates = {name: values[name] for name in RATES}
+def _set_price(values: Values, actor: Actor) -> ModelPrice:
+    rates = {name: values[name] for name in RATE_FIELDS}
     return set_price(values["model"], values["valid_from"], rates, actor=actor)
 
 
@@ -129,7 +131,7 @@ def _withdraw(price: ModelPrice, actor: Actor, said: Values) -> None:
     withdraw_price(price, actor=actor, reason=said["reason"], read_at=said["read_at"])
 
 
-def _list(row: Endpoint | ModelPrice) -> str:
+def _list_url(row: Endpoint | ModelPrice) -> str:
     return reverse(f"admin:tenants_{row._meta.model_name}_changelist")
 
 
@@ -144,18 +146,18 @@ class EndpointAdmin(GovernedAdmin):
     fields = ("title", "base_url")
     change_form_template = "console/agents/model_endpoint.html"
     saved = "Saved. Turns that begin from now on go by it. Another server has forgotten the key: enter it anew."
-    creates = Creation(Act.ENDPOINT_CREATE, _create, add_fields)
-    amends = (Amendment(Act.ENDPOINT_AMEND, _amend),)
-    panels = Panels(endpoint_panels)
+    creates = CreateAction(Act.ENDPOINT_CREATE, _create, add_fields)
+    amends = (EditAction(Act.ENDPOINT_AMEND, _amend),)
+    panels = PanelReader(endpoint_panels)
     buttons = (
         Button(
             "key",
             "Rotate the key",
             Act.ENDPOINT_ROTATE_KEY,
             _rotate,
-            done=_key_kept,
+            done=_key_message,
             consequence="Turns that begin from now on use the new key; those under way end with the old one.",
-            form=NewKey,
+            form=NewKeyForm,
             tone="primary",
         ),
         Button(
@@ -165,9 +167,9 @@ class EndpointAdmin(GovernedAdmin):
             _remove,
             done="Removed, with its key.",
             consequence="The endpoint and its key are gone. No agent may think there any more when it is removed.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             tone="danger",
-            leads_to=_list,
+            leads_to=_list_url,
         ),
     )
 
@@ -176,7 +178,7 @@ class EndpointAdmin(GovernedAdmin):
         return endpoint.has_key
 
 
-def _rate(name: str, label: str) -> Callable[[ModelPrice], str]:
+def _rate_column(name: str, label: str) -> Callable[[ModelPrice], str]:
     """A column in dollars."""
 
     @admin.display(description=f"{label}, a million tokens", ordering=name)
@@ -189,13 +191,13 @@ def _rate(name: str, label: str) -> Callable[[ModelPrice], str]:
 class PriceAdmin(GovernedAdmin):
     """What models cost the tenant, above the list that ships with the product."""
 
-    list_display = ("model", "since", *map(_rate, RATES, LABELS))
+    list_display = ("model", "since", *map(_rate_column, RATE_FIELDS, RATE_LABELS))
     search_fields = ("model",)
     search_help_text = "Search model"
     empty = "No price of your own: the product's price list holds. Add one where your contract says otherwise."
-    add_fields = ("model", "valid_from", *RATES)
-    fields = ("model", "valid_from", *RATES)
-    creates = Creation(Act.PRICE_SET, _set, add_fields)
+    add_fields = ("model", "valid_from", *RATE_FIELDS)
+    fields = ("model", "valid_from", *RATE_FIELDS)
+    creates = CreateAction(Act.PRICE_SET, _set_price, add_fields)
     saved = "Saved. What was charged before stays as it was."
     buttons = (
         Button(
@@ -205,12 +207,12 @@ class PriceAdmin(GovernedAdmin):
             _withdraw,
             done="Withdrawn. The price before it holds again, or the product's list.",
             consequence="The price before it holds again, or the product's list. What was charged stays as it was.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             tone="danger",
-            leads_to=_list,
+            leads_to=_list_url,
         ),
     )
 
     @admin.display(description="From", ordering="valid_from")
     def since(self, price: ModelPrice) -> str:
-        return moment(price.valid_from)
+        return format_moment(price.valid_from)

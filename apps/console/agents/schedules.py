@@ -8,14 +8,14 @@ from django.utils.safestring import SafeString
 
 from apps.console.framework.badges import badge
 from apps.console.framework.change_lists import TabbedList
-from apps.console.framework.forms import GovernedForm, OptionalReason
+from apps.console.framework.forms import GovernedForm, OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
-from apps.console.framework.row_titles import moment
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
+from apps.console.framework.row_titles import format_moment
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.runtime.schedules.run_history import COUNTED_DAYS, last_runs, runs_of, totals_of
-from apps.runtime.schedules.schedule_runner import run_now
+from apps.runtime.schedules.run_history import COUNTED_DAYS, last_runs, outcome_totals, runs_of_schedule
+from apps.runtime.schedules.schedule_runner import run_schedule_now
 from apps.schedules.actions import (
     amend_schedule,
     approve_schedule,
@@ -28,7 +28,7 @@ from apps.schedules.models import Schedule, ScheduleRun
 from apps.skills.models import Skill
 
 Status = Schedule.Status
-PLAN = ("title", "cron", "timezone", "skill", "instruction", "channel", "missed_runs", "preamble")
+PLAN_FIELDS = ("title", "cron", "timezone", "skill", "instruction", "channel", "missed_runs", "preamble")
 
 
 class PlanForm(GovernedForm):
@@ -54,8 +54,8 @@ def schedule_panels(schedule: Any, request: HttpRequest) -> dict[str, Any]:
     """Its latest runs, and whether its skill is one that may be run."""
     del request
     return {
-        "runs": runs_of(schedule),
-        "totals": totals_of(schedule),
+        "runs": runs_of_schedule(schedule),
+        "totals": outcome_totals(schedule),
         "counted_days": COUNTED_DAYS,
         "next_run": next_run_of(schedule),
         "is_runnable": schedule.skill.status == Skill.Status.APPROVED,
@@ -95,7 +95,7 @@ def _deprecate(schedule: Schedule, actor: Actor, said: Values) -> Schedule:
 
 def _run(schedule: Schedule, actor: Actor, said: Values) -> ScheduleRun:
     del said
-    return run_now(schedule.pk, actor=actor)
+    return run_schedule_now(schedule.pk, actor=actor)
 
 
 def _is_draft(schedule: Schedule) -> bool:
@@ -114,7 +114,7 @@ def _may_run(schedule: Schedule) -> bool:
     return schedule.status in {Status.APPROVED, Status.PAUSED}
 
 
-def _stands(schedule: Schedule) -> bool:
+def _is_not_deprecated(schedule: Schedule) -> bool:
     return bool(schedule.status != Status.DEPRECATED)
 
 
@@ -130,14 +130,14 @@ class ScheduleAdmin(GovernedAdmin):
     changelist = ScheduleList
     empty = "No schedule yet: agents speak when they are spoken to. Add one to have an agent follow an approved skill by the clock."
     form = PlanForm
-    add_fields = ("agent", "key", *PLAN)
-    fields = PLAN
+    add_fields = ("agent", "key", *PLAN_FIELDS)
+    fields = PLAN_FIELDS
     change_form_template = "console/agents/schedule.html"
     edit_label = "Change the plan"
     saved = "Saved. A draft runs once it is approved; a schedule that runs goes by the new plan from now on."
-    creates = Creation(Act.SCHEDULE_DRAFT, _draft, add_fields)
-    amends = (Amendment(Act.SCHEDULE_AMEND, _amend, when=_stands),)
-    panels = Panels(schedule_panels)
+    creates = CreateAction(Act.SCHEDULE_DRAFT, _draft, add_fields)
+    amends = (EditAction(Act.SCHEDULE_AMEND, _amend, when=_is_not_deprecated),)
+    panels = PanelReader(schedule_panels)
     buttons = (
         Button(
             "approve",
@@ -146,7 +146,7 @@ class ScheduleAdmin(GovernedAdmin):
             _approve,
             done="Approved. It runs from its next time on.",
             consequence="From its next time on agent {agent} begins by itself, with the skill and the words above.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_draft,
             tone="primary",
             folded=False,
@@ -167,7 +167,7 @@ class ScheduleAdmin(GovernedAdmin):
             _pause,
             done="Paused. It runs no more until somebody resumes it.",
             consequence="It runs no more until somebody resumes it; what has begun goes on to its end.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_approved,
         ),
         Button(
@@ -177,7 +177,7 @@ class ScheduleAdmin(GovernedAdmin):
             _resume,
             done="Resumed. It runs from its next time on.",
             consequence="It runs from its next time on; what would have been meanwhile is not made up for.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_paused,
             tone="primary",
         ),
@@ -188,8 +188,8 @@ class ScheduleAdmin(GovernedAdmin):
             _deprecate,
             done="Deprecated. It never runs again.",
             consequence="It never runs again, and there is no way back. Its runs stay readable.",
-            form=OptionalReason,
-            when=_stands,
+            form=OptionalReasonForm,
+            when=_is_not_deprecated,
             tone="danger",
         ),
     )
@@ -197,11 +197,11 @@ class ScheduleAdmin(GovernedAdmin):
     @admin.display(description="Next run")
     def next_run(self, schedule: Schedule) -> str:
         at = next_run_of(schedule)
-        return moment(at) if at else "—"
+        return format_moment(at) if at else "—"
 
     @admin.display(description="Last run")
     def last_planned(self, schedule: Any) -> str:
-        return moment(schedule.last_run.planned_at) if schedule.last_run else "never"
+        return format_moment(schedule.last_run.planned_at) if schedule.last_run else "never"
 
     @admin.display(description="What came of it")
     def came_of_it(self, schedule: Any) -> str:

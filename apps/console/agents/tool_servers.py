@@ -9,10 +9,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from apps.console.framework.form_errors import shown_again, status_of
-from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.form_errors import rerender_row_page, status_of
+from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
@@ -21,15 +21,15 @@ from apps.governance.policy.table import Act
 from apps.runtime.tools.tool_server_refresh import refresh_server
 from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
 from apps.tools.models import AgentTool, ServerTool, ToolServer
-from apps.tools.tool_limits import Definition
+from apps.tools.tool_limits import ServerToolDefinition
 
-SERVER = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
+SERVER_FIELDS = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
 
 
-class NewHeaders(Decision):
+class NewHeadersForm(DecisionForm):
     """Headers, typed once."""
 
-    headers = Prose(
+    headers = VerbatimTextField(
         required=False,
         label="New headers",
         help_text="One to a line, such as Authorization: Bearer and the key. Stored encrypted and never shown again."
@@ -47,7 +47,7 @@ def server_panels(server: Any, request: HttpRequest) -> dict[str, Any]:
     tools = ServerTool.objects.visible_to(actor).filter(server=server).order_by("-is_listed", "qualified_name")
     return {
         "listing": getattr(server, "listing", None),
-        "tools": [_shown(tool, allowed.get(tool.pk, [])) for tool in tools],
+        "tools": [_tool_context(tool, allowed.get(tool.pk, [])) for tool in tools],
         "may_allow": may(actor, Act.AGENT_TOOL_ALLOW),
         "may_refresh": may(actor, Act.TOOL_SERVER_REFRESH, row=server),
         "refresh_url": reverse("admin:refresh_server", args=[server.pk]),
@@ -55,12 +55,12 @@ def server_panels(server: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _shown(tool: ServerTool, allowed: list[AgentTool]) -> dict[str, Any]:
+def _tool_context(tool: ServerTool, allowed: list[AgentTool]) -> dict[str, Any]:
     told = tool.defined
-    return {"row": tool, "told": told, "shape": shape_of(told) if told else "", "allowed": allowed}
+    return {"row": tool, "told": told, "shape": schema_text(told) if told else "", "allowed": allowed}
 
 
-def shape_of(told: Definition) -> str:
+def schema_text(told: ServerToolDefinition) -> str:
     """The arguments of a tool as people read them."""
     return json.dumps(told.input_schema, indent=2, ensure_ascii=False)
 
@@ -74,7 +74,7 @@ def refresh_page(request: HttpRequest, server_id: int, site: AdminSite) -> HttpR
         asked = refresh_server(server_id, actor=actor_of(request))
     except GovernanceError as refusal:
         messages.error(request, str(refusal))
-        return shown_again(request, ToolServer, server_id, status_of(refusal), site)
+        return rerender_row_page(request, ToolServer, server_id, status_of(refusal), site)
     tell = messages.success if asked.has_answered else messages.error
     tell(request, asked.sentence)
     return HttpResponseRedirect(page, status=303)
@@ -92,7 +92,7 @@ def _rotate(server: ToolServer, actor: Actor, said: Values) -> ToolServer:
     return rotate_tool_server_headers(server, actor=actor, headers=said["headers"], read_at=said["read_at"])
 
 
-def _headers_kept(server: ToolServer) -> str:
+def _headers_message(server: ToolServer) -> str:
     if server.has_headers:
         return "The new headers are kept. Calls from now on send them."
     return "The server is sent no headers any more."
@@ -106,22 +106,22 @@ class ToolServerAdmin(GovernedAdmin):
     search_fields = ("key", "title", "url")
     search_help_text = "Search key, title or address"
     empty = "No tool server yet. Add one, give it its headers, ask what it offers, and allow an agent what it needs."
-    add_fields = ("key", *SERVER)
-    fields = SERVER
+    add_fields = ("key", *SERVER_FIELDS)
+    fields = SERVER_FIELDS
     change_form_template = "console/agents/tool_server.html"
     saved = "Saved. Calls from now on go by it. Another server has forgotten the headers: enter them anew."
-    creates = Creation(Act.TOOL_SERVER_CREATE, _create, add_fields)
-    amends = (Amendment(Act.TOOL_SERVER_AMEND, _amend),)
-    panels = Panels(server_panels)
+    creates = CreateAction(Act.TOOL_SERVER_CREATE, _create, add_fields)
+    amends = (EditAction(Act.TOOL_SERVER_AMEND, _amend),)
+    panels = PanelReader(server_panels)
     buttons = (
         Button(
             "headers",
             "Rotate the headers",
             Act.TOOL_SERVER_ROTATE_HEADERS,
             _rotate,
-            done=_headers_kept,
+            done=_headers_message,
             consequence="Calls from now on send the new headers; turns under way end with the old ones.",
-            form=NewHeaders,
+            form=NewHeadersForm,
             tone="primary",
         ),
     )

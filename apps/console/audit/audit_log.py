@@ -18,21 +18,21 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from apps.console.framework.change_lists import LatelyFilter, TabbedList
+from apps.console.framework.change_lists import RecentValuesFilter, TabbedList
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Panels
+from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of, people_of, settings_of
-from apps.console.framework.row_titles import moment, title_of
+from apps.console.framework.row_titles import format_moment, title_of
 from apps.console.framework.row_urls import url_of_subject
-from apps.console.framework.version_history import change
+from apps.console.framework.version_history import describe_change
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict
 from apps.governance.models import AuditCheck, AuditLink, ChangeRecord, Refusal
-from apps.tenants.audit_export import FINDINGS_SHOWN, export, refuse_export, verify
+from apps.tenants.audit_export import FINDINGS_SHOWN, export_audit_log, refuse_export, verify_tenant_log
 
 
-class Days(forms.Form):
+class ExportDaysForm(forms.Form):
     """From when to when, both days included, by the tenant's clock."""
 
     since = forms.DateField(label="From", widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}))
@@ -42,17 +42,17 @@ class Days(forms.Form):
         super().__init__(*args, **{"label_suffix": "", "auto_id": "books_%s", **kwargs})
 
 
-def this_month() -> Days:
+def this_month_form() -> ExportDaysForm:
     """The form as a page shows it first."""
     today = timezone.localdate()
-    return Days(initial={"since": today.replace(day=1).isoformat(), "until": today.isoformat()})
+    return ExportDaysForm(initial={"since": today.replace(day=1).isoformat(), "until": today.isoformat()})
 
 
-def books_urls(site: AdminSite) -> list[URLPattern]:
+def audit_chain_urls(site: AdminSite) -> list[URLPattern]:
     """Where the books are verified, and where they are fetched."""
     return [
-        path("books/verify/", site.admin_view(verify_page), {"site": site}, name="verify_books"),
-        path("books/export/", site.admin_view(export_page), name="export_books"),
+        path("books/verify/", site.admin_view(verify_page), {"site": site}, name="verify_audit_log"),
+        path("books/export/", site.admin_view(export_page), name="export_audit_log"),
     ]
 
 
@@ -63,14 +63,14 @@ def verify_page(request: HttpRequest, site: AdminSite) -> HttpResponse:
     if actor is None:
         return HttpResponseRedirect(reverse("admin:switch_tenant"))
     try:
-        verified = verify(actor)
-    except Conflicting as refusal:
+        verified = verify_tenant_log(actor)
+    except Conflict as refusal:
         messages.error(request, str(refusal))
-        return _listed()
+        return _redirect_to_checks()
     if not verified.findings:
         messages.success(request, f"Verified. All {verified.entry_count:,} entries stand as they were written.")
-        return _listed()
-    with acting(actor), timezone.override(settings_of(request).timezone):
+        return _redirect_to_checks()
+    with acting_as(actor), timezone.override(settings_of(request).timezone):
         findings = verified.findings[:FINDINGS_SHOWN]
         shown = {"title": "Verification", "findings": findings, "count": len(verified.findings)}
         return TemplateResponse(
@@ -83,21 +83,21 @@ def export_page(request: HttpRequest) -> HttpResponse:
     """One line for each entry, without the words of changes; asked for without days, it leads back to the form."""
     if getattr(request, "actor", None) is None:
         return HttpResponseRedirect(reverse("admin:switch_tenant"))
-    actor, form = actor_of(request), Days(request.GET)
+    actor, form = actor_of(request), ExportDaysForm(request.GET)
     refuse_export(actor)
     if not form.is_valid():
         messages.error(request, "Name both days, such as 2026-11-01.")
-        return _listed()
+        return _redirect_to_checks()
     try:
-        exported = export(actor, form.cleaned_data["since"], form.cleaned_data["until"])
-    except Conflicting as refusal:
+        exported = export_audit_log(actor, form.cleaned_data["since"], form.cleaned_data["until"])
+    except Conflict as refusal:
         messages.error(request, str(refusal))
-        return _listed()
+        return _redirect_to_checks()
     headers = {"Content-Disposition": content_disposition_header(as_attachment=True, filename=exported.name)}
     return HttpResponse(exported.text, content_type="application/jsonl", headers=headers)
 
 
-def _listed() -> HttpResponse:
+def _redirect_to_checks() -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:governance_auditcheck_changelist"), status=303)
 
 
@@ -105,12 +105,12 @@ def refusal_panels(refusal: Refusal, request: HttpRequest) -> dict[str, Any]:
     """Who tried, on what, and where it stands in the audit chain."""
     return {
         "by": people_of(request)[refusal.actor_label],
-        **(_subject(refusal, actor_of(request)) if refusal.subject_type else {}),
-        "link": link_of(AuditLink.EntryType.REFUSAL, refusal.pk),
+        **(_subject_context(refusal, actor_of(request)) if refusal.subject_type else {}),
+        "link": audit_link_of(AuditLink.EntryType.REFUSAL, refusal.pk),
     }
 
 
-def _subject(refusal: Refusal, actor: Actor) -> dict[str, Any]:
+def _subject_context(refusal: Refusal, actor: Actor) -> dict[str, Any]:
     """What it was tried on, if that is still there to be read."""
     model = apps.get_model(refusal.subject_type)
     row = model._default_manager.visible_to(actor).filter(pk=refusal.subject_id).first()
@@ -119,7 +119,7 @@ def _subject(refusal: Refusal, actor: Actor) -> dict[str, Any]:
     return {"subject": title_of(row), "subject_url": url_of_subject(refusal.subject_type, row.pk)}
 
 
-def link_of(kind: AuditLink.EntryType, entry_id: int) -> AuditLink | None:
+def audit_link_of(kind: AuditLink.EntryType, entry_id: int) -> AuditLink | None:
     """An entry's place in the audit chain."""
     return AuditLink.objects.filter(entry_type=kind, entry_id=entry_id).first()
 
@@ -129,17 +129,17 @@ class RefusalAdmin(GovernedAdmin):
 
     list_display = ("when", "tried", "author", "actor_role", "code", "detail")
     list_display_links = ("when", "tried")
-    list_filter = ("act", ("actor_role", LatelyFilter), ("code", LatelyFilter))
+    list_filter = ("act", ("actor_role", RecentValuesFilter), ("code", RecentValuesFilter))
     search_fields = ("actor_label", "detail")
     search_help_text = "Search actor or answer"
     empty = "Nobody has tried what they may not."
     fields = ()
     change_form_template = "console/audit/refused_attempt.html"
-    panels = Panels(refusal_panels)
+    panels = PanelReader(refusal_panels)
 
     @admin.display(description="When", ordering="id")
     def when(self, refusal: Refusal) -> str:
-        return moment(refusal.created_at)
+        return format_moment(refusal.created_at)
 
     @admin.display(description="Tried", ordering="act")
     def tried(self, refusal: Refusal) -> str:
@@ -156,12 +156,12 @@ def check_panels(check: AuditCheck, request: HttpRequest) -> dict[str, Any]:
     return {"head": AuditLink.objects.order_by("-position").first()}
 
 
-class Books(TabbedList):
+class AuditCheckList(TabbedList):
     """The verifications, with the days that an admin may ask for."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         """The rows as everywhere; who reads them says whether they may be taken out."""
-        self.days = this_month() if actor_of(request).role is Role.ADMIN else None
+        self.days = this_month_form() if actor_of(request).role is Role.ADMIN else None
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         return rows
 
@@ -172,15 +172,15 @@ class AuditCheckAdmin(GovernedAdmin):
     list_display = ("when", "position", "result")
     list_display_links = ("when",)
     list_before_template = "console/audit/verifications_list_header.html"
-    changelist = Books
+    changelist = AuditCheckList
     empty = "Nobody has verified the books yet. Verify them above, or daily by: manage.py verify_audit"
     fields = ()
     change_form_template = "console/audit/verification.html"
-    panels = Panels(check_panels)
+    panels = PanelReader(check_panels)
 
     @admin.display(description="When", ordering="id")
     def when(self, check: AuditCheck) -> str:
-        return moment(check.created_at)
+        return format_moment(check.created_at)
 
     @admin.display(description="Result", ordering="finding_count")
     def result(self, check: AuditCheck) -> str:
@@ -190,9 +190,9 @@ class AuditCheckAdmin(GovernedAdmin):
 def change_panels(record: ChangeRecord, request: HttpRequest) -> dict[str, Any]:
     """The words of the change, and the way to what it changed."""
     return {
-        "shown": change(record, people_of(request)),
+        "shown": describe_change(record, people_of(request)),
         "subject_url": url_of_subject(record.subject_type, record.subject_id),
-        "link": link_of(AuditLink.EntryType.CHANGE, record.pk),
+        "link": audit_link_of(AuditLink.EntryType.CHANGE, record.pk),
     }
 
 
@@ -201,16 +201,16 @@ class ChangeRecordAdmin(GovernedAdmin):
 
     list_display = ("when", "act", "subject", "author", "actor_role", "version_after", "whose_words")
     list_display_links = ("when", "act")
-    list_filter = ("act", ("actor_role", LatelyFilter), "taint")
+    list_filter = ("act", ("actor_role", RecentValuesFilter), "taint")
     search_fields = ("subject_label", "actor_label")
     search_help_text = "Search subject or actor"
     empty = "Nothing has been changed yet. The first act of a person or an agent appears here."
     change_form_template = "console/audit/change_record.html"
-    panels = Panels(change_panels)
+    panels = PanelReader(change_panels)
 
     @admin.display(description="When", ordering="id")
     def when(self, record: ChangeRecord) -> str:
-        return moment(record.created_at)
+        return format_moment(record.created_at)
 
     @admin.display(description="On what")
     def subject(self, record: ChangeRecord) -> str:

@@ -21,9 +21,9 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from apps.console.framework.form_errors import status_of
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Creation, Values
+from apps.console.framework.page_actions import CreateAction, Values
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import moment
+from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.console.framework.text_diffs import FieldDiff, field_diffs
 from apps.governance.actors import Actor
@@ -31,23 +31,31 @@ from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.models import Governed
 from apps.governance.policy.table import Act
 from apps.restore.actions import make_checkpoint
-from apps.restore.execution import PlanMoved, restore
+from apps.restore.execution import StalePlan, carry_out_restore
 from apps.restore.models import Checkpoint
-from apps.restore.plan import MomentTarget, Plan, RowTarget, Target, lacking, plan, to_checkpoint
-from apps.restore.plan_steps import Step
+from apps.restore.plan import (
+    MomentTarget,
+    RestorePlan,
+    RowTarget,
+    Target,
+    checkpoint_target,
+    make_restore_plan,
+    missing_rights,
+)
+from apps.restore.plan_steps import RestoreStep
 from apps.tenants.models import Agent
-from apps.tenants.tenant_clock import moment_said, zone_of
+from apps.tenants.tenant_clock import parse_moment, zone_of
 
-WRITTEN: Final = "%Y-%m-%dT%H:%M:%S"
+MOMENT_FORMAT: Final = "%Y-%m-%dT%H:%M:%S"
 # What of an address or a form says which restore is meant.
-ASKED = ("checkpoint", "row", "version", "agent", "at", "with_profiles")
+TARGET_PARAMETERS = ("checkpoint", "row", "version", "agent", "at", "with_profiles")
 
 
 @dataclass(frozen=True, slots=True)
 class ShownStep:
     """A step as the page shows it."""
 
-    step: Step
+    step: RestoreStep
     url: str
     diffs: list[FieldDiff]
     # Of the first act on each row: whether it may be ticked to come back, and what right is missing where it may not.
@@ -56,7 +64,7 @@ class ShownStep:
     is_ticked: bool
 
 
-class Moment(forms.Form):
+class RestoreMomentForm(forms.Form):
     """Whose past, and when."""
 
     agent = forms.ModelChoiceField(
@@ -82,7 +90,7 @@ class Moment(forms.Form):
         field.queryset = Agent.objects.visible_to(actor)
 
 
-class Why(forms.Form):
+class RestoreReasonForm(forms.Form):
     """Why somebody restores it."""
 
     why = forms.CharField(
@@ -95,14 +103,14 @@ class Why(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Suggested:
+class SuggestedMoment:
     """A moment that people often mean, by the tenant's clock."""
 
     title: str
     at: str
 
 
-def suggested(now: datetime) -> tuple[Suggested, ...]:
+def suggested_moments(now: datetime) -> tuple[SuggestedMoment, ...]:
     """Moments of the past; `now` is by the tenant's clock."""
     yesterday, week = now - timedelta(days=1), now - timedelta(days=7)
     found = (
@@ -111,86 +119,88 @@ def suggested(now: datetime) -> tuple[Suggested, ...]:
         ("Yesterday, 18:00", yesterday.replace(hour=18, minute=0, second=0)),
         ("A week ago, 18:00", week.replace(hour=18, minute=0, second=0)),
     )
-    return tuple(Suggested(title, at.strftime(WRITTEN)) for title, at in found if at <= now)
+    return tuple(SuggestedMoment(title, at.strftime(MOMENT_FORMAT)) for title, at in found if at <= now)
 
 
 def restore_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """A GET shows the plan and changes nothing; a POST carries out the plan whose hash it brings, or nothing."""
     actor, asked = actor_of(request), (request.POST if request.method == "POST" else request.GET).dict()
-    moments = suggested(timezone.now().astimezone(zone_of(actor)))
+    moments = suggested_moments(timezone.now().astimezone(zone_of(actor)))
     yesterday = next(each.at for each in moments if each.title.startswith("Yesterday"))
     begun = {"agent": asked.get("agent"), "at": yesterday}
-    form = Moment(asked if "at" in asked else None, actor=actor, initial=begun)
+    form = RestoreMomentForm(asked if "at" in asked else None, actor=actor, initial=begun)
     context: dict[str, Any] = {"form": form, "suggested": moments}
     status = 200
     try:
         target = _target(asked, form, actor)
         if isinstance(target, MomentTarget):
-            context["form"] = _asked_again(target, actor)
+            context["form"] = _form_for_target(target, actor)
         if target is not None and request.method == "POST":
-            return _restored(request, target, actor)
-        context |= _shown(plan(target, actor=actor), request, actor) if target else {}
-    except PlanMoved as refusal:
-        context |= {"refusal": str(refusal), **_shown(refusal.present, request, actor)}
+            return _restore_and_redirect(request, target, actor)
+        context |= _plan_context(make_restore_plan(target, actor=actor), request, actor) if target else {}
+    except StalePlan as refusal:
+        context |= {"refusal": str(refusal), **_plan_context(refusal.present, request, actor)}
         status = status_of(refusal)
     except GovernanceError as refusal:
         context["refusal"], status = str(refusal), status_of(refusal)
-    again = [(name, asked[name]) for name in ASKED if asked.get(name)]
+    again = [(name, asked[name]) for name in TARGET_PARAMETERS if asked.get(name)]
     context |= {**site.each_context(request), "title": "Restore", "asked": again}
-    context["why"] = Why(initial={"why": asked.get("why", "")}, label_suffix="")
+    context["why"] = RestoreReasonForm(initial={"why": asked.get("why", "")}, label_suffix="")
     return TemplateResponse(request, "console/audit/restore.html", context, status=status)
 
 
-def _asked_again(target: MomentTarget, actor: Actor) -> Moment:
+def _form_for_target(target: MomentTarget, actor: Actor) -> RestoreMomentForm:
     """The form with what was asked; a field of the browser takes no offset."""
-    at = target.moment.astimezone(zone_of(actor)).strftime(WRITTEN)
+    at = target.moment.astimezone(zone_of(actor)).strftime(MOMENT_FORMAT)
     begun = {"agent": target.agent, "at": at, "with_profiles": target.with_profiles}
-    return Moment(None, actor=actor, initial=begun)
+    return RestoreMomentForm(None, actor=actor, initial=begun)
 
 
-def _target(asked: Mapping[str, str], form: Moment, actor: Actor) -> Target | None:
+def _target(asked: Mapping[str, str], form: RestoreMomentForm, actor: Actor) -> Target | None:
     if asked.get("checkpoint"):
-        return _of_checkpoint(_number(asked.get("checkpoint", "")), actor, with_profiles="with_profiles" in asked)
+        return _checkpoint_target(
+            _number_or_404(asked.get("checkpoint", "")), actor, with_profiles="with_profiles" in asked
+        )
     if asked.get("row"):
         kind, _, number = asked.get("row", "").partition(":")
-        return RowTarget(_noun(kind), _number(number), _number(asked.get("version", "")))
+        return RowTarget(_model_or_404(kind), _number_or_404(number), _number_or_404(asked.get("version", "")))
     if not form.is_bound or not form.is_valid():
         return None
     said = form.cleaned_data
-    asked_for = moment_said(said["at"], zone_of(actor), timezone.now())
+    asked_for = parse_moment(said["at"], zone_of(actor), timezone.now())
     return MomentTarget(asked_for, said["agent"], said["with_profiles"])
 
 
-def _of_checkpoint(checkpoint_id: int, actor: Actor, *, with_profiles: bool) -> MomentTarget:
+def _checkpoint_target(checkpoint_id: int, actor: Actor, *, with_profiles: bool) -> MomentTarget:
     found = Checkpoint.objects.visible_to(actor).select_related("agent").filter(pk=checkpoint_id).first()
     if found is None:
         raise Http404("There is no such checkpoint.")
-    return to_checkpoint(found, with_profiles=with_profiles)
+    return checkpoint_target(found, with_profiles=with_profiles)
 
 
-def _noun(kind: str) -> type[Governed]:
+def _model_or_404(kind: str) -> type[Governed]:
     model = next((model for model in apps.get_models() if model._meta.label_lower == kind), None)
     if model is None or not issubclass(model, Governed):
         raise Http404("There is no such noun.")
     return model
 
 
-def _number(said: str) -> int:
+def _number_or_404(said: str) -> int:
     if not said.isascii() or not said.isdigit() or len(said) > 18:
         raise Http404("This is no number.")
     return int(said)
 
 
-def _shown(found: Plan, request: HttpRequest, actor: Actor) -> dict[str, Any]:
-    only = _only(request)
-    rows: dict[str, list[Step]] = {}
+def _plan_context(found: RestorePlan, request: HttpRequest, actor: Actor) -> dict[str, Any]:
+    only = _ticked_rows(request)
+    rows: dict[str, list[RestoreStep]] = {}
     for step in found.steps:
         rows.setdefault(step.key, []).append(step)
-    lacks = {key: tuple(lacking(steps, actor)) for key, steps in rows.items()}
+    lacks = {key: tuple(missing_rights(steps, actor)) for key, steps in rows.items()}
     shown = [
         ShownStep(
             step,
-            _url_of(step),
+            _step_url(step),
             field_diffs(step.before, step.after),
             is_first=step is rows[step.key][0],
             lacks=lacks[step.key],
@@ -201,39 +211,43 @@ def _shown(found: Plan, request: HttpRequest, actor: Actor) -> dict[str, Any]:
     target = found.target
     heading = target.said
     if isinstance(target, MomentTarget):
-        heading = f"{f'Agent {target.agent.key}' if target.agent else 'The tenant'} as at {moment(target.moment)}"
+        heading = (
+            f"{f'Agent {target.agent.key}' if target.agent else 'The tenant'} as at {format_moment(target.moment)}"
+        )
     can_do = not all(lacks.values())
     return {"plan": found, "steps": shown, "row_count": len(rows), "said": heading, "can_do": can_do}
 
 
-def _url_of(step: Step) -> str:
+def _step_url(step: RestoreStep) -> str:
     return url_of_subject(step.subject_type, step.subject_id) if step.version else ""
 
 
-def _restored(request: HttpRequest, target: Target, actor: Actor) -> HttpResponse:
+def _restore_and_redirect(request: HttpRequest, target: Target, actor: Actor) -> HttpResponse:
     sent = request.POST
-    only, why = _only(request), _reason(request)
-    done, checkpoint = restore(target, actor=actor, shown_sha256=sent.get("sha256", ""), only=only, reason=why)
+    only, why = _ticked_rows(request), _reason(request)
+    done, checkpoint = carry_out_restore(
+        target, actor=actor, shown_sha256=sent.get("sha256", ""), only=only, reason=why
+    )
     way_back = f" What stood before is the checkpoint “{checkpoint.name}”." if checkpoint else ""
     acts = "1 act" if len(done.steps) == 1 else f"{len(done.steps)} acts"
     messages.success(request, f"Restored: {acts}.{way_back} Sessions already open keep what they have.")
-    return HttpResponseRedirect(_leads_to(target), status=303)
+    return HttpResponseRedirect(_page_after_restore(target), status=303)
 
 
-def _only(request: HttpRequest) -> list[str] | None:
+def _ticked_rows(request: HttpRequest) -> list[str] | None:
     """The rows that are ticked. A form without boxes means all of them; one in which none is ticked means none."""
     return request.POST.getlist("only") if "chosen" in request.POST else None
 
 
 def _reason(request: HttpRequest) -> str:
-    form = Why(request.POST)
+    form = RestoreReasonForm(request.POST)
     if not form.is_valid():
         said = [str(each) for each in form.errors["why"]]
         raise Invalid(f"Why: {' '.join(said)} Nothing was done.", {"why": said})
     return str(form.cleaned_data["why"])
 
 
-def _leads_to(target: Target) -> str:
+def _page_after_restore(target: Target) -> str:
     if isinstance(target, RowTarget):
         return url_of_subject(target.model._meta.label_lower, target.row_id) or reverse("admin:index")
     if target.agent is not None:
@@ -241,7 +255,7 @@ def _leads_to(target: Target) -> str:
     return reverse("admin:restore_checkpoint_changelist")
 
 
-def _make(values: Values, actor: Actor) -> Checkpoint:
+def _make_checkpoint(values: Values, actor: Actor) -> Checkpoint:
     agent = values["agent"]
     return make_checkpoint(values["name"], actor=actor, agent_id=agent.pk if agent else None, reason=values["reason"])
 
@@ -261,11 +275,11 @@ class CheckpointAdmin(GovernedAdmin):
     add_fields = ("name", "agent", "reason")
     fields = ()
     change_form_template = "console/audit/checkpoint.html"
-    creates = Creation(Act.CHECKPOINT_CREATE, _make, add_fields)
+    creates = CreateAction(Act.CHECKPOINT_CREATE, _make_checkpoint, add_fields)
 
     @admin.display(description="Moment", ordering="moment")
     def at(self, checkpoint: Checkpoint) -> str:
-        return moment(checkpoint.moment)
+        return format_moment(checkpoint.moment)
 
     @admin.display(description="Made by", ordering="created_by")
     def maker(self, checkpoint: Any) -> str:

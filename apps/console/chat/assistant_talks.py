@@ -13,12 +13,12 @@ from django.urls import URLPattern, path, reverse
 from django.views.decorators.http import require_POST
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
-from apps.console.chat.chat_page import Saying, sent, shown_in
-from apps.console.framework.forms import Prose
+from apps.console.chat.chat_page import MessageForm, chat_state, submit_message
+from apps.console.framework.forms import VerbatimTextField
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_titles import excerpt
 from apps.conversations.actions import abandon_conversation
-from apps.conversations.member_talks import open_talk, say_in_talk
+from apps.conversations.member_talks import open_talk, send_talk_message
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
@@ -27,13 +27,13 @@ from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS
 from apps.prompt.prompt_input import Flavour
-from apps.runtime.wakeup import kick_turn
+from apps.runtime.wakeup import wake_worker
 from apps.tenants.models import Agent
 
 TALKS_SHOWN = 30
 
 
-class Beginning(Saying):
+class NewTalkForm(MessageForm):
     """The first message, to whom, and on which record."""
 
     agent: "forms.ModelChoiceField[Agent]" = forms.ModelChoiceField(
@@ -53,10 +53,10 @@ class Beginning(Saying):
         field.queryset = assistants
 
 
-class Wish(forms.Form):
+class MemberOverlayForm(forms.Form):
     """How the assistant is to work for its member, from the next session on."""
 
-    text = Prose(label="How it is to work for you", required=False, max_length=MEMBER_OVERLAY_CHARACTERS)
+    text = VerbatimTextField(label="How it is to work for you", required=False, max_length=MEMBER_OVERLAY_CHARACTERS)
     read_at = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -66,8 +66,8 @@ class Wish(forms.Form):
 def assistant_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """The member's talks; a POST begins another one."""
     actor = actor_of(request)
-    form = Beginning(request.POST if request.method == "POST" else None, assistants=_assistants(actor))
-    done, refusal, status = sent(form, partial(_begun, actor=actor))
+    form = NewTalkForm(request.POST if request.method == "POST" else None, assistants=_assistants(actor))
+    done, refusal, status = submit_message(form, partial(_open_and_say, actor=actor))
     if done:
         return done
     context: dict[str, Any] = {
@@ -77,7 +77,7 @@ def assistant_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         "assistants": form.fields["agent"].queryset,  # type: ignore[attr-defined]  # see Beginning
         "may_talk": may(actor, Act.CONVERSATION_TALK),
         "refusal": refusal,
-        "talks": [] if status >= 400 else _talks(actor),
+        "talks": [] if status >= 400 else _latest_talks(actor),
     }
     return TemplateResponse(request, "console/chat/assistant_talks.html", context, status=status)
 
@@ -85,9 +85,9 @@ def assistant_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 def talk_page(site: AdminSite, request: HttpRequest, talk_id: int) -> HttpResponse:
     """One talk; a POST says something in it."""
     actor = actor_of(request)
-    talk = _talk(talk_id, actor)
-    form = Saying(request.POST if request.method == "POST" else None)
-    done, refusal, status = sent(form, partial(_said, talk, actor=actor))
+    talk = _talk_or_404(talk_id, actor)
+    form = MessageForm(request.POST if request.method == "POST" else None)
+    done, refusal, status = submit_message(form, partial(_say, talk, actor=actor))
     if done:
         return done
     overlay = MemberOverlay.objects.visible_to(actor).filter(agent=talk.agent).first()
@@ -97,9 +97,9 @@ def talk_page(site: AdminSite, request: HttpRequest, talk_id: int) -> HttpRespon
         "talk": talk,
         "form": form,
         "refusal": refusal,
-        "shown": shown_in(talk),
+        "shown": chat_state(talk),
         "overlay": overlay,
-        "wish": _wish(overlay),
+        "wish": _overlay_form(overlay),
     }
     return TemplateResponse(request, "console/chat/assistant_talk.html", context, status=status)
 
@@ -107,20 +107,20 @@ def talk_page(site: AdminSite, request: HttpRequest, talk_id: int) -> HttpRespon
 @require_POST
 def close_talk(request: HttpRequest, talk_id: int) -> HttpResponse:
     """End a talk; it can be read still, unless it is off the record."""
-    abandon_conversation(_talk(talk_id, actor_of(request)), actor=actor_of(request))
+    abandon_conversation(_talk_or_404(talk_id, actor_of(request)), actor=actor_of(request))
     messages.success(request, "Closed. Nobody writes in this talk any more; begin another one whenever you like.")
     return HttpResponseRedirect(reverse("admin:assistant"), status=303)
 
 
 @require_POST
-def write_wish(request: HttpRequest, talk_id: int) -> HttpResponse:
+def save_member_overlay(request: HttpRequest, talk_id: int) -> HttpResponse:
     """Keep how the assistant is to work for its member; what it would have written itself is settled with that."""
     actor = actor_of(request)
-    talk, form = _talk(talk_id, actor), Wish(request.POST)
+    talk, form = _talk_or_404(talk_id, actor), MemberOverlayForm(request.POST)
     if not form.is_valid():
         flaws = [str(flaw) for flaw in form.errors.get("text", ["The page was incomplete."])]
         messages.error(request, f"Not saved. {' '.join(flaws)}")
-        return _to(talk)
+        return _redirect_to_talk(talk)
     overlay = MemberOverlay.objects.visible_to(actor).filter(agent=talk.agent).first()
     text = form.cleaned_data["text"]
     if overlay is None:
@@ -128,7 +128,7 @@ def write_wish(request: HttpRequest, talk_id: int) -> HttpResponse:
     else:
         write_member_overlay(overlay, actor=actor, text=text, read_at=form.cleaned_data["read_at"])
     messages.success(request, "Saved. Your assistant's next session works so; open ones keep what they started with.")
-    return _to(talk)
+    return _redirect_to_talk(talk)
 
 
 def talk_urls(site: AdminSite) -> list[URLPattern]:
@@ -137,7 +137,7 @@ def talk_urls(site: AdminSite) -> list[URLPattern]:
         path("assistant/", site.admin_view(partial(assistant_page, site)), name="assistant"),
         path("assistant/<int:talk_id>/", site.admin_view(partial(talk_page, site)), name="talk"),
         path("assistant/<int:talk_id>/close/", site.admin_view(close_talk), name="close_talk"),
-        path("assistant/<int:talk_id>/wish/", site.admin_view(write_wish), name="wish"),
+        path("assistant/<int:talk_id>/wish/", site.admin_view(save_member_overlay), name="assistant_instructions"),
     ]
 
 
@@ -145,7 +145,7 @@ def _assistants(actor: Actor) -> QuerySet[Agent]:
     return Agent.objects.visible_to(actor).filter(flavour=Flavour.ASSISTANT.value).order_by("key")
 
 
-def _talk(talk_id: int, actor: Actor) -> Conversation:
+def _talk_or_404(talk_id: int, actor: Actor) -> Conversation:
     rows = Conversation.objects.visible_to(actor).talks_of(actor.user_id).select_related("agent")
     talk = rows.filter(pk=talk_id).first()
     if talk is None:
@@ -153,7 +153,7 @@ def _talk(talk_id: int, actor: Actor) -> Conversation:
     return talk
 
 
-def _talks(actor: Actor) -> list[dict[str, Any]]:
+def _latest_talks(actor: Actor) -> list[dict[str, Any]]:
     """The latest, each with what was said last."""
     last = Message.objects.filter(conversation=OuterRef("pk")).exclude(text="").order_by("-position")
     rows = Conversation.objects.visible_to(actor).talks_of(actor.user_id).select_related("agent")
@@ -161,22 +161,22 @@ def _talks(actor: Actor) -> list[dict[str, Any]]:
     return [{"talk": row, "last_words": excerpt(row.last_words or "")} for row in told]
 
 
-def _wish(overlay: MemberOverlay | None) -> Wish:
+def _overlay_form(overlay: MemberOverlay | None) -> MemberOverlayForm:
     if overlay is None:
-        return Wish()
-    return Wish(initial={"text": overlay.pending_text or overlay.text, "read_at": overlay.version})
+        return MemberOverlayForm()
+    return MemberOverlayForm(initial={"text": overlay.pending_text or overlay.text, "read_at": overlay.version})
 
 
-def _begun(said: dict[str, Any], *, actor: Actor) -> HttpResponse:
+def _open_and_say(said: dict[str, Any], *, actor: Actor) -> HttpResponse:
     talk = open_talk(said["agent"].pk, actor=actor, off_the_record=said["off_the_record"])
-    return _said(talk, said, actor=actor)
+    return _say(talk, said, actor=actor)
 
 
-def _said(talk: Conversation, said: dict[str, Any], *, actor: Actor) -> HttpResponse:
-    say_in_talk(talk, actor=actor, text=said["text"], idempotency_key=said["key"])
-    kick_turn(talk.tenant_id, talk.pk)
-    return _to(talk)
+def _say(talk: Conversation, said: dict[str, Any], *, actor: Actor) -> HttpResponse:
+    send_talk_message(talk, actor=actor, text=said["text"], idempotency_key=said["key"])
+    wake_worker(talk.tenant_id, talk.pk)
+    return _redirect_to_talk(talk)
 
 
-def _to(talk: Conversation) -> HttpResponse:
+def _redirect_to_talk(talk: Conversation) -> HttpResponse:
     return HttpResponseRedirect(reverse("admin:talk", args=[talk.pk]), status=303)

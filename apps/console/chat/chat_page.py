@@ -10,22 +10,22 @@ from django.db.models import Q
 from django.http import HttpResponse
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from apps.console.conversations.transcripts import Spoken, transcript
+from apps.console.conversations.transcripts import TranscriptStep, transcript
 from apps.console.framework.form_errors import status_of
-from apps.console.framework.forms import Prose
+from apps.console.framework.forms import VerbatimTextField
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.errors import GovernanceError
 from apps.kill_switches.models import KillSwitch
-from apps.runtime.kill_switch_checks import stop_of
+from apps.runtime.kill_switch_checks import active_switch
 from apps.runtime.models import Turn
 from apps.tenants.authentication.actor_resolution import system_actor
 
 
-class Saying(forms.Form):
+class MessageForm(forms.Form):
     """What a member says; the key makes the same page, sent twice, one message."""
 
-    text = Prose(
+    text = VerbatimTextField(
         label="Your message",
         max_length=EVENT_CHARACTERS,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
@@ -37,10 +37,10 @@ class Saying(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ChatState:
     """A talk as its page shows it: what was said, what is being answered, and what came of the latest turn."""
 
-    lines: list[Spoken]
+    lines: list[TranscriptStep]
     asked: list[InboundEvent]
     turn: Turn | None
     # What a person, or the house for one, has stopped here and why; blank where answers come.
@@ -52,16 +52,18 @@ class Shown:
         return self.turn.failure if self.turn and self.turn.status in {Turn.Status.FAILED, Turn.Status.RUNNING} else ""
 
 
-def shown_in(talk: Conversation) -> Shown:
+def chat_state(talk: Conversation) -> ChatState:
     """What stands in it now."""
     turn = talk.turns.order_by("-pk").first()
     running = turn.pk if turn and turn.status == Turn.Status.RUNNING else None
     asked = talk.events.filter(Q(turn_id=None) | Q(turn_id=running)) if running else talk.events.filter(turn_id=None)
-    switch = stop_of(talk, KillSwitch.Kind.PAUSE_AGENT, actor=system_actor(talk.tenant_id)) if asked else None
-    return Shown(transcript(talk), list(asked), turn, f"{switch.sentence} {switch.reason}" if switch else "")
+    switch = active_switch(talk, KillSwitch.Kind.PAUSE_AGENT, actor=system_actor(talk.tenant_id)) if asked else None
+    return ChatState(transcript(talk), list(asked), turn, f"{switch.sentence} {switch.reason}" if switch else "")
 
 
-def sent(form: forms.Form, send: Callable[[dict[str, Any]], HttpResponse]) -> tuple[HttpResponse | None, str, int]:
+def submit_message(
+    form: forms.Form, send: Callable[[dict[str, Any]], HttpResponse]
+) -> tuple[HttpResponse | None, str, int]:
     """Where to go once what the form holds is said; otherwise why it is not, and the status of the page that tells so."""
     if not form.is_bound:
         return None, "", 200

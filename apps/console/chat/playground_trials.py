@@ -17,45 +17,45 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_POST, require_safe
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from apps.console.chat.chat_page import Saying, sent, shown_in
-from apps.console.conversations.transcripts import as_text, transcript
+from apps.console.chat.chat_page import MessageForm, chat_state, submit_message
+from apps.console.conversations.transcripts import transcript, transcript_text
 from apps.console.explain.sessions import shown_parts
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.framework.row_titles import FOR_WHOM, excerpt, title_of
+from apps.console.framework.row_titles import PROPOSAL_SCOPES, excerpt, title_of
 from apps.conversations.actions import abandon_conversation
-from apps.conversations.member_talks import open_trial, say_in_talk
+from apps.conversations.member_talks import open_trial, send_talk_message
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.governance.row_ids import number_of_row
+from apps.governance.row_ids import parse_row_id
 from apps.prompt.prompt_input import Flavour
-from apps.review.proposal_sheet import untried_because
+from apps.review.proposal_sheet import trial_blocker
 from apps.runtime.models import Session
-from apps.runtime.off_the_record_erasure import forget_due
-from apps.runtime.wakeup import kick_turn
+from apps.runtime.off_the_record_erasure import erase_if_due
+from apps.runtime.wakeup import wake_worker
 from apps.tenants.models import Agent
 
-SHOWN = 30
-OFFERED = 100
+TRIALS_SHOWN = 30
+PROPOSALS_OFFERED = 100
 
 
-class WaitingField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django takes no argument there
+class ProposalField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django takes no argument there
     """What waits for a yes, as one tells proposals apart."""
 
     def label_from_instance(self, proposal: Proposal) -> str:
-        whose = "" if proposal.target_type in FOR_WHOM else f" ({proposal.agent or 'every agent'})"
+        whose = "" if proposal.target_type in PROPOSAL_SCOPES else f" ({proposal.agent or 'every agent'})"
         return f"Live with proposal {proposal.pk}: {title_of(proposal)}{whose}"
 
 
-class Trying(Saying):
+class NewTrialForm(MessageForm):
     """The first message, to which agent, and as what it is tried."""
 
     agent: "forms.ModelChoiceField[Agent]" = forms.ModelChoiceField(
         queryset=None, label="Agent", empty_label=None, widget=UnfoldAdminSelectWidget
     )
-    proposal = WaitingField(
+    proposal = ProposalField(
         queryset=None,
         label="Configuration",
         required=False,
@@ -70,15 +70,15 @@ class Trying(Saying):
         self.actor = actor
         self.initial = {**self.initial, **(initial or {})}
         agent, proposal = (self.fields[name] for name in ("agent", "proposal"))
-        agent.queryset = tried_agents(actor)  # type: ignore[attr-defined]  # the stubs know no queryset of a form's field
+        agent.queryset = trial_agents(actor)  # type: ignore[attr-defined]  # the stubs know no queryset of a form's field
         asked = self.data.get("proposal") if self.is_bound else self.initial.get("proposal")
-        proposal.queryset = offered(tried_proposals(actor), asked or "")  # type: ignore[attr-defined]  # see above
+        proposal.queryset = offered_proposals(trial_proposals(actor), asked or "")  # type: ignore[attr-defined]  # see above
         self.fields["text"].help_text = "Written as a customer would."
 
     def clean_proposal(self) -> Proposal | None:
         """One that says what would stand there."""
         proposal: Proposal | None = self.cleaned_data["proposal"]
-        if proposal and (flaw := untried_because(proposal, self.actor)):
+        if proposal and (flaw := trial_blocker(proposal, self.actor)):
             raise forms.ValidationError(flaw)
         return proposal
 
@@ -87,8 +87,8 @@ def playground_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """What the person tries; a POST begins another talk."""
     actor = actor_of(request)
     asked = {name: request.GET[name] for name in ("agent", "proposal") if request.GET.get(name, "").isdecimal()}
-    form = Trying(request.POST if request.method == "POST" else None, actor=actor, initial=asked)
-    done, refusal, status = sent(form, partial(_begun, actor=actor))
+    form = NewTrialForm(request.POST if request.method == "POST" else None, actor=actor, initial=asked)
+    done, refusal, status = submit_message(form, partial(_open_and_say, actor=actor))
     if done:
         return done
     context: dict[str, Any] = {
@@ -98,7 +98,7 @@ def playground_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         "agents": form.fields["agent"].queryset,  # type: ignore[attr-defined]  # see Trying
         "may_talk": may(actor, Act.CONVERSATION_TALK),
         "refusal": refusal,
-        "trials": [] if status >= 400 else _trials(actor),
+        "trials": [] if status >= 400 else _latest_trials(actor),
     }
     return TemplateResponse(request, "console/chat/playground_trials.html", context, status=status)
 
@@ -106,9 +106,9 @@ def playground_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 def trial_page(site: AdminSite, request: HttpRequest, trial_id: int) -> HttpResponse:
     """One talk with the prompt beside it; a POST says something in it."""
     actor = actor_of(request)
-    trial = _trial(trial_id, actor)
-    form = Saying(request.POST if request.method == "POST" else None)
-    done, refusal, status = sent(form, partial(_said, trial, actor=actor))
+    trial = _trial_or_404(trial_id, actor)
+    form = MessageForm(request.POST if request.method == "POST" else None)
+    done, refusal, status = submit_message(form, partial(_say, trial, actor=actor))
     if done:
         return done
     session = Session.objects.filter(conversation=trial).select_related("tools").order_by("-pk").first()
@@ -119,20 +119,20 @@ def trial_page(site: AdminSite, request: HttpRequest, trial_id: int) -> HttpResp
         "trial": trial,
         "form": form,
         "refusal": refusal,
-        "shown": shown_in(trial),
+        "shown": chat_state(trial),
         "session": session,
         "parts": parts,
         "is_new": any(piece.changed for part in parts for piece in part.pieces),
-        "proposal": tried_proposals(actor).filter(pk=trial.trial_proposal_id or 0).first(),
+        "proposal": trial_proposals(actor).filter(pk=trial.trial_proposal_id or 0).first(),
         "people": people_of(request),
     }
     return TemplateResponse(request, "console/chat/playground_trial.html", context, status=status)
 
 
 @require_safe
-def told_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
+def download_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
     """What was said, as text in the hands of whoever asked: nothing of it is kept here."""
-    trial = _trial(trial_id, actor_of(request))
+    trial = _trial_or_404(trial_id, actor_of(request))
     session = Session.objects.filter(conversation=trial).order_by("-pk").first()
     tried = f"live with proposal {trial.trial_proposal_id}" if trial.trial_proposal_id else "live"
     head = (
@@ -140,7 +140,7 @@ def told_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
         f"SHA-256 of the prompt: {session.prefix_sha256 if session else 'none yet'}",
     )
     name = content_disposition_header(as_attachment=True, filename=f"playground-{trial.pk}.txt")
-    said = as_text(transcript(trial), head)
+    said = transcript_text(transcript(trial), head)
     headers = {"Content-Disposition": name, "Cache-Control": "private, no-store"}
     return HttpResponse(said, content_type="text/plain; charset=utf-8", headers=headers)
 
@@ -149,9 +149,9 @@ def told_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
 def forget_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
     """End a talk and take out what was said: at once, or as soon as the answer that is being written has ended."""
     actor = actor_of(request)
-    trial = _trial(trial_id, actor)
+    trial = _trial_or_404(trial_id, actor)
     abandon_conversation(trial, actor=actor)
-    forget_due(trial.tenant_id, trial.pk)
+    erase_if_due(trial.tenant_id, trial.pk)
     messages.success(
         request, "Forgotten. That there was a talk stays in the books, and what it cost; no word of it does."
     )
@@ -163,29 +163,29 @@ def trial_urls(site: AdminSite) -> list[URLPattern]:
     return [
         path("playground/", site.admin_view(partial(playground_page, site)), name="playground"),
         path("playground/<int:trial_id>/", site.admin_view(partial(trial_page, site)), name="trial"),
-        path("playground/<int:trial_id>/said/", site.admin_view(told_trial), name="told_trial"),
+        path("playground/<int:trial_id>/said/", site.admin_view(download_trial), name="trial_messages"),
         path("playground/<int:trial_id>/forget/", site.admin_view(forget_trial), name="forget_trial"),
     ]
 
 
-def tried_agents(actor: Actor) -> QuerySet[Agent]:
+def trial_agents(actor: Actor) -> QuerySet[Agent]:
     """Those that customers write to."""
     return Agent.objects.visible_to(actor).exclude(flavour=Flavour.ASSISTANT.value).order_by("key")
 
 
-def tried_proposals(actor: Actor) -> QuerySet[Proposal]:
+def trial_proposals(actor: Actor) -> QuerySet[Proposal]:
     """What waits for a yes and is about more than one customer."""
     rows = Proposal.objects.visible_to(actor).open().exclude(kind=Proposal.Kind.PROFILE_CHANGE)
     return rows.select_related("agent").order_by("-pk")
 
 
-def offered(proposals: QuerySet[Proposal], asked: str) -> QuerySet[Proposal]:
+def offered_proposals(proposals: QuerySet[Proposal], asked: str) -> QuerySet[Proposal]:
     """The newest, and the one that a link or a sent form names however old it is."""
-    named, newest = number_of_row(asked), Q(pk__in=proposals.values("pk")[:OFFERED])
+    named, newest = parse_row_id(asked), Q(pk__in=proposals.values("pk")[:PROPOSALS_OFFERED])
     return proposals.filter(newest if named is None else newest | Q(pk=named))
 
 
-def _trial(trial_id: int, actor: Actor) -> Conversation:
+def _trial_or_404(trial_id: int, actor: Actor) -> Conversation:
     """One that goes on: of what was forgotten nothing is left to show."""
     rows = Conversation.objects.visible_to(actor).trials_of(actor.user_id).open().select_related("agent")
     trial = rows.filter(pk=trial_id).first()
@@ -194,22 +194,22 @@ def _trial(trial_id: int, actor: Actor) -> Conversation:
     return trial
 
 
-def _trials(actor: Actor) -> list[dict[str, Any]]:
+def _latest_trials(actor: Actor) -> list[dict[str, Any]]:
     """The latest of which words are left, each with what was said last."""
     last = Message.objects.filter(conversation=OuterRef("pk")).exclude(text="").order_by("-position")
     rows = Conversation.objects.visible_to(actor).trials_of(actor.user_id).open().select_related("agent")
     told = rows.annotate(last_words=Subquery(last.values("text")[:1])).order_by("-pk")
-    left = told.filter(Q(erased_at=None) | Q(last_words__isnull=False))[:SHOWN]
+    left = told.filter(Q(erased_at=None) | Q(last_words__isnull=False))[:TRIALS_SHOWN]
     return [{"trial": row, "last_words": excerpt(row.last_words or "")} for row in left]
 
 
-def _begun(said: dict[str, Any], *, actor: Actor) -> HttpResponse:
+def _open_and_say(said: dict[str, Any], *, actor: Actor) -> HttpResponse:
     proposal = said["proposal"]
     trial = open_trial(said["agent"].pk, actor=actor, proposal_id=proposal.pk if proposal else None)
-    return _said(trial, said, actor=actor)
+    return _say(trial, said, actor=actor)
 
 
-def _said(trial: Conversation, said: dict[str, Any], *, actor: Actor) -> HttpResponse:
-    say_in_talk(trial, actor=actor, text=said["text"], idempotency_key=said["key"])
-    kick_turn(trial.tenant_id, trial.pk)
+def _say(trial: Conversation, said: dict[str, Any], *, actor: Actor) -> HttpResponse:
+    send_talk_message(trial, actor=actor, text=said["text"], idempotency_key=said["key"])
+    wake_worker(trial.tenant_id, trial.pk)
     return HttpResponseRedirect(reverse("admin:trial", args=[trial.pk]), status=303)

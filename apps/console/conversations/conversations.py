@@ -10,22 +10,22 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apps.console.conversations.lineage import lineage_of, reached
-from apps.console.conversations.reply_reporting import REPORT, ReportedFilter, Threads, offer
+from apps.console.conversations.lineage import lineage_of, lineage_rows
+from apps.console.conversations.reply_reporting import REPORT_BUTTON, ConversationList, ReportedFilter, offer_replies
 from apps.console.conversations.stuck_turns import StuckFilter
-from apps.console.conversations.takeover import IN_HAND
-from apps.console.conversations.transcripts import reported_at, transcript
-from apps.console.framework.change_lists import LatelyFilter
-from apps.console.framework.forms import ReasonedDecision, Resolution
+from apps.console.conversations.takeover import TAKEOVER_BUTTONS
+from apps.console.conversations.transcripts import reporting_url, transcript
+from apps.console.framework.change_lists import RecentValuesFilter
+from apps.console.framework.forms import ReasonedDecisionForm, ResolutionForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.token_usage import Usage, total
+from apps.console.framework.token_usage import TokenUsage, total_usage
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.table import Act
 from apps.learning.lineage import descendants, quarantine_descendants
 from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
@@ -35,11 +35,11 @@ TURNS_SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
-class TakenTurn:
+class ShownTurn:
     """A turn with what its model calls used, and what of the learning stood before them."""
 
     turn: Turn
-    usage: Usage
+    usage: TokenUsage
     retrieval: Retrieval
 
 
@@ -47,11 +47,11 @@ def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, An
     """All that belongs to the conversation."""
     actor, lines = actor_of(request), transcript(conversation)
     lineage = lineage_of(conversation, actor)
-    offer(conversation, lines, request)
+    offer_replies(conversation, lines, request)
     turns = list(_turns(conversation.turns.select_related("session").prefetch_related("calls")[:TURNS_SHOWN]))
     return {
         "lines": lines,
-        "reported_at": reported_at(conversation, actor),
+        "reported_at": reporting_url(conversation, actor),
         "explains": not conversation.off_the_record,
         "waiting": conversation.events.filter(turn_id__isnull=True),
         "draft": conversation.drafts.filter(status=Draft.Status.OPEN).first(),
@@ -63,13 +63,13 @@ def conversation_panels(conversation: Any, request: HttpRequest) -> dict[str, An
         "extraction": getattr(conversation, "extraction", None),
         "is_open": _is_open(conversation),
         "lineage": lineage,
-        "reached": reached(lineage),
+        "reached": lineage_rows(lineage),
     }
 
 
-def _turns(turns: Iterable[Turn]) -> Iterator[TakenTurn]:
+def _turns(turns: Iterable[Turn]) -> Iterator[ShownTurn]:
     for turn in turns:
-        yield TakenTurn(turn, total(turn.calls.all()), retrieval_of(turn))
+        yield ShownTurn(turn, total_usage(turn.calls.all()), retrieval_of(turn))
 
 
 def _resolve(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
@@ -85,12 +85,12 @@ def _quarantine(conversation: Conversation, actor: Actor, said: Values) -> None:
     quarantine_descendants(conversation, actor=actor, reason=said["reason"])
 
 
-def _has_come_of_it(conversation: Conversation) -> bool:
-    acting_as = acting_actor()
+def _has_quarantinable_rows(conversation: Conversation) -> bool:
+    acting_as = current_actor()
     return acting_as is not None and any(row.can_be_quarantined for row in descendants(conversation, actor=acting_as))
 
 
-def _solved(conversation: Conversation) -> dict[str, str]:
+def _solved_initial(conversation: Conversation) -> dict[str, str]:
     del conversation
     return {"outcome": Conversation.Outcome.SOLVED}
 
@@ -118,7 +118,7 @@ class ConversationAdmin(GovernedAdmin):
     )
     list_filter = (
         "agent",
-        ("channel", LatelyFilter),
+        ("channel", RecentValuesFilter),
         "outcome",
         "origin",
         "off_the_record",
@@ -133,10 +133,10 @@ class ConversationAdmin(GovernedAdmin):
     empty = "No conversation here. They begin with a message to /api/v1/messages/, or with an import of transcripts."
     fields = ()
     change_form_template = "console/conversations/conversation.html"
-    panels = Panels(conversation_panels)
-    changelist = Threads
+    panels = PanelReader(conversation_panels)
+    changelist = ConversationList
     buttons = (
-        *IN_HAND,
+        *TAKEOVER_BUTTONS,
         Button(
             "resolve",
             "Resolve",
@@ -145,8 +145,8 @@ class ConversationAdmin(GovernedAdmin):
             done="Resolved. What can be learned from it appears under Extractions in a moment.",
             consequence="The conversation ends, and the learning looks at it, unless it is off the record."
             " A later message opens a new one.",
-            form=Resolution,
-            initial=_solved,
+            form=ResolutionForm,
+            initial=_solved_initial,
             when=_is_open,
             tone="primary",
         ),
@@ -167,12 +167,12 @@ class ConversationAdmin(GovernedAdmin):
             done="In quarantine. Each of them can be released by itself.",
             consequence="Skills that came of this conversation are found by no agent any more, proposals wait for nobody, and"
             " the lines it left in memory and profiles are taken out, until somebody releases them.",
-            form=ReasonedDecision,
-            when=_has_come_of_it,
+            form=ReasonedDecisionForm,
+            when=_has_quarantinable_rows,
             tone="danger",
             on_others=True,
         ),
-        REPORT,
+        REPORT_BUTTON,
     )
 
     @admin.display(description="Thread", ordering="conversation_key")
@@ -187,7 +187,7 @@ class ConversationAdmin(GovernedAdmin):
     def reports(self, conversation: Any) -> SafeString | str:
         if not conversation.reported:
             return ""
-        return format_html('<span class="pc-badge pc-waits">{} reported</span>', conversation.reported)
+        return format_html('<span class="pc-badge pc-waiting">{} reported</span>', conversation.reported)
 
     @admin.display(description="Learned")
     def verdict(self, conversation: Conversation) -> str:

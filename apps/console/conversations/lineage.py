@@ -7,7 +7,7 @@ from typing import Any
 from apps.console.framework.row_urls import url_of_subject
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.extraction.models import Extraction
 from apps.learning.lineage import Descendant, descendants
 from apps.runtime.explain.exposure import SESSIONS_NAMED, sessions_carrying
@@ -57,7 +57,7 @@ class Lineage:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class LineageRow:
     """One row as the page shows it."""
 
     row: Descendant
@@ -66,13 +66,13 @@ class Reached:
 
 def lineage_of(conversation: Conversation, actor: Actor) -> Lineage:
     """Everything, as it stands now."""
-    with acting(actor):
+    with acting_as(actor):
         rows = tuple(descendants(conversation, actor=actor))
         owners = [(row.record_type, row.record_id, row.since_version) for row in rows]
         extraction = Extraction.objects.filter(conversation=conversation).first()
         return Lineage(conversation, extraction, rows, tuple(sessions_carrying(owners, actor=actor)))
 
 
-def reached(lineage: Lineage) -> list[Reached]:
+def lineage_rows(lineage: Lineage) -> list[LineageRow]:
     """The rows with their pages."""
-    return [Reached(row, url_of_subject(row.record_type, row.record_id) if row.row else "") for row in lineage.rows]
+    return [LineageRow(row, url_of_subject(row.record_type, row.record_id) if row.row else "") for row in lineage.rows]

@@ -15,26 +15,26 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
-from apps.console.conversations.transcripts import Spoken, reported_at
+from apps.console.conversations.transcripts import TranscriptStep, reporting_url
 from apps.console.framework.change_lists import TabbedList
-from apps.console.framework.forms import Decision, Prose
-from apps.console.framework.page_actions import Button, Refused, Shown, Values, decisions_on
+from apps.console.framework.forms import DecisionForm, VerbatimTextField
+from apps.console.framework.page_actions import Button, ButtonForm, RefusedDecision, Values, button_forms
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import excerpt, moment
+from apps.console.framework.row_titles import excerpt, format_moment
 from apps.conversations.models import Message
-from apps.desk.queues import REPORTED, reported
+from apps.desk.queues import REPORT_FILTERS, reported_conversation_ids
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.governance.row_ids import number_of_row
+from apps.governance.row_ids import parse_row_id
 from apps.learning.reply_reports import report_reply
 
-REPLY: Final = "reply"
-DECIDE: Final = "admin:conversations_conversation_decide"
+REPLY_PARAMETER: Final = "reply"
+DECIDE_VIEW: Final = "admin:conversations_conversation_decide"
 
 
-class Reporting(Decision):
+class ReportReplyForm(DecisionForm):
     """Which reply is wrong, in what, and what should have been said."""
 
     message_id = forms.IntegerField(label="Which reply", widget=UnfoldAdminSelectWidget)
@@ -43,14 +43,14 @@ class Reporting(Decision):
         label="What is wrong with it",
         widget=forms.RadioSelect(attrs={"class": "pc-chips"}),
     )
-    explanation = Prose(
+    explanation = VerbatimTextField(
         required=False,
         label="How so (asked for where the reason is another)",
         max_length=EXPLANATION_CHARACTERS,
         help_text=f"Up to {EXPLANATION_CHARACTERS:,} characters. For whoever settles it.",
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
     )
-    correction = Prose(
+    correction = VerbatimTextField(
         required=False,
         label="What should have been said (optional)",
         max_length=CORRECTION_CHARACTERS,
@@ -70,27 +70,29 @@ class Reporting(Decision):
             self.fields["message_id"].widget.choices = list(initial.get("replies", ()))
 
 
-def offer(conversation: Any, lines: Iterable[Spoken], request: HttpRequest) -> None:
+def offer_replies(conversation: Any, lines: Iterable[TranscriptStep], request: HttpRequest) -> None:
     """Let the page's form offer the replies that are shown, the latest first, and begin with the one that the address names."""
     replies = [line for line in lines if line.is_agents_reply and line.text]
-    conversation.replies = [(line.message_id, f"{moment(line.at)}: {excerpt(line.text)}") for line in reversed(replies)]
-    refused: Refused | None = getattr(request, "refused_decision", None)
-    again = refused.form.data if refused and refused.is_of(conversation, REPORT) else None
-    asked = request.GET.get(REPLY, "") if again is None else str(again.get("message_id", ""))
-    named = number_of_row(asked)
+    conversation.replies = [
+        (line.message_id, f"{format_moment(line.at)}: {excerpt(line.text)}") for line in reversed(replies)
+    ]
+    refused: RefusedDecision | None = getattr(request, "refused_decision", None)
+    again = refused.form.data if refused and refused.is_of(conversation, REPORT_BUTTON) else None
+    asked = request.GET.get(REPLY_PARAMETER, "") if again is None else str(again.get("message_id", ""))
+    named = parse_row_id(asked)
     conversation.reply = named if named in dict(conversation.replies) else 0
 
 
-def form_about(reply: Message, request: HttpRequest) -> Shown | None:
+def report_form(reply: Message, request: HttpRequest) -> ButtonForm | None:
     """The form on a page about one reply; None where it is none to report."""
     conversation: Any = reply.conversation
-    if not reported_at(conversation, actor_of(request)):
+    if not reporting_url(conversation, actor_of(request)):
         return None
     conversation.replies, conversation.reply = [(reply.pk, excerpt(reply.text))], reply.pk
-    return next(decisions_on(conversation, (REPORT,), actor_of(request), DECIDE, None), None)
+    return next(button_forms(conversation, (REPORT_BUTTON,), actor_of(request), DECIDE_VIEW, None), None)
 
 
-def _replies(conversation: Any) -> dict[str, object]:
+def _report_initial(conversation: Any) -> dict[str, object]:
     latest = next((message_id for message_id, _ in conversation.replies), 0)
     return {
         "replies": conversation.replies,
@@ -110,34 +112,34 @@ def _report(conversation: Any, actor: Actor, said: Values) -> Report:
     return report
 
 
-def _reported(report: Report) -> SafeString:
+def _reported_message(report: Report) -> SafeString:
     page = reverse("admin:desk_report_change", args=[report.pk])
     return format_html('Reported. <a href="{}">The report</a> waits for somebody who settles it.', page)
 
 
-def _where_it_was_said(conversation: Any) -> str:
+def _reply_url(conversation: Any) -> str:
     page = reverse("admin:conversations_conversation_change", args=[conversation.pk])
     return f"{page}#message-{conversation.position}"
 
 
-REPORT: Final = Button(
+REPORT_BUTTON: Final = Button(
     "report",
     "Report a reply",
     Act.REPORT_CREATE,
     _report,
-    done=_reported,
+    done=_reported_message,
     consequence="For the people who look after the agent. Neither the customer nor the agent is told; once somebody settles it,"
     " what you write may teach the agent, without what identifies anybody.",
-    form=Reporting,
-    initial=_replies,
+    form=ReportReplyForm,
+    initial=_report_initial,
     when=_has_replies,
-    leads_to=_where_it_was_said,
+    leads_to=_reply_url,
     on_others=True,
     beside=True,
 )
 
 
-class Threads(TabbedList):
+class ConversationList(TabbedList):
     """The list of conversations, with how many of their replies were reported."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
@@ -157,11 +159,11 @@ class ReportedFilter(SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """What waits, or whatever there was."""
-        return list(REPORTED.items())
+        return list(REPORT_FILTERS.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The conversations with such a report."""
         which = self.value() or ""
-        if which not in REPORTED:
+        if which not in REPORT_FILTERS:
             return queryset
-        return queryset.filter(pk__in=reported(actor_of(request), which))
+        return queryset.filter(pk__in=reported_conversation_ids(actor_of(request), which))

@@ -13,8 +13,8 @@ from apps.console.framework.request_context import actor_of
 from apps.runtime.health.stuck_turns import stuck_turns
 from apps.runtime.models import Turn
 
-STUCK: Final = "stuck"
-LABELS: Final = {
+STUCK_PARAMETER: Final = "stuck"
+STUCK_LABELS: Final = {
     "retried": "Tried again and again",
     "lease_expired": "Their worker is gone",
     "blocked": "They wait for a switch, a budget or an endpoint",
@@ -25,11 +25,11 @@ class StuckFilter(SimpleListFilter):
     """Why their turn does not get on."""
 
     title = "stuck"
-    parameter_name = STUCK
+    parameter_name = STUCK_PARAMETER
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Every reason."""
-        return list(LABELS.items())
+        return list(STUCK_LABELS.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The conversations with such a turn."""

@@ -5,22 +5,22 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.page_actions import Button, Values
 from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.table import Act
-from apps.runtime.turns.operator_replies import hand_back, length_of, write_to_customer
+from apps.runtime.turns.operator_replies import conversation_length, hand_back, write_to_customer
 
 
-class Writing(Decision):
+class WriteMessageForm(DecisionForm):
     """What a person writes, bound to how much of the conversation they saw."""
 
     seen_length = forms.IntegerField(widget=forms.HiddenInput)
-    text = Prose(
+    text = VerbatimTextField(
         label="Message to the customer",
         max_length=EVENT_CHARACTERS,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 4}),
@@ -39,24 +39,24 @@ def _write(conversation: Conversation, actor: Actor, said: Values) -> Message:
     return write_to_customer(conversation, actor=actor, text=said["text"], seen_length=said["seen_length"])
 
 
-def _seen(conversation: Conversation) -> dict[str, Any]:
-    return {"seen_length": length_of(conversation)}
+def _message_initial(conversation: Conversation) -> dict[str, Any]:
+    return {"seen_length": conversation_length(conversation)}
 
 
 def _is_open(conversation: Conversation) -> bool:
     return bool(conversation.status == Conversation.Status.OPEN)
 
 
-def _may_be_taken(conversation: Conversation) -> bool:
-    reader = acting_actor()
+def _may_be_taken_over(conversation: Conversation) -> bool:
+    reader = current_actor()
     return _is_open(conversation) and reader is not None and conversation.taken_over_by_id != reader.user_id
 
 
-def _is_held(conversation: Conversation) -> bool:
+def _is_taken_over(conversation: Conversation) -> bool:
     return _is_open(conversation) and conversation.is_held
 
 
-IN_HAND = (
+TAKEOVER_BUTTONS = (
     Button(
         "write",
         "Send",
@@ -64,9 +64,9 @@ IN_HAND = (
         _write,
         done="Sent. The customer reads it now.",
         consequence="The customer reads this as the answer to what they wrote. The agent is told when you hand back.",
-        form=Writing,
-        initial=_seen,
-        when=_is_held,
+        form=WriteMessageForm,
+        initial=_message_initial,
+        when=_is_taken_over,
         tone="primary",
         folded=False,
         on_others=True,
@@ -78,7 +78,7 @@ IN_HAND = (
         _take_over,
         done="It is in your hands. The agent is locked out until you hand it back.",
         consequence="The agent is locked out until the conversation is handed back, and you answer in its place.",
-        when=_may_be_taken,
+        when=_may_be_taken_over,
     ),
     Button(
         "hand_back",
@@ -87,6 +87,6 @@ IN_HAND = (
         _hand_back,
         done="Handed back. The agent answers again.",
         consequence="The agent answers again, what waits included. It is told what was written meanwhile.",
-        when=_is_held,
+        when=_is_taken_over,
     ),
 )

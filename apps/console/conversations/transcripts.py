@@ -19,7 +19,7 @@ from apps.runtime.tools.table_and_chart_tools import figures_of
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ShownToolCall:
     """One tool call and its result."""
 
     name: str
@@ -29,13 +29,13 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class TranscriptStep:
     """One step of the transcript."""
 
     position: int
     sender: str
     text: str
-    calls: tuple[Call, ...]
+    calls: tuple[ShownToolCall, ...]
     figures: tuple[Figure, ...]
     at: datetime
     turn_id: int | None
@@ -49,46 +49,46 @@ class Spoken:
         return self.is_reply and self.sender == Message.Sender.AGENT
 
 
-def transcript(conversation: Conversation) -> list[Spoken]:
+def transcript(conversation: Conversation) -> list[TranscriptStep]:
     """Every step. Tool results stand with their calls, so the rows that carry them to the model are left out."""
     said = conversation.messages.exclude(sender=Message.Sender.TOOL)
     reports = conversation.reports.exclude(status=Report.Status.WITHDRAWN).order_by("pk")
-    return [_spoken(message) for message in said.prefetch_related(Prefetch("reports", reports))]
+    return [_transcript_step(message) for message in said.prefetch_related(Prefetch("reports", reports))]
 
 
-def reported_at(conversation: Conversation, actor: Actor) -> str:
+def reporting_url(conversation: Conversation, actor: Actor) -> str:
     """Where the replies of a conversation are reported; nowhere off the record, in talks, and for whoever may not."""
     if conversation.off_the_record or conversation.is_talk or not may(actor, Act.REPORT_CREATE, row=conversation):
         return ""
     return reverse("admin:conversations_conversation_change", args=[conversation.pk])
 
 
-def as_text(lines: Iterable[Spoken], head: Iterable[str]) -> str:
+def transcript_text(lines: Iterable[TranscriptStep], head: Iterable[str]) -> str:
     """A transcript to be read without the console, under what the reader has to know of it."""
-    return "\n\n".join((*head, *(_told(line) for line in lines))) + "\n"
+    return "\n\n".join((*head, *(_step_text(line) for line in lines))) + "\n"
 
 
-def _told(line: Spoken) -> str:
+def _step_text(line: TranscriptStep) -> str:
     called = (f"tool {call.name}({call.arguments})\n{call.result}" for call in line.calls)
     figures = (str(figure["text"]) for figure in line.figures)
     said = (each for each in (line.text, *figures, *called) if each)
     return "\n".join((f"{line.sender.capitalize()}, {line.at:%Y-%m-%d %H:%M %Z}:", *said))
 
 
-def _spoken(message: Message) -> Spoken:
-    calls, figures = tuple(_calls(message.tool_calls)), tuple(figures_of(message.tool_calls))
+def _transcript_step(message: Message) -> TranscriptStep:
+    calls, figures = tuple(_shown_tool_calls(message.tool_calls)), tuple(figures_of(message.tool_calls))
     of_turn = (message.turn_id, message.is_reply)
     reported = (message.pk, tuple(message.reports.all()))
-    return Spoken(
+    return TranscriptStep(
         message.position, message.sender, message.text, calls, figures, message.created_at, *of_turn, *reported
     )
 
 
-def call_of(name: str, arguments: object, result: object, *, is_error: bool) -> Call:
+def shown_tool_call(name: str, arguments: object, result: object, *, is_error: bool) -> ShownToolCall:
     """A call with its arguments as people read them."""
-    return Call(name, json.dumps(arguments, indent=2, ensure_ascii=False), str(result), is_error)
+    return ShownToolCall(name, json.dumps(arguments, indent=2, ensure_ascii=False), str(result), is_error)
 
 
-def _calls(recorded: Iterable[Any]) -> Iterable[Call]:
+def _shown_tool_calls(recorded: Iterable[Any]) -> Iterable[ShownToolCall]:
     for call in recorded:
-        yield call_of(call["name"], call["arguments"], call["result"], is_error=bool(call["is_error"]))
+        yield shown_tool_call(call["name"], call["arguments"], call["result"], is_error=bool(call["is_error"]))

@@ -10,9 +10,9 @@ from django.db.models import Count, F, IntegerField, Q, QuerySet, Sum, Value, Wi
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import RowNumber, TruncDate
 
-from apps.console.framework.charts import days_until, words_changed
+from apps.console.framework.charts import changed_words_percent, days_until
 from apps.conversations.models import Conversation
-from apps.conversations.repeat_contacts import IS_TAKEN_UP
+from apps.conversations.repeat_contacts import HAS_REPEAT_CONTACT
 from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
@@ -22,31 +22,31 @@ from apps.runtime.models import ModelCall, Spend
 
 # Edited drafts of a day that are compared word by word; more would tell little more.
 EDITS_COMPARED: Final = 20
-DECIDED: Final = (Draft.Status.SENT.value, Draft.Status.SENT_EDITED.value, Draft.Status.DISCARDED.value)
-ADDED: Final = (
+DECIDED_STATUSES: Final = (Draft.Status.SENT.value, Draft.Status.SENT_EDITED.value, Draft.Status.DISCARDED.value)
+ADDING_ACTS: Final = (
     *(Act.SKILL_APPROVE.value, Act.SKILL_RELEASE.value, Act.RULE_ADD.value, Act.RULE_RESTORE.value),
     *(Act.LEARNING_VERSION_APPLY.value, Act.LEARNING_VERSION_ACTIVATE.value, Act.LEARNING_VERSION_RESTORE.value),
 )
-RETIRED: Final = (
+RETIRING_ACTS: Final = (
     *(Act.SKILL_DEPRECATE.value, Act.SKILL_QUARANTINE.value, Act.RULE_RETIRE.value),
     *(Act.LEARNING_VERSION_RETIRE.value, Act.LEARNING_VERSION_WITHDRAW.value),
 )
-_NONE: Final = Value(0, output_field=IntegerField())
-_TAKEN_UP: Final = f"""
+_ZERO: Final = Value(0, output_field=IntegerField())
+_REPEAT_CONTACTS_SQL: Final = f"""
 SELECT earlier.id FROM conversations_conversation AS earlier
- WHERE earlier.tenant_id = %s AND earlier.resolved_at >= %s AND {IS_TAKEN_UP}
+ WHERE earlier.tenant_id = %s AND earlier.resolved_at >= %s AND {HAS_REPEAT_CONTACT}
 """  # noqa: S608  # of constants
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class DayRange:
     """Some days in a row by a tenant's clock, up to today."""
 
     days: tuple[date, ...]
     zone: ZoneInfo
 
     @classmethod
-    def until(cls, now: datetime, count: int, zone: ZoneInfo) -> "Stretch":
+    def until(cls, now: datetime, count: int, zone: ZoneInfo) -> "DayRange":
         """The latest days, today among them."""
         return cls(tuple(days_until(now.astimezone(zone).date(), count)), zone)
 
@@ -61,7 +61,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class DailyCounts:
     """Two numbers a day under each name."""
 
     parts: Mapping[str, Mapping[date, int]]
@@ -74,17 +74,22 @@ class Counted:
         return self.wholes.get(name, {})
 
 
-def counted(actor: Actor, stretch: Stretch, *beside: QuerySet[Any, Any]) -> Counted:
+def read_daily_counts(actor: Actor, stretch: DayRange, *beside: QuerySet[Any, Any]) -> DailyCounts:
     """Everything the figures are made of, in one statement, with what else is to be counted in it."""
-    first, *others = (*_conversations(actor, stretch), *_decisions(actor, stretch), *_calls(actor, stretch), *beside)
+    first, *others = (
+        *_conversation_counts(actor, stretch),
+        *_decision_counts(actor, stretch),
+        *_model_call_counts(actor, stretch),
+        *beside,
+    )
     parts: dict[str, dict[date, int]] = {}
     wholes: dict[str, dict[date, int]] = {}
     for name, day, part, whole in first.union(*others, all=True):
         parts.setdefault(name, {})[day], wholes.setdefault(name, {})[day] = int(part), int(whole)
-    return Counted(parts, wholes)
+    return DailyCounts(parts, wholes)
 
 
-def changes_of_words(actor: Actor, stretch: Stretch) -> dict[date, list[int]]:
+def edit_percents(actor: Actor, stretch: DayRange) -> dict[date, list[int]]:
     """How much people changed in the drafts they edited, in percent; of each day the latest few."""
     edited = Draft.objects.visible_to(actor).filter(status=Draft.Status.SENT_EDITED, decided_at__gte=stretch.begins)
     day = TruncDate("decided_at", tzinfo=stretch.zone)
@@ -92,62 +97,65 @@ def changes_of_words(actor: Actor, stretch: Stretch) -> dict[date, list[int]]:
     latest = edited.order_by().annotate(on_day=day, place=place).filter(place__lte=EDITS_COMPARED)
     found: dict[date, list[int]] = {}
     for on_day, text, sent in latest.values_list("on_day", "text", "sent_text"):
-        found.setdefault(on_day, []).append(words_changed(text, sent))
+        found.setdefault(on_day, []).append(changed_words_percent(text, sent))
     return found
 
 
-def _conversations(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
+def _conversation_counts(actor: Actor, stretch: DayRange) -> tuple[QuerySet[Any, Any], ...]:
     """By the day on which they began, what became of them; by the day on which they were resolved, whether that held."""
     threads = Conversation.objects.visible_to(actor).of_customers().filter(parent=None, origin=Conversation.Origin.LIVE)
     resolved = Q(status=Conversation.Status.RESOLVED)
-    taken_up = RawSQL(_TAKEN_UP, [actor.tenant_id, stretch.begins])  # noqa: S611  # of constants
+    taken_up = RawSQL(_REPEAT_CONTACTS_SQL, [actor.tenant_id, stretch.begins])  # noqa: S611  # of constants
     back = threads.filter(status=Conversation.Status.RESOLVED, pk__in=taken_up)
     asked = Escalation.objects.visible_to(actor)
     return (
-        _by_day("began", threads, "created_at", stretch, Count("pk", filter=resolved), Count("pk")),
-        _by_day("escalated", asked, "created_at", stretch, Count("conversation", distinct=True), _NONE),
-        _by_day("resolved", threads, "resolved_at", stretch, _NONE, Count("pk")),
-        _by_day("reopened", back, "resolved_at", stretch, Count("pk"), _NONE),
+        _count_by_day("began", threads, "created_at", stretch, Count("pk", filter=resolved), Count("pk")),
+        _count_by_day("escalated", asked, "created_at", stretch, Count("conversation", distinct=True), _ZERO),
+        _count_by_day("resolved", threads, "resolved_at", stretch, _ZERO, Count("pk")),
+        _count_by_day("reopened", back, "resolved_at", stretch, Count("pk"), _ZERO),
     )
 
 
-def _decisions(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
-    drafts = Draft.objects.visible_to(actor).filter(status__in=DECIDED)
-    learned = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, act__in=[*ADDED, *RETIRED])
-    added, retired = (Count("pk", filter=Q(act__in=acts)) for acts in (ADDED, RETIRED))
+def _decision_counts(actor: Actor, stretch: DayRange) -> tuple[QuerySet[Any, Any], ...]:
+    drafts = Draft.objects.visible_to(actor).filter(status__in=DECIDED_STATUSES)
+    learned = ChangeRecord.objects.filter(tenant_id=actor.tenant_id, act__in=[*ADDING_ACTS, *RETIRING_ACTS])
+    added, retired = (Count("pk", filter=Q(act__in=acts)) for acts in (ADDING_ACTS, RETIRING_ACTS))
     reports = Report.objects.visible_to(actor).exclude(status=Report.Status.WITHDRAWN)
     wrong = Count("pk", filter=~Q(outcome=Report.Outcome.NOTHING_WRONG))
-    reported = _by_day("reported", reports, "created_at", stretch, wrong, Count("pk"))
+    reported = _count_by_day("reported", reports, "created_at", stretch, wrong, Count("pk"))
     by_status = (
-        _by_day(each, drafts.filter(status=each), "decided_at", stretch, Count("pk"), _NONE) for each in DECIDED
+        _count_by_day(each, drafts.filter(status=each), "decided_at", stretch, Count("pk"), _ZERO)
+        for each in DECIDED_STATUSES
     )
-    return (*by_status, reported, _by_day("learned", learned, "created_at", stretch, added, retired))
+    return (*by_status, reported, _count_by_day("learned", learned, "created_at", stretch, added, retired))
 
 
-def _calls(actor: Actor, stretch: Stretch) -> tuple[QuerySet[Any, Any], ...]:
+def _model_call_counts(actor: Actor, stretch: DayRange) -> tuple[QuerySet[Any, Any], ...]:
     spend = Spend.objects.filter(tenant_id=actor.tenant_id, day__gte=stretch.days[0]).order_by()
     written = Sum("cache_write_5m_tokens") + Sum("cache_write_1h_tokens")
     prompts = Sum("input_tokens") + Sum("cache_read_tokens") + written
     of_day = spend.values(on_day=F("day"))
     lately = ModelCall.objects.filter(tenant_id=actor.tenant_id, is_stand_in=True)
-    today = Stretch(stretch.days[-1:], stretch.zone)
+    today = DayRange(stretch.days[-1:], stretch.zone)
     return (
-        _named("cached", of_day, Sum("cache_read_tokens"), prompts),
-        _named(
+        _name_counts("cached", of_day, Sum("cache_read_tokens"), prompts),
+        _name_counts(
             "cost",
             of_day,
             Sum("cost_micro_usd") + Sum("learning_cost_micro_usd"),
             Sum("calls") + Sum("learning_calls"),
         ),
-        _by_day("is_stand_in", lately, "created_at", today, Count("pk"), _NONE),
+        _count_by_day("is_stand_in", lately, "created_at", today, Count("pk"), _ZERO),
     )
 
 
-def _by_day(name: str, rows: QuerySet[Any], column: str, stretch: Stretch, part: Any, whole: Any) -> QuerySet[Any, Any]:
+def _count_by_day(
+    name: str, rows: QuerySet[Any], column: str, stretch: DayRange, part: Any, whole: Any
+) -> QuerySet[Any, Any]:
     within = rows.filter(**{f"{column}__gte": stretch.begins}).order_by()
-    return _named(name, within.values(on_day=TruncDate(column, tzinfo=stretch.zone)), part, whole)
+    return _name_counts(name, within.values(on_day=TruncDate(column, tzinfo=stretch.zone)), part, whole)
 
 
-def _named(name: str, by_day: QuerySet[Any, Any], part: Any, whole: Any) -> QuerySet[Any, Any]:
+def _name_counts(name: str, by_day: QuerySet[Any, Any], part: Any, whole: Any) -> QuerySet[Any, Any]:
     named: QuerySet[Any, Any] = by_day.annotate(part=part, whole=whole, name=Value(name))
     return named.values_list("name", "on_day", "part", "whole")

@@ -10,7 +10,7 @@ RANGE = "range"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RangeChoice:
     """One range as a page offers it."""
 
     name: str
@@ -19,7 +19,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
+class DateRanges:
     """The ranges of a page, by their name in the address; the first one is what an address without a known name means."""
 
     lengths: Mapping[str, timedelta]
@@ -30,7 +30,7 @@ class Ranges:
         name = request.GET.get(RANGE, "")
         return name if name in self.lengths else next(iter(self.lengths))
 
-    def choices(self, chosen: str) -> Iterator[Choice]:
+    def choices(self, chosen: str) -> Iterator[RangeChoice]:
         """All of them, for the links above what is shown."""
         for name, label in self.labels.items():
-            yield Choice(name, label, name == chosen)
+            yield RangeChoice(name, label, name == chosen)

@@ -18,20 +18,20 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.timesince import timesince
 
-from apps.console.conversations.stuck_turns import LABELS, STUCK
-from apps.console.dashboard.pending_work import awaiting
+from apps.console.conversations.stuck_turns import STUCK_LABELS, STUCK_PARAMETER
+from apps.console.dashboard.pending_work import pending_counts
 from apps.console.framework.request_context import actor_of, settings_of
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.notifications.models import EmailNotification
-from apps.runtime.health.beat_monitor import Ringing, ringing
-from apps.runtime.health.worker_ping import Answering, answering
+from apps.runtime.health.beat_monitor import BeatEntry, beat_entries
+from apps.runtime.health.worker_ping import WorkerPing, ping_workers
 from apps.runtime.models import Turn
-from apps.tenants.due_work import Waiting, waiting_work
+from apps.tenants.due_work import WaitingWork, waiting_work
 from apps.webhooks.models import Delivery, Webhook
 
 # What somebody who reads the page calls it.
-TITLES: Final[Mapping[str, str]] = {
+JOB_TITLES: Final[Mapping[str, str]] = {
     "apps.api.tasks.sweep_answers": "Forget old answers of the API",
     "apps.learning.tasks.sweep": "Learn from resolved conversations",
     "apps.learning.tasks.sweep_days": "Reflect on the day",
@@ -52,14 +52,14 @@ _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")
 NO_BEAT: Final = (
     "The beat was never started, so nothing is swept: what a lost message should have woken waits. Start one beat."
 )
-NOTHING_RINGS: Final = (
+BEAT_SILENT: Final = (
     "The beat wakes nobody any more, or no worker takes what it sends: every sweep is overdue. See that beat, broker and a"
     " worker run."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
+class ScheduledJobRow:
     """An alarm as the page tells it; `state` says it in words, whatever its colour."""
 
     title: str
@@ -69,18 +69,20 @@ class Alarm:
     state: str
 
 
-def alarms_told(found: list[Ringing], now: datetime) -> list[Alarm]:
+def scheduled_job_rows(found: list[BeatEntry], now: datetime) -> list[ScheduledJobRow]:
     """Those that are overdue first, then by what they are called."""
-    told = (_told(each, now) for each in found)
+    told = (_job_row(each, now) for each in found)
     return sorted(told, key=lambda alarm: (not alarm.is_late, alarm.title))
 
 
-def _told(alarm: Ringing, now: datetime) -> Alarm:
-    title = TITLES.get(alarm.task, alarm.task)
-    return Alarm(title, span(alarm.every), alarm.last_run_at, alarm.is_late(now), _state(alarm, now))
+def _job_row(alarm: BeatEntry, now: datetime) -> ScheduledJobRow:
+    title = JOB_TITLES.get(alarm.task, alarm.task)
+    return ScheduledJobRow(
+        title, interval_text(alarm.every), alarm.last_run_at, alarm.is_late(now), _job_state(alarm, now)
+    )
 
 
-def _state(alarm: Ringing, now: datetime) -> str:
+def _job_state(alarm: BeatEntry, now: datetime) -> str:
     if alarm.registered_at is None:
         return "never: no beat was started with it"
     overdue = alarm.overdue(now)
@@ -89,7 +91,7 @@ def _state(alarm: Ringing, now: datetime) -> str:
     return "in time" if alarm.last_run_at else "in time: waits for its first turn"
 
 
-def span(every: timedelta) -> str:
+def interval_text(every: timedelta) -> str:
     """A length of time in the largest unit that it is whole in."""
     seconds = every.total_seconds()
     unit, name = next(((size, name) for size, name in _UNITS if seconds >= size and seconds % size == 0), (1, "second"))
@@ -97,23 +99,23 @@ def span(every: timedelta) -> str:
     return f"every {name}" if count == 1 else f"every {count:g} {name}s"
 
 
-def flaws_of_alarms(alarms: list[Ringing], told: list[Alarm]) -> Iterator[str]:
+def job_warnings(alarms: list[BeatEntry], told: list[ScheduledJobRow]) -> Iterator[str]:
     """In a sentence what somebody should look at, where there is something."""
     late = [alarm.title for alarm in told if alarm.is_late]
     if alarms and all(alarm.registered_at is None for alarm in alarms):
         yield NO_BEAT
     elif late and len(late) == len(alarms):
-        yield NOTHING_RINGS
+        yield BEAT_SILENT
     elif late:
         yield f"Overdue by the beat: {'; '.join(late)}."
 
 
-LATELY: Final = timedelta(days=7)
-KEPT: Final = "What waits is kept in the database; nothing is lost."
+EMAIL_PERIOD: Final = timedelta(days=7)
+NOTHING_LOST: Final = "What waits is kept in the database; nothing is lost."
 _SOON: Final = timedelta(minutes=5)
 _HOURLY: Final = timedelta(hours=3)
 # Each kind of work, and after how long somebody should ask why it waits; None where that moment tells nothing of a worker.
-WORK: Final[Mapping[str, tuple[str, timedelta | None]]] = {
+WORK_KINDS: Final[Mapping[str, tuple[str, timedelta | None]]] = {
     "turns": ("Messages to answer, and turns to go on with", timedelta(minutes=1)),
     "paused_delegations": ("Questions put to a paused agent", _SOON),
     "schedule_runs": ("Schedules that came due", _SOON),
@@ -136,16 +138,16 @@ WORK: Final[Mapping[str, tuple[str, timedelta | None]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WorkRow:
     """A kind of work as the page tells it."""
 
     title: str
-    waiting: Waiting
+    waiting: WaitingWork
     is_late: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Stuck:
+class StuckTurns:
     """Turns that do not get on for one reason, and the list of their conversations."""
 
     title: str
@@ -158,18 +160,18 @@ def health_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """All of it as it is just now. The workers are asked first: nothing is held in the database meanwhile."""
     if getattr(request, "actor", None) is None:
         return HttpResponseRedirect(reverse("admin:switch_tenant"))
-    workers, alarms, actor = answering(), ringing(), actor_of(request)
-    with acting(actor), timezone.override(settings_of(request).timezone):
-        shown = {**site.each_context(request), **health(request, actor, workers, alarms)}
+    workers, alarms, actor = ping_workers(), beat_entries(), actor_of(request)
+    with acting_as(actor), timezone.override(settings_of(request).timezone):
+        shown = {**site.each_context(request), **health_context(request, actor, workers, alarms)}
         return TemplateResponse(request, "console/dashboard/health.html", shown).render()
 
 
-def health(request: HttpRequest, actor: Actor, workers: Answering, alarms: list[Ringing]) -> dict[str, Any]:
+def health_context(request: HttpRequest, actor: Actor, workers: WorkerPing, alarms: list[BeatEntry]) -> dict[str, Any]:
     """What the page shows, and in a sentence each what somebody should look at."""
     now = timezone.now()
-    told: list[Alarm] = alarms_told(alarms, now)
-    rows, stuck, hooks = list(work(now)), list(stuck_of(request)), list(webhooks_of(actor))
-    notices = EmailNotification.objects.filter(tenant_id=actor.tenant_id, created_at__gte=now - LATELY)
+    told: list[ScheduledJobRow] = scheduled_job_rows(alarms, now)
+    rows, stuck, hooks = list(work_rows(now)), list(stuck_turn_rows(request)), list(webhook_rows(actor))
+    notices = EmailNotification.objects.filter(tenant_id=actor.tenant_id, created_at__gte=now - EMAIL_PERIOD)
     return {
         "title": "Health",
         "now": now,
@@ -182,50 +184,52 @@ def health(request: HttpRequest, actor: Actor, workers: Answering, alarms: list[
         "stuck": stuck,
         "webhooks": hooks,
         "mail_given_up": notices.filter(status=EmailNotification.Status.DEAD).count(),
-        "flaws": [*_of_workers(workers), *flaws_of_alarms(alarms, told), *flaws(rows, stuck, hooks)],
+        "flaws": [*_worker_warnings(workers), *job_warnings(alarms, told), *health_warnings(rows, stuck, hooks)],
     }
 
 
-def work(now: datetime) -> Iterator[Row]:
+def work_rows(now: datetime) -> Iterator[WorkRow]:
     """Every kind, whether or not anything of it waits."""
-    found = waiting_work(*WORK)
-    for kind, (title, patience) in WORK.items():
+    found = waiting_work(*WORK_KINDS)
+    for kind, (title, patience) in WORK_KINDS.items():
         each = found[kind]
         is_late = bool(patience and each.since and not each.held and each.since < now - patience)
-        yield Row(title, each, is_late)
+        yield WorkRow(title, each, is_late)
 
 
-def stuck_of(request: HttpRequest) -> Iterator[Stuck]:
+def stuck_turn_rows(request: HttpRequest) -> Iterator[StuckTurns]:
     """Those that somebody can help."""
-    counted, conversations = awaiting(request), reverse("admin:conversations_conversation_changelist")
-    for name, title in LABELS.items():
-        url = f"{conversations}?{urlencode({'tab': 'all', STUCK: name})}"
-        yield Stuck(title, *counted.counts[name], url)
+    counted, conversations = pending_counts(request), reverse("admin:conversations_conversation_changelist")
+    for name, title in STUCK_LABELS.items():
+        url = f"{conversations}?{urlencode({'tab': 'all', STUCK_PARAMETER: name})}"
+        yield StuckTurns(title, *counted.counts[name], url)
 
 
-def webhooks_of(actor: Actor) -> Iterator[Any]:
+def webhook_rows(actor: Actor) -> Iterator[Any]:
     """Those with something on its way or given up, and those that fail."""
     rows = Webhook.objects.visible_to(actor).select_related("health").order_by("title", "pk")
     told = Delivery.objects.filter(tenant_id=actor.tenant_id, webhook=OuterRef("pk"))
     taken = told.filter(status=Delivery.Status.DELIVERED).order_by("-pk").values("delivered_at")[:1]
     yield from rows.annotate(
-        on_their_way=_counted(told.waiting()), given_up=_counted(told.dead()), last_taken=Subquery(taken)
+        on_their_way=_count_per_webhook(told.waiting()),
+        given_up=_count_per_webhook(told.dead()),
+        last_taken=Subquery(taken),
     )
 
 
-def _counted(rows: QuerySet[Delivery]) -> Coalesce:
+def _count_per_webhook(rows: QuerySet[Delivery]) -> Coalesce:
     counts = rows.order_by().values("webhook").annotate(rows=Count("pk")).values("rows")
     return Coalesce(Subquery(counts), 0)
 
 
-def _of_workers(workers: Answering) -> Iterator[str]:
+def _worker_warnings(workers: WorkerPing) -> Iterator[str]:
     if workers.problem:
-        yield f"The broker cannot be reached, so nobody knows which workers run. {KEPT}"
+        yield f"The broker cannot be reached, so nobody knows which workers run. {NOTHING_LOST}"
     elif not workers.workers:
-        yield f"No worker answers. Start one. {KEPT}"
+        yield f"No worker answers. Start one. {NOTHING_LOST}"
 
 
-def flaws(rows: list[Row], stuck: list[Stuck], hooks: list[Any]) -> Iterator[str]:
+def health_warnings(rows: list[WorkRow], stuck: list[StuckTurns], hooks: list[Any]) -> Iterator[str]:
     """What else is not as it should be, the gravest first."""
     late = [row.title for row in rows if row.is_late]
     if late:

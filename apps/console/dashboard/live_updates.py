@@ -14,33 +14,33 @@ from django.urls import URLPattern, path
 from django.views.decorators.http import require_safe
 
 from apps.console.framework.request_context import actor_of
-from apps.console.review.inbox_filters import waiting
+from apps.console.review.inbox_filters import waiting_proposals
 from apps.desk.models import Draft, Escalation
 from apps.desk.queues import waiting_drafts, waiting_escalations, waiting_reports
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal
-from apps.governance.row_ids import number_of_row
+from apps.governance.row_ids import parse_row_id
 
-NEWS: Final[Mapping[type[Governed], Callable[[Actor], QuerySet[Any]]]] = {
+WATCHED_LISTS: Final[Mapping[type[Governed], Callable[[Actor], QuerySet[Any]]]] = {
     Draft: waiting_drafts,
     Escalation: waiting_escalations,
-    Proposal: waiting,
+    Proposal: waiting_proposals,
     Report: waiting_reports,
 }
 
 
-def name_of(model: type[Governed]) -> str:
+def live_url_name(model: type[Governed]) -> str:
     """By which name the address of a list's news is looked up."""
     return f"live_{model._meta.model_name}"
 
 
 @require_safe
-def news(request: HttpRequest, model: type[Governed]) -> JsonResponse:
+def live_counts(request: HttpRequest, model: type[Governed]) -> JsonResponse:
     """How many wait, the latest of them, and the version of the row that `row` names, null where it is not there."""
     actor = actor_of(request)
-    told = NEWS[model](actor).order_by().aggregate(count=Count("pk"), newest=Max("pk"))
-    row_id = number_of_row(request.GET.get("row", ""))
+    told = WATCHED_LISTS[model](actor).order_by().aggregate(count=Count("pk"), newest=Max("pk"))
+    row_id = parse_row_id(request.GET.get("row", ""))
     if row_id is not None:
         rows: QuerySet[Any] = model.objects.visible_to(actor)
         told["version"] = rows.filter(pk=row_id).values_list("version", flat=True).first()
@@ -50,6 +50,10 @@ def news(request: HttpRequest, model: type[Governed]) -> JsonResponse:
 def live_urls(site: AdminSite) -> list[URLPattern]:
     """One address for each list."""
     return [
-        path(f"live/{model._meta.model_name}/", site.admin_view(partial(news, model=model)), name=name_of(model))
-        for model in NEWS
+        path(
+            f"live/{model._meta.model_name}/",
+            site.admin_view(partial(live_counts, model=model)),
+            name=live_url_name(model),
+        )
+        for model in WATCHED_LISTS
     ]

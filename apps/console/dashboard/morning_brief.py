@@ -14,21 +14,21 @@ from django.db.models.functions import Concat, RowNumber
 from django.urls import reverse
 from django.utils.text import capfirst
 
-from apps.console.dashboard.daily_counts import Counted
-from apps.console.framework.form_errors import reason_of
+from apps.console.dashboard.daily_counts import DailyCounts
+from apps.console.framework.form_errors import refusal_label
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, ChangeText, Refusal, Taint
 from apps.governance.policy.table import Act
 from apps.restore.plan import RESTORABLE
 
-LINES: Final = 5
-REFUSED: Final = "refused: "
-DERIVED: Final = (Taint.CUSTOMER.value, Taint.TOOL.value, Taint.IMPORT.value)
+LINES_SHOWN: Final = 5
+REFUSED_PREFIX: Final = "refused: "
+DERIVED_TAINTS: Final = (Taint.CUSTOMER.value, Taint.TOOL.value, Taint.IMPORT.value)
 
 
 @dataclass(frozen=True, slots=True)
-class Topic:
+class BriefTopic:
     """What the brief tells under one heading."""
 
     title: str
@@ -36,13 +36,13 @@ class Topic:
     quiet: str
 
 
-TOPICS: Final[Mapping[str, Topic]] = {
-    "skills": Topic(
+TOPICS: Final[Mapping[str, BriefTopic]] = {
+    "skills": BriefTopic(
         "Skills",
         (Act.SKILL_APPROVE, Act.SKILL_REVISE, Act.SKILL_DEPRECATE, Act.SKILL_UNDO, Act.SKILL_RELEASE),
         "No skill was approved, revised or retired.",
     ),
-    "versions": Topic(
+    "versions": BriefTopic(
         "Learning versions",
         (
             Act.LEARNING_VERSION_APPLY,
@@ -54,17 +54,17 @@ TOPICS: Final[Mapping[str, Topic]] = {
         ),
         "No version of what was learned was activated, retired or withdrawn.",
     ),
-    "memory": Topic(
+    "memory": BriefTopic(
         "Memory",
         (Act.MEMORY_AMEND, Act.MEMORY_APPROVE, Act.BLOCK_WRITE, Act.BLOCK_AMEND, Act.BLOCK_APPROVE),
         "No line of memory was let in or taken out.",
     ),
-    "tiers": Topic(
+    "tiers": BriefTopic(
         "Distilled memory",
         (Act.TIER_DISTIL, Act.TIER_AMEND, Act.TIER_APPROVE, Act.TIER_CLEAR),
         "Nothing was distilled.",
     ),
-    "rules": Topic(
+    "rules": BriefTopic(
         "Rules and personas",
         (
             *(Act.RULE_ADD, Act.RULE_AMEND, Act.RULE_RETIRE, Act.RULE_RESTORE),
@@ -73,13 +73,13 @@ TOPICS: Final[Mapping[str, Topic]] = {
         ),
         "No rule and no persona was changed.",
     ),
-    "held": Topic(
+    "held": BriefTopic(
         "Held apart",
         (Act.SKILL_QUARANTINE, Act.PROPOSAL_QUARANTINE),
         "Nothing was put in quarantine.",
     ),
 }
-PAST: Final = {
+PAST_VERBS: Final = {
     "approve": "approved",
     "revise": "revised",
     "deprecate": "retired",
@@ -100,13 +100,13 @@ PAST: Final = {
     "quarantine": "put in quarantine",
 }
 # What a decision made is taken back by the opposite decision, on the row's own page.
-DECIDED_ON_ITS_PAGE: Final = frozenset({Act.SKILL_APPROVE, *TOPICS["versions"].acts, *TOPICS["held"].acts})
+UNDONE_BY_DECISION: Final = frozenset({Act.SKILL_APPROVE, *TOPICS["versions"].acts, *TOPICS["held"].acts})
 # Here the lines that came and went are told, of texts that hold one fact or one thing to know on each line.
-BY_LINES: Final = ("memory", "tiers")
+LINE_TOPICS: Final = ("memory", "tiers")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BriefLine:
     """One change as the brief tells it."""
 
     record: ChangeRecord
@@ -123,7 +123,7 @@ class Told:
     @property
     def did(self) -> str:
         """What was done to it."""
-        return PAST[Act(self.record.act).verb]
+        return PAST_VERBS[Act(self.record.act).verb]
 
     @property
     def lines_said(self) -> str:
@@ -151,22 +151,22 @@ class Told:
     def take_back_url(self) -> str:
         """Where the version before is brought back, or the page with the opposite decision."""
         record, model = self.record, apps.get_model(self.record.subject_type)
-        if record.version_before and model in RESTORABLE and record.act not in DECIDED_ON_ITS_PAGE:
+        if record.version_before and model in RESTORABLE and record.act not in UNDONE_BY_DECISION:
             named = {"row": f"{record.subject_type}:{record.subject_id}", "version": record.version_before}
             return f"{reverse('admin:restore')}?{urlencode(named)}"
         return self.subject_url
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class BriefSection:
     """A heading with its latest changes, and how many there are."""
 
-    topic: Topic
+    topic: BriefTopic
     url: str
     count: int = 0
     derived: int = 0
     derived_url: str = ""
-    lines: list[Told] = field(default_factory=list)
+    lines: list[BriefLine] = field(default_factory=list)
 
     @property
     def is_cut(self) -> bool:
@@ -175,7 +175,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusalCount:
     """How often something was refused for one reason."""
 
     code: str
@@ -185,39 +185,43 @@ class Refused:
     @property
     def reason(self) -> str:
         """The code in words."""
-        return reason_of(self.code)
+        return refusal_label(self.code)
 
 
-def sections(actor: Actor, since: datetime) -> list[Section]:
+def brief_sections(actor: Actor, since: datetime) -> list[BriefSection]:
     """What was changed since then, in two statements."""
     found: dict[str, list[Any]] = {name: [] for name in TOPICS}
-    for record in _latest(actor, since):
+    for record in _latest_changes(actor, since):
         found[record.topic].append(record)
-    words = _line_changes([record.pk for name in BY_LINES for record in found[name]])
+    words = _line_changes([record.pk for name in LINE_TOPICS for record in found[name]])
     return [_section(TOPICS[name], records, words, since) for name, records in found.items()]
 
 
 def refusal_counts(actor: Actor, since: datetime) -> QuerySet[Any, Any]:
     """How often what was refused since then, as the figures are counted."""
     rows = Refusal.objects.filter(tenant_id=actor.tenant_id, created_at__gte=since).order_by()
-    named = rows.values(name=Concat(Value(REFUSED), F("code")), on_day=Value(since.date(), output_field=DateField()))
+    named = rows.values(
+        name=Concat(Value(REFUSED_PREFIX), F("code")), on_day=Value(since.date(), output_field=DateField())
+    )
     counts: QuerySet[Any, Any] = named.annotate(part=Count("pk"), whole=Value(0))
     return counts.values_list("name", "on_day", "part", "whole")
 
 
-def refusals(found: Counted, since: datetime) -> list[Refused]:
+def commonest_refusals(found: DailyCounts, since: datetime) -> list[RefusalCount]:
     """What was refused since then, the commonest reason first."""
     codes = {
-        name.removeprefix(REFUSED): sum(part.values()) for name, part in found.parts.items() if name.startswith(REFUSED)
+        name.removeprefix(REFUSED_PREFIX): sum(part.values())
+        for name, part in found.parts.items()
+        if name.startswith(REFUSED_PREFIX)
     }
     path = refused_url(since)
     commonest = sorted(codes.items(), key=lambda counted: (-counted[1], counted[0]))
-    return [Refused(code, count, f"{path}&{urlencode({'code__exact': code})}") for code, count in commonest]
+    return [RefusalCount(code, count, f"{path}&{urlencode({'code__exact': code})}") for code, count in commonest]
 
 
 def refused_url(since: datetime) -> str:
     """All that was refused since then."""
-    return f"{reverse('admin:governance_refusal_changelist')}?{_since(since)}"
+    return f"{reverse('admin:governance_refusal_changelist')}?{_since_query(since)}"
 
 
 def lines_changed(before: str, after: str) -> tuple[int, int]:
@@ -226,7 +230,7 @@ def lines_changed(before: str, after: str) -> tuple[int, int]:
     return (new - old).total(), (old - new).total()
 
 
-def _latest(actor: Actor, since: datetime) -> QuerySet[Any]:
+def _latest_changes(actor: Actor, since: datetime) -> QuerySet[Any]:
     """The latest changes of each topic, each with how many the topic has."""
     acts = [act for topic in TOPICS.values() for act in topic.acts]
     topic = Case(*(When(act__in=topic.acts, then=Value(name)) for name, topic in TOPICS.items()))
@@ -237,9 +241,9 @@ def _latest(actor: Actor, since: datetime) -> QuerySet[Any]:
         .annotate(
             place=of_topic(RowNumber(), order_by=F("id").desc()),
             total=of_topic(Count("*")),
-            total_derived=of_topic(Count("pk", filter=Q(taint__in=DERIVED))),
+            total_derived=of_topic(Count("pk", filter=Q(taint__in=DERIVED_TAINTS))),
         )
-        .filter(place__lte=LINES)
+        .filter(place__lte=LINES_SHOWN)
         .order_by("-id")
     )
 
@@ -252,18 +256,20 @@ def _line_changes(record_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
     return {record_id: lines_changed(before or "", after or "") for record_id, before, after in told}
 
 
-def _section(topic: Topic, records: list[Any], words: Mapping[int, tuple[int, int]], since: datetime) -> Section:
+def _section(
+    topic: BriefTopic, records: list[Any], words: Mapping[int, tuple[int, int]], since: datetime
+) -> BriefSection:
     path = reverse("admin:governance_changerecord_changelist")
     acts = ",".join(topic.acts)
-    return Section(
+    return BriefSection(
         topic,
-        f"{path}?{_since(since, act__in=acts)}",
+        f"{path}?{_since_query(since, act__in=acts)}",
         records[0].total if records else 0,
         records[0].total_derived if records else 0,
-        f"{path}?{_since(since, act__in=acts, taint__in=','.join(DERIVED))}",
-        [Told(record, *words.get(record.pk, (0, 0))) for record in records],
+        f"{path}?{_since_query(since, act__in=acts, taint__in=','.join(DERIVED_TAINTS))}",
+        [BriefLine(record, *words.get(record.pk, (0, 0))) for record in records],
     )
 
 
-def _since(since: datetime, **narrowed: str) -> str:
+def _since_query(since: datetime, **narrowed: str) -> str:
     return urlencode({**narrowed, "created_at__gte": since.isoformat(timespec="seconds")})

@@ -9,17 +9,17 @@ from django.db import connection
 from django.http import HttpRequest
 from django.urls import get_script_prefix, reverse
 
-from apps.console.dashboard.pending_work import INBOX, NEW_SKILLS, OTHERS, awaiting
+from apps.console.dashboard.pending_work import INBOX, NEW_SKILLS, OTHER_PROPOSALS, pending_counts
 from apps.console.framework.change_lists import TAB
 from apps.console.framework.request_context import settings_of
 from apps.console.review.inbox_filters import KIND, OTHER
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.governance.models import Proposal
 from apps.skills.models import Skill
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MenuItem:
     """A page the sidebar leads to."""
 
     title: str
@@ -29,102 +29,102 @@ class Place:
     kind: str = ""
 
 
-GROUPS = (
+MENU_GROUPS = (
     (
         "",
         (
-            Place("Home", "home", "index"),
-            Place("Search", "search", "search"),
-            Place("Figures", "monitoring", "figures"),
-            Place("Assistant", "support_agent", "assistant"),
-            Place("Playground", "toys", "playground"),
+            MenuItem("Home", "home", "index"),
+            MenuItem("Search", "search", "search"),
+            MenuItem("Figures", "monitoring", "statistics"),
+            MenuItem("Assistant", "support_agent", "assistant"),
+            MenuItem("Playground", "toys", "playground"),
         ),
     ),
     (
         "Review",
         (
-            Place("Skill drafts", "rate_review", INBOX, kind=Proposal.Kind.SKILL_NEW.value),
-            Place("Other proposals", "approval", INBOX, kind=OTHER),
-            Place("Reply drafts", "mark_email_unread", "desk_draft_changelist"),
-            Place("Escalations", "contact_support", "desk_escalation_changelist"),
-            Place("Reported replies", "report", "desk_report_changelist"),
-            Place("Calls to approve", "approval_delegation", "tools_toolapproval_changelist"),
+            MenuItem("Skill drafts", "rate_review", INBOX, kind=Proposal.Kind.SKILL_NEW.value),
+            MenuItem("Other proposals", "approval", INBOX, kind=OTHER),
+            MenuItem("Reply drafts", "mark_email_unread", "desk_draft_changelist"),
+            MenuItem("Escalations", "contact_support", "desk_escalation_changelist"),
+            MenuItem("Reported replies", "report", "desk_report_changelist"),
+            MenuItem("Calls to approve", "approval_delegation", "tools_toolapproval_changelist"),
         ),
     ),
     (
         "What happened",
         (
-            Place("Conversations", "forum", "conversations_conversation_changelist"),
-            Place("Extractions", "school", "learning_extraction_changelist"),
-            Place("Reflections", "nights_stay", "learning_reflection_changelist"),
-            Place("Distillations", "filter_alt", "learning_tierrun_changelist"),
-            Place("Lessons", "lightbulb", "learning_lesson_changelist"),
-            Place("Edits", "edit_attributes", "learning_editcluster_changelist"),
-            Place("Digests", "summarize", "learning_digestrun_changelist"),
-            Place("Sessions", "data_object", "runtime_session_changelist"),
-            Place("Spend", "payments", "runtime_spend_changelist"),
-            Place("Comments", "comment", "review_comment_changelist"),
-            Place("Changes", "history", "governance_changerecord_changelist"),
-            Place("Refused attempts", "block", "governance_refusal_changelist"),
-            Place("Verifications", "verified", "governance_auditcheck_changelist"),
-            Place("Visits of staff", "door_open", "tenants_staffaccess_changelist"),
-            Place("Checkpoints", "flag", "restore_checkpoint_changelist"),
+            MenuItem("Conversations", "forum", "conversations_conversation_changelist"),
+            MenuItem("Extractions", "school", "learning_extraction_changelist"),
+            MenuItem("Reflections", "nights_stay", "learning_reflection_changelist"),
+            MenuItem("Distillations", "filter_alt", "learning_tierrun_changelist"),
+            MenuItem("Lessons", "lightbulb", "learning_lesson_changelist"),
+            MenuItem("Edits", "edit_attributes", "learning_editcluster_changelist"),
+            MenuItem("Digests", "summarize", "learning_digestrun_changelist"),
+            MenuItem("Sessions", "data_object", "runtime_session_changelist"),
+            MenuItem("Spend", "payments", "runtime_spend_changelist"),
+            MenuItem("Comments", "comment", "review_comment_changelist"),
+            MenuItem("Changes", "history", "governance_changerecord_changelist"),
+            MenuItem("Refused attempts", "block", "governance_refusal_changelist"),
+            MenuItem("Verifications", "verified", "governance_auditcheck_changelist"),
+            MenuItem("Visits of staff", "door_open", "tenants_staffaccess_changelist"),
+            MenuItem("Checkpoints", "flag", "restore_checkpoint_changelist"),
         ),
     ),
     (
         "What agents go by",
         (
-            Place("Personas", "theater_comedy", "personas_persona_changelist"),
-            Place("Overlays", "layers", "personas_personaoverlay_changelist"),
-            Place("Identity cards", "badge", "personas_identitycard_changelist"),
-            Place("Rules", "gavel", "personas_standingrule_changelist"),
-            Place("Skills", "menu_book", "skills_skill_changelist", Skill.Status.APPROVED.value),
-            Place("Learning versions", "school", "learning_learningversion_changelist"),
-            Place("Examples", "format_quote", "learning_example_changelist"),
-            Place("Schedules", "schedule", "schedules_schedule_changelist"),
-            Place("Memory", "psychology", "memory_agentmemory_changelist"),
-            Place("Memory blocks", "view_agenda", "memory_memoryblock_changelist"),
-            Place("Lines of memory", "format_list_bulleted", "memory_memoryline_changelist"),
-            Place("Contradictions", "compare_arrows", "learning_contradiction_changelist"),
-            Place("Notebook", "edit_note", "notebook_note_changelist"),
-            Place("Memory tiers", "stacked_bar_chart", "memory_memorytier_changelist"),
-            Place("Customers", "group", "memory_customerprofile_changelist"),
+            MenuItem("Personas", "theater_comedy", "personas_persona_changelist"),
+            MenuItem("Overlays", "layers", "personas_personaoverlay_changelist"),
+            MenuItem("Identity cards", "badge", "personas_identitycard_changelist"),
+            MenuItem("Rules", "gavel", "personas_standingrule_changelist"),
+            MenuItem("Skills", "menu_book", "skills_skill_changelist", Skill.Status.APPROVED.value),
+            MenuItem("Learning versions", "school", "learning_learningversion_changelist"),
+            MenuItem("Examples", "format_quote", "learning_example_changelist"),
+            MenuItem("Schedules", "schedule", "schedules_schedule_changelist"),
+            MenuItem("Memory", "psychology", "memory_agentmemory_changelist"),
+            MenuItem("Memory blocks", "view_agenda", "memory_memoryblock_changelist"),
+            MenuItem("Lines of memory", "format_list_bulleted", "memory_memoryline_changelist"),
+            MenuItem("Contradictions", "compare_arrows", "learning_contradiction_changelist"),
+            MenuItem("Notebook", "edit_note", "notebook_note_changelist"),
+            MenuItem("Memory tiers", "stacked_bar_chart", "memory_memorytier_changelist"),
+            MenuItem("Customers", "group", "memory_customerprofile_changelist"),
         ),
     ),
     (
         "Set-up",
         (
-            Place("Agents", "smart_toy", "tenants_agent_changelist"),
-            Place("Who may ask whom", "hub", "tenants_invokableagent_changelist"),
-            Place("Members", "badge", "tenants_membership_changelist"),
-            Place("Limits of members", "lock", "tenants_memberlimit_changelist"),
-            Place("Grants of roles", "tune", "tenants_rolegrants_changelist"),
-            Place("Grants on agents", "rule", "tenants_agentgrants_changelist"),
-            Place("Tokens", "key", "tenants_agenttoken_changelist"),
-            Place("Endpoints", "dns", "tenants_endpoint_changelist"),
-            Place("Tool servers", "build", "tools_toolserver_changelist"),
-            Place("Tools of agents", "construction", "tools_agenttool_changelist"),
-            Place("Webhooks", "webhook", "webhooks_webhook_changelist"),
-            Place("Prices", "payments", "tenants_modelprice_changelist"),
-            Place("Send rules", "call_split", "desk_sendrule_changelist"),
-            Place("Switches", "toggle_off", "kill_switches_killswitch_changelist"),
-            Place("Policy", "policy", "policy"),
-            Place("Health", "ecg_heart", "health"),
-            Place("Settings", "settings", "tenants_tenantsettings_changelist"),
+            MenuItem("Agents", "smart_toy", "tenants_agent_changelist"),
+            MenuItem("Who may ask whom", "hub", "tenants_invokableagent_changelist"),
+            MenuItem("Members", "badge", "tenants_membership_changelist"),
+            MenuItem("Limits of members", "lock", "tenants_memberlimit_changelist"),
+            MenuItem("Grants of roles", "tune", "tenants_rolegrants_changelist"),
+            MenuItem("Grants on agents", "rule", "tenants_agentgrants_changelist"),
+            MenuItem("Tokens", "key", "tenants_agenttoken_changelist"),
+            MenuItem("Endpoints", "dns", "tenants_endpoint_changelist"),
+            MenuItem("Tool servers", "build", "tools_toolserver_changelist"),
+            MenuItem("Tools of agents", "construction", "tools_agenttool_changelist"),
+            MenuItem("Webhooks", "webhook", "webhooks_webhook_changelist"),
+            MenuItem("Prices", "payments", "tenants_modelprice_changelist"),
+            MenuItem("Send rules", "call_split", "desk_sendrule_changelist"),
+            MenuItem("Switches", "toggle_off", "kill_switches_killswitch_changelist"),
+            MenuItem("Policy", "policy", "policy"),
+            MenuItem("Health", "ecg_heart", "health"),
+            MenuItem("Settings", "settings", "tenants_tenantsettings_changelist"),
         ),
     ),
 )
 # Lists by the place that leads to them; the inbox has two.
-LISTS = {place.view: place.title for _, places in GROUPS for place in places if place.view != INBOX}
+LIST_TITLES = {place.view: place.title for _, places in MENU_GROUPS for place in places if place.view != INBOX}
 
 
 def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
     """The groups of the sidebar, with what waits in each queue."""
-    waiting = _waiting(request)
+    waiting = _waiting_counts(request)
     paths = _paths(get_script_prefix())
     return [
         {"title": title, "items": [_item(place, paths, request, waiting.get(place.title, 0)) for place in places]}
-        for title, places in GROUPS
+        for title, places in MENU_GROUPS
     ]
 
 
@@ -132,7 +132,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 def _paths(script_prefix: str) -> dict[str, str]:
     """The path of every place, looked up once for each prefix that the product is served under."""
     del script_prefix  # reverse() puts it in front by itself
-    return {place.view: reverse(f"admin:{place.view}") for _, places in GROUPS for place in places}
+    return {place.view: reverse(f"admin:{place.view}") for _, places in MENU_GROUPS for place in places}
 
 
 def tenant_name(request: HttpRequest) -> str:
@@ -140,18 +140,18 @@ def tenant_name(request: HttpRequest) -> str:
     return settings_of(request).tenant.name if may_read(request) else ""
 
 
-def _item(place: Place, paths: dict[str, str], request: HttpRequest, waiting: int) -> dict[str, Any]:
+def _item(place: MenuItem, paths: dict[str, str], request: HttpRequest, waiting: int) -> dict[str, Any]:
     url = paths[place.view]
     item = {
         "title": place.title,
         "icon": place.icon,
-        "link": f"{url}{_narrowed(place)}",
-        "active": _is_here(place, url, request),
+        "link": f"{url}{_filter_query(place)}",
+        "active": _is_current(place, url, request),
     }
     return {**item, "badge": str(waiting), "badge_variant": "primary"} if waiting else item
 
 
-def _is_here(place: Place, url: str, request: HttpRequest) -> bool:
+def _is_current(place: MenuItem, url: str, request: HttpRequest) -> bool:
     if place.view == "index":
         return request.path == url
     if not request.path.startswith(url):
@@ -160,19 +160,19 @@ def _is_here(place: Place, url: str, request: HttpRequest) -> bool:
     return not place.kind or (request.GET.get(KIND) == Proposal.Kind.SKILL_NEW) == (place.kind != OTHER)
 
 
-def _narrowed(place: Place) -> str:
+def _filter_query(place: MenuItem) -> str:
     chosen = {TAB: place.tab, KIND: place.kind}
     narrowed = urlencode({name: value for name, value in chosen.items() if value})
     return f"?{narrowed}" if narrowed else ""
 
 
-def _waiting(request: HttpRequest) -> dict[str, int]:
+def _waiting_counts(request: HttpRequest) -> dict[str, int]:
     if not may_read(request):
         return {}
-    counted = awaiting(request)
+    counted = pending_counts(request)
     return {
         "Skill drafts": counted.count(NEW_SKILLS),
-        "Other proposals": counted.count(OTHERS),
+        "Other proposals": counted.count(OTHER_PROPOSALS),
         "Reply drafts": counted.count("drafts"),
         "Escalations": counted.count("escalations"),
         "Reported replies": counted.count("reports"),
@@ -186,5 +186,5 @@ def _waiting(request: HttpRequest) -> dict[str, int]:
 
 def may_read(request: HttpRequest) -> bool:
     """Pages outside the wall, such as the one to change a password, and pages after a broken transaction count nothing."""
-    acting = acting_actor()
+    acting = current_actor()
     return acting is not None and acting == getattr(request, "actor", None) and not connection.needs_rollback

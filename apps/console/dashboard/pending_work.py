@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.console.conversations.stuck_turns import STUCK
+from apps.console.conversations.stuck_turns import STUCK_PARAMETER
 from apps.console.framework.change_lists import TAB
 from apps.console.framework.request_context import actor_of
 from apps.console.review.inbox_filters import AGE, CLAIM, MINE, OVERDUE, claimed_by
@@ -25,20 +25,20 @@ from apps.kill_switches.models import KillSwitch
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.lessons.models import EditCluster, LearningVersion
 from apps.memory.models import MemoryTier
-from apps.review.proposal_queues import OVERDUE_AFTER, overdue
-from apps.runtime.health.stuck_turns import TRIED_FOR, stuck_turns
+from apps.review.proposal_queues import OVERDUE_AFTER, overdue_condition
+from apps.runtime.health.stuck_turns import RETRYING_FOR, stuck_turns
 from apps.runtime.models import Turn
 from apps.tenants.models import Agent
 from apps.tools.models import ToolApproval
 
 INBOX: Final = "governance_proposal_changelist"
-_STATUS: Final = "status__exact"
-_THREADS: Final = "conversations_conversation_changelist"
-_DAYS, _MINUTES = OVERDUE_AFTER.days, TRIED_FOR.seconds // 60
+_STATUS_PARAMETER: Final = "status__exact"
+_CONVERSATIONS_VIEW: Final = "conversations_conversation_changelist"
+_DAYS, _MINUTES = OVERDUE_AFTER.days, RETRYING_FOR.seconds // 60
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class PendingQueue:
     """One kind of what waits, and the list narrowed to it."""
 
     title: str
@@ -55,30 +55,36 @@ class Queue:
 
 
 # In the order in which they are shown: what this person has taken up first, then what customers wait for.
-QUEUES: Final[Mapping[str, Queue]] = {
-    "mine": Queue("Reviews you are looking at", INBOX, ((CLAIM, MINE),)),
-    "drafts": Queue("Reply drafts", "desk_draft_changelist", ((TAB, "open"),)),
-    "escalations": Queue("Escalations", "desk_escalation_changelist", ((TAB, "open"),)),
-    "reports": Queue("Reported replies", "desk_report_changelist", ((TAB, "open"),)),
-    "calls": Queue("Calls to approve", "tools_toolapproval_changelist", ((TAB, "waiting"),)),
-    "retried": Queue(f"Turns tried again for {_MINUTES} minutes or more", _THREADS, ((STUCK, "retried"),)),
-    "lease_expired": Queue("Turns whose worker is gone", _THREADS, ((STUCK, "lease_expired"),)),
-    "blocked": Queue("Turns that wait for a switch, a budget or an endpoint", _THREADS, ((STUCK, "blocked"),)),
-    "overdue": Queue(f"Reviews that wait for more than {_DAYS} days", INBOX, ((AGE, OVERDUE),)),
-    "reviews": Queue("Reviews in all", INBOX),
-    "contradictions": Queue("Contradictions", "learning_contradiction_changelist", ((TAB, "open"),)),
-    "versions": Queue("Learning versions", "learning_learningversion_changelist", ((TAB, "pending"),)),
-    "tiers": Queue(
-        "Distilled memory that waits for a first yes", "memory_memorytier_changelist", ((_STATUS, "pending"),)
+QUEUES: Final[Mapping[str, PendingQueue]] = {
+    "mine": PendingQueue("Reviews you are looking at", INBOX, ((CLAIM, MINE),)),
+    "drafts": PendingQueue("Reply drafts", "desk_draft_changelist", ((TAB, "open"),)),
+    "escalations": PendingQueue("Escalations", "desk_escalation_changelist", ((TAB, "open"),)),
+    "reports": PendingQueue("Reported replies", "desk_report_changelist", ((TAB, "open"),)),
+    "calls": PendingQueue("Calls to approve", "tools_toolapproval_changelist", ((TAB, "waiting"),)),
+    "retried": PendingQueue(
+        f"Turns tried again for {_MINUTES} minutes or more", _CONVERSATIONS_VIEW, ((STUCK_PARAMETER, "retried"),)
     ),
-    "edits": Queue("Edits that repeat", "learning_editcluster_changelist", ((TAB, "open"),)),
+    "lease_expired": PendingQueue(
+        "Turns whose worker is gone", _CONVERSATIONS_VIEW, ((STUCK_PARAMETER, "lease_expired"),)
+    ),
+    "blocked": PendingQueue(
+        "Turns that wait for a switch, a budget or an endpoint", _CONVERSATIONS_VIEW, ((STUCK_PARAMETER, "blocked"),)
+    ),
+    "overdue": PendingQueue(f"Reviews that wait for more than {_DAYS} days", INBOX, ((AGE, OVERDUE),)),
+    "reviews": PendingQueue("Reviews in all", INBOX),
+    "contradictions": PendingQueue("Contradictions", "learning_contradiction_changelist", ((TAB, "open"),)),
+    "versions": PendingQueue("Learning versions", "learning_learningversion_changelist", ((TAB, "pending"),)),
+    "tiers": PendingQueue(
+        "Distilled memory that waits for a first yes", "memory_memorytier_changelist", ((_STATUS_PARAMETER, "pending"),)
+    ),
+    "edits": PendingQueue("Edits that repeat", "learning_editcluster_changelist", ((TAB, "open"),)),
 }
 # Counted in the same statement, and shown elsewhere.
-NEW_SKILLS, OTHERS, AGENTS, SWITCHES = "new_skills", "others", "agents", "switches"
+NEW_SKILLS, OTHER_PROPOSALS, AGENTS, SWITCHES = "new_skills", "others", "agents", "switches"
 
 
 @dataclass(frozen=True, slots=True)
-class Awaiting:
+class PendingCounts:
     """How much waits where, for one person."""
 
     counts: Mapping[str, tuple[int, datetime | None]]
@@ -87,19 +93,19 @@ class Awaiting:
         """How many are in one of the queues."""
         return self.counts[name][0]
 
-    def queues(self) -> Iterator[Queue]:
+    def queues(self) -> Iterator[PendingQueue]:
         """Those in which something waits."""
         for name, queue in QUEUES.items():
             count, oldest = self.counts[name]
             if count:
-                yield Queue(queue.title, queue.view, queue.narrowed, count, oldest)
+                yield PendingQueue(queue.title, queue.view, queue.narrowed, count, oldest)
 
 
-def awaiting(request: HttpRequest) -> Awaiting:
+def pending_counts(request: HttpRequest) -> PendingCounts:
     """What waits for whoever is signed in, counted once for the whole page."""
     if not hasattr(request, "awaiting"):
-        request.awaiting = _count(actor_of(request), timezone.now())  # type: ignore[attr-defined]  # of this module alone
-    known: Awaiting = request.awaiting  # type: ignore[attr-defined]  # set above
+        request.awaiting = _read_counts(actor_of(request), timezone.now())  # type: ignore[attr-defined]  # of this module alone
+    known: PendingCounts = request.awaiting  # type: ignore[attr-defined]  # set above
     return known
 
 
@@ -119,7 +125,7 @@ class CountQuery:
 
 def write_count_query(actor: Actor, now: datetime) -> CountQuery:
     """All queues in one statement."""
-    first, *others = (_counted(name, *each) for name, each in _rows(actor, now).items())
+    first, *others = (_count_queue(name, *each) for name, each in _queue_rows(actor, now).items())
     sql, parameters = first.union(*others, all=True).query.sql_with_params()
     return CountQuery(sql, tuple(parameters), now)
 
@@ -130,15 +136,15 @@ def _count_query_of(actor: Actor) -> CountQuery:
     return write_count_query(actor, timezone.now())
 
 
-def _count(actor: Actor, now: datetime) -> Awaiting:
+def _read_counts(actor: Actor, now: datetime) -> PendingCounts:
     refuse_unless_acting(actor)
     query = _count_query_of(actor)
     with connection.cursor() as cursor:
         cursor.execute(query.sql, query.parameters_at(now))
-        return Awaiting({name: (count, oldest) for name, count, oldest in cursor.fetchall()})
+        return PendingCounts({name: (count, oldest) for name, count, oldest in cursor.fetchall()})
 
 
-def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
+def _queue_rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
     """What is in each queue, and the column that says since when."""
     reviews, since = Proposal.objects.visible_to(actor).waiting(now), "created_at"
     turns = Turn.objects.filter(tenant_id=actor.tenant_id, conversation__member_user_id=None)
@@ -150,10 +156,10 @@ def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
         "reports": (waiting_reports(actor), since),
         "calls": (ToolApproval.objects.visible_to(actor).waiting(), since),
         **{name: (turns.filter(which), "started_at") for name, which in stuck_turns(now).items()},
-        "overdue": (reviews.filter(overdue(now)), since),
+        "overdue": (reviews.filter(overdue_condition(now)), since),
         "reviews": (reviews, since),
         NEW_SKILLS: (reviews.filter(new_skill), since),
-        OTHERS: (reviews.exclude(new_skill), since),
+        OTHER_PROPOSALS: (reviews.exclude(new_skill), since),
         "contradictions": (Contradiction.objects.visible_to(actor).open(), since),
         "versions": (LearningVersion.objects.visible_to(actor).pending(), since),
         "tiers": (MemoryTier.objects.visible_to(actor).filter(status=MemoryTier.Status.PENDING), since),
@@ -163,7 +169,7 @@ def _rows(actor: Actor, now: datetime) -> dict[str, tuple[QuerySet[Any], str]]:
     }
 
 
-def _counted(name: str, rows: QuerySet[Any], since: str) -> QuerySet[Any, Any]:
+def _count_queue(name: str, rows: QuerySet[Any], since: str) -> QuerySet[Any, Any]:
     named = rows.order_by().values(queue=Value(name))
     counted: QuerySet[Any, Any] = named.annotate(count=Count("pk"), oldest=Min(since))
     return counted.values_list("queue", "count", "oldest")

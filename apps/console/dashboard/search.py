@@ -15,19 +15,19 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from apps.console.framework.actor_names import People, agents_named, people_of_tenant
+from apps.console.framework.actor_names import ActorNames, agents_named, people_of_tenant
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_titles import title_of
 from apps.console.framework.row_urls import url_of_subject
 from apps.conversations.models import Message
 from apps.governance.actors import Actor
-from apps.governance.database.full_text_search import Found, rows_with_words
+from apps.governance.database.full_text_search import SearchHits, rows_with_words
 from apps.governance.models import ChangeRecord
 from apps.memory.models import MemoryLine, ProfileLine
-from apps.runtime.search import KINDS, LONGEST, MOST, SHORTEST, Searched, rows_read
-from apps.text_analysis.search_excerpts import Piece, excerpt_of, words_of
+from apps.runtime.search import KINDS, MAX_CHARACTERS, MAX_RESULTS, MIN_CHARACTERS, SearchedKind, readable_rows
+from apps.text_analysis.search_excerpts import ExcerptPiece, make_excerpt, query_words
 
-A_PAGE: Final = 50
+PAGE_SIZE: Final = 50
 # What the tabs are called, and which kinds each shows.
 TABS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "all": ("All", tuple(KINDS)),
@@ -51,22 +51,22 @@ class SearchForm(forms.Form):
 
     q = forms.CharField(
         label="Words",
-        max_length=LONGEST,
-        validators=[MinLengthValidator(SHORTEST, "Type at least two letters.")],
+        max_length=MAX_CHARACTERS,
+        validators=[MinLengthValidator(MIN_CHARACTERS, "Type at least two letters.")],
         error_messages={"required": "Type what to look for."},
-        widget=SearchInput(attrs={"id": "searchbar", "autocomplete": "off", "maxlength": LONGEST}),
+        widget=SearchInput(attrs={"id": "searchbar", "autocomplete": "off", "maxlength": MAX_CHARACTERS}),
     )
 
     def clean_q(self) -> str:
         """Refuse what leaves everything in."""
         asked = str(self.cleaned_data["q"])
-        if not words_of(asked):
+        if not query_words(asked):
             raise forms.ValidationError("Type a word that has to stand in it.")
         return asked
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchResult:
     """A row that holds the words."""
 
     label: str
@@ -74,7 +74,7 @@ class Hit:
     url: str
     who: str
     at: datetime
-    excerpt: Sequence[Piece]
+    excerpt: Sequence[ExcerptPiece]
 
     @property
     def day(self) -> date:
@@ -83,7 +83,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Tab:
+class SearchTab:
     """A choice of kinds, with how many rows of them there are."""
 
     label: str
@@ -93,11 +93,11 @@ class Tab:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
+class SearchResults:
     """A page of what was found."""
 
-    tabs: Sequence[Tab]
-    hits: Sequence[Hit]
+    tabs: Sequence[SearchTab]
+    hits: Sequence[SearchResult]
     is_common: bool
     newer: str
     older: str
@@ -106,45 +106,45 @@ class Results:
 def search_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """A GET changes nothing, and its address may be kept."""
     form = SearchForm(request.GET if "q" in request.GET else None, label_suffix="")
-    results = results_of(actor_of(request), form.cleaned_data["q"], request.GET) if form.is_valid() else None
+    results = find_results(actor_of(request), form.cleaned_data["q"], request.GET) if form.is_valid() else None
     shown = {"title": "Search", "form": form, "results": results}
     return TemplateResponse(request, "console/dashboard/search.html", {**site.each_context(request), **shown})
 
 
-def results_of(actor: Actor, asked: str, given: QueryDict) -> Results:
+def find_results(actor: Actor, asked: str, given: QueryDict) -> SearchResults:
     """What the actor may read of the rows that hold the words."""
-    found = rows_with_words(asked, MOST + 1, *KINDS)
+    found = rows_with_words(asked, MAX_RESULTS + 1, *KINDS)
     chosen = next((name for name in TABS if name == given.get("kind")), "all")
     _, kinds = TABS[chosen]
     number = given.get("page", "")
-    page = min(max(int(number), 1), MOST // A_PAGE) if number.isascii() and number.isdigit() else 1
-    placed = _placed({kind: found[kind] for kind in kinds})
-    hits = placed[(page - 1) * A_PAGE : page * A_PAGE]
-    is_last = len(placed) <= page * A_PAGE or page == MOST // A_PAGE
-    return Results(
+    page = min(max(int(number), 1), MAX_RESULTS // PAGE_SIZE) if number.isascii() and number.isdigit() else 1
+    placed = _newest_first({kind: found[kind] for kind in kinds})
+    hits = placed[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
+    is_last = len(placed) <= page * PAGE_SIZE or page == MAX_RESULTS // PAGE_SIZE
+    return SearchResults(
         tabs=[_tab(name, asked, found, selected=name == chosen) for name in TABS],
         hits=list(_hits(actor, hits, asked)),
-        is_common=any(_is_cut(found[kind]) for kind in kinds) or len(placed) > MOST,
-        newer=_url(asked, chosen, page - 1) if page > 1 else "",
-        older="" if is_last else _url(asked, chosen, page + 1),
+        is_common=any(_is_cut(found[kind]) for kind in kinds) or len(placed) > MAX_RESULTS,
+        newer=_search_url(asked, chosen, page - 1) if page > 1 else "",
+        older="" if is_last else _search_url(asked, chosen, page + 1),
     )
 
 
-def _placed(found: Mapping[str, Found]) -> list[tuple[str, int]]:
+def _newest_first(found: Mapping[str, SearchHits]) -> list[tuple[str, int]]:
     """Kind and id, the newest first."""
     each = ((at, row_id, kind) for kind, of_kind in found.items() for row_id, at in of_kind.rows)
     return [(kind, row_id) for _, row_id, kind in sorted(each, reverse=True)]
 
 
-def _hits(actor: Actor, placed: Sequence[tuple[str, int]], asked: str) -> Iterator[Hit]:
+def _hits(actor: Actor, placed: Sequence[tuple[str, int]], asked: str) -> Iterator[SearchResult]:
     # Who changed something is told by name; they are asked for where there is a change.
-    people = people_of_tenant(actor) if any(kind == "change" for kind, _ in placed) else People({})
-    for kind, row in rows_read(actor, placed):
-        title, url, who = _of_change(row, people) if isinstance(row, ChangeRecord) else _place(row)
+    people = people_of_tenant(actor) if any(kind == "change" for kind, _ in placed) else ActorNames({})
+    for kind, row in readable_rows(actor, placed):
+        title, url, who = _describe_change(row, people) if isinstance(row, ChangeRecord) else _describe_row(row)
         yield _hit(KINDS[kind], row, asked, title, url, who)
 
 
-def _of_change(record: ChangeRecord, people: People) -> tuple[str, str, str]:
+def _describe_change(record: ChangeRecord, people: ActorNames) -> tuple[str, str, str]:
     kind, label = (
         str(apps.get_model(record.subject_type)._meta.verbose_name),
         agents_named(record.subject_label, people),
@@ -158,11 +158,13 @@ def _of_change(record: ChangeRecord, people: People) -> tuple[str, str, str]:
     )
 
 
-def _hit(searched: Searched, row: Any, asked: str, title: str, url: str, who: str) -> Hit:
-    return Hit(searched.label, title, url, who, getattr(row, searched.at), excerpt_of(searched.text(row), asked))
+def _hit(searched: SearchedKind, row: Any, asked: str, title: str, url: str, who: str) -> SearchResult:
+    return SearchResult(
+        searched.label, title, url, who, getattr(row, searched.at), make_excerpt(searched.text(row), asked)
+    )
 
 
-def _place(row: Any) -> tuple[str, str, str]:
+def _describe_row(row: Any) -> tuple[str, str, str]:
     """What it is called, the address of its page, and who said it or how it stands."""
     if isinstance(row, Message):
         thread = row.conversation
@@ -176,17 +178,17 @@ def _place(row: Any) -> tuple[str, str, str]:
     return title, url_of_subject(row._meta.label_lower, row.pk), str(getattr(row, said)()) if said else ""
 
 
-def _tab(name: str, asked: str, found: Mapping[str, Found], *, selected: bool) -> Tab:
+def _tab(name: str, asked: str, found: Mapping[str, SearchHits], *, selected: bool) -> SearchTab:
     label, kinds = TABS[name]
     counted = sum(len(found[kind].rows) for kind in kinds)
-    more = "+" if counted > MOST or any(_is_cut(found[kind]) for kind in kinds) else ""
-    return Tab(label, _url(asked, name), f"{min(counted, MOST)}{more}", selected)
+    more = "+" if counted > MAX_RESULTS or any(_is_cut(found[kind]) for kind in kinds) else ""
+    return SearchTab(label, _search_url(asked, name), f"{min(counted, MAX_RESULTS)}{more}", selected)
 
 
-def _is_cut(found: Found) -> bool:
-    return found.is_common or len(found.rows) > MOST
+def _is_cut(found: SearchHits) -> bool:
+    return found.is_common or len(found.rows) > MAX_RESULTS
 
 
-def _url(asked: str, tab: str, page: int = 1) -> str:
+def _search_url(asked: str, tab: str, page: int = 1) -> str:
     given = {"q": asked, **({"kind": tab} if tab != "all" else {}), **({"page": page} if page > 1 else {})}
     return f"?{urlencode(given)}"

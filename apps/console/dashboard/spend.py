@@ -8,18 +8,18 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 
-from apps.console.dashboard.daily_counts import Counted, Stretch
+from apps.console.dashboard.daily_counts import DailyCounts, DayRange
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Panels
+from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.token_usage import Usage, dollars
+from apps.console.framework.token_usage import TokenUsage, dollars
 from apps.governance.actors import Actor
 from apps.runtime.models import Spend
 from apps.tenants.models import TenantSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class SpendDay:
     """What a tenant's agents spent on one day, and what they may."""
 
     rows: Sequence[Spend]
@@ -49,7 +49,7 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class PeriodSpend:
     """What some days cost, beside what they may."""
 
     days: int
@@ -67,24 +67,24 @@ class Spent:
         return "no budget" if self.budget_micro_usd is None else f"of {dollars(self.budget_micro_usd)}"
 
 
-def spent(found: Counted, stretch: Stretch, count: int, settings: TenantSettings) -> Spent:
+def period_spend(found: DailyCounts, stretch: DayRange, count: int, settings: TenantSettings) -> PeriodSpend:
     """What the latest days of a stretch cost, today included, by the tenant's clock."""
     days, budget = stretch.days[-count:], settings.day_budget_micro_usd
     cost, calls = (sum(each.get(day, 0) for day in days) for each in (found.part("cost"), found.whole("cost")))
     url = f"{reverse('admin:runtime_spend_changelist')}?day__gte={days[0]}"
-    return Spent(count, cost, calls, None if budget is None else count * budget, url)
+    return PeriodSpend(count, cost, calls, None if budget is None else count * budget, url)
 
 
-def day_of(spend: Spend, actor: Actor) -> Day:
+def spend_day(spend: Spend, actor: Actor) -> SpendDay:
     """The day of one agent's row, with all agents of the tenant."""
     rows = Spend.objects.filter(tenant_id=actor.tenant_id, day=spend.day).select_related("agent").order_by("agent__key")
     budgets = TenantSettings.objects.visible_to(actor).values_list("day_budget_micro_usd", flat=True)
-    return Day(list(rows), budgets.first())
+    return SpendDay(list(rows), budgets.first())
 
 
-def usage_of(spend: Spend) -> Usage:
+def usage_of(spend: Spend) -> TokenUsage:
     """The row as pages show use."""
-    return Usage(
+    return TokenUsage(
         calls=spend.calls,
         fresh_tokens=spend.input_tokens,
         cache_read_tokens=spend.cache_read_tokens,
@@ -95,9 +95,9 @@ def usage_of(spend: Spend) -> Usage:
     )
 
 
-def learning_of(spend: Spend) -> Usage:
+def learning_usage(spend: Spend) -> TokenUsage:
     """What looks of the learning used; they read too seldom for a cache."""
-    return Usage(
+    return TokenUsage(
         calls=spend.learning_calls,
         fresh_tokens=spend.learning_input_tokens,
         output_tokens=spend.learning_output_tokens,
@@ -111,8 +111,8 @@ def spend_panels(spend: Any, request: HttpRequest) -> dict[str, Any]:
     turn_budget = spend.agent.turn_budget_micro_usd
     return {
         "usage": usage_of(spend),
-        "learning": learning_of(spend),
-        "day": day_of(spend, actor_of(request)),
+        "learning": learning_usage(spend),
+        "day": spend_day(spend, actor_of(request)),
         "turn_budget": "no budget" if turn_budget is None else dollars(turn_budget),
     }
 
@@ -126,7 +126,7 @@ class SpendAdmin(GovernedAdmin):
     empty = "Nothing was spent yet. The first call of a model begins the count."
     fields = ()
     change_form_template = "console/dashboard/spend.html"
-    panels = Panels(spend_panels)
+    panels = PanelReader(spend_panels)
 
     @admin.display(description="Day", ordering="day")
     def on_day(self, spend: Spend) -> str:
@@ -155,4 +155,4 @@ class SpendAdmin(GovernedAdmin):
 
     @admin.display(description="of learning", ordering="learning_cost_micro_usd")
     def learning(self, spend: Spend) -> str:
-        return learning_of(spend).cost if spend.learning_calls else "nothing"
+        return learning_usage(spend).cost if spend.learning_calls else "nothing"

@@ -15,40 +15,40 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.console.dashboard.daily_counts import (
-    ADDED,
-    DECIDED,
-    RETIRED,
-    Counted,
-    Stretch,
-    changes_of_words,
-    counted,
+    ADDING_ACTS,
+    DECIDED_STATUSES,
+    RETIRING_ACTS,
+    DailyCounts,
+    DayRange,
+    edit_percents,
+    read_daily_counts,
 )
-from apps.console.dashboard.date_ranges import Ranges
-from apps.console.framework.charts import Plot, Point, means, shares, stacks
+from apps.console.dashboard.date_ranges import DateRanges
+from apps.console.framework.charts import Plot, Point, mean_plot, share_plot, stacked_plot
 from apps.console.framework.request_context import actor_of, settings_of
 from apps.console.framework.token_usage import dollars
 from apps.governance.actors import Actor
 from apps.tenants.models import TenantSettings
 
-RANGES: Final = Ranges(
+RANGES: Final = DateRanges(
     {"30d": timedelta(days=30), "7d": timedelta(days=7), "90d": timedelta(days=90)},
     {"7d": "7 days", "30d": "30 days", "90d": "90 days"},
 )
 # What stands at home, small.
-AT_HOME: Final = ("resolution", "escalation", "acceptance", "cache")
-_THREADS: Final = {"parent__isnull": "True", "origin__exact": "live"}
-_SHARE: Final = ("Share", "Of how many")
+HOME_CHARTS: Final = ("resolution", "escalation", "acceptance", "cache")
+_CONVERSATION_FILTER: Final = {"parent__isnull": "True", "origin__exact": "live"}
+_SHARE_COLUMNS: Final = ("Share", "Of how many")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class DayListLink:
     """The list in which a day of a figure is to be seen, by a column of time."""
 
     view: str
     column: str
     narrowed: Mapping[str, str]
 
-    def url(self, stretch: Stretch, day: date) -> str:
+    def url(self, stretch: DayRange, day: date) -> str:
         """Narrowed to that day where the tenant is."""
         bounds = [(f"{self.column}__gte", day), (f"{self.column}__lt", day + timedelta(days=1))]
         said = {
@@ -58,16 +58,16 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class StatisticChart:
     """A plot with its words: what it says, its pieces from below, the columns of its table, and where each day is listed."""
 
     name: str
     title: str
     explained: str
     plot: Plot
-    listed: Listed
-    stretch: Stretch
-    columns: tuple[str, ...] = _SHARE
+    listed: DayListLink
+    stretch: DayRange
+    columns: tuple[str, ...] = _SHARE_COLUMNS
     keys: tuple[str, ...] = ()
 
     @property
@@ -77,94 +77,98 @@ class Figure:
             yield point, self.listed.url(self.stretch, point.day)
 
 
-def figures(now: datetime, days: int, settings: TenantSettings, actor: Actor) -> list[Figure]:
+def statistic_charts(now: datetime, days: int, settings: TenantSettings, actor: Actor) -> list[StatisticChart]:
     """All of them, in two statements."""
-    stretch = Stretch.until(now, days, ZoneInfo(settings.timezone))
-    found = counted(actor, stretch)
-    edits = _figure_of_edits(stretch, means(stretch.days, changes_of_words(actor, stretch)))
-    return [*figures_of(found, stretch, settings.day_budget_micro_usd), edits]
+    stretch = DayRange.until(now, days, ZoneInfo(settings.timezone))
+    found = read_daily_counts(actor, stretch)
+    edits = _edit_chart(stretch, mean_plot(stretch.days, edit_percents(actor, stretch)))
+    return [*charts_of_counts(found, stretch, settings.day_budget_micro_usd), edits]
 
 
-def figures_of(found: Counted, stretch: Stretch, budget: int | None) -> list[Figure]:
+def charts_of_counts(found: DailyCounts, stretch: DayRange, budget: int | None) -> list[StatisticChart]:
     """Those that the counts alone tell."""
-    of_people = (*_of_drafts(found, stretch), _of_reports(found, stretch))
-    return [*_of_conversations(found, stretch), *of_people, *_of_calls(found, stretch, budget)]
+    of_people = (*_draft_charts(found, stretch), _report_chart(found, stretch))
+    return [*_conversation_charts(found, stretch), *of_people, *_model_call_charts(found, stretch, budget)]
 
 
-def _of_conversations(found: Counted, stretch: Stretch) -> Iterator[Figure]:
+def _conversation_charts(found: DailyCounts, stretch: DayRange) -> Iterator[StatisticChart]:
     days, began = stretch.days, found.whole("began")
-    threads = partial(Listed, "conversations_conversation_changelist", narrowed=_THREADS)
-    asked = Listed("desk_escalation_changelist", "created_at", {"tab": "all"})
-    resolved = shares(days, found.part("began"), began)
+    threads = partial(DayListLink, "conversations_conversation_changelist", narrowed=_CONVERSATION_FILTER)
+    asked = DayListLink("desk_escalation_changelist", "created_at", {"tab": "all"})
+    resolved = share_plot(days, found.part("began"), began)
     explained = "Of the conversations that began on a day, those resolved by now."
-    yield Figure("resolution", "Resolved", explained, resolved, threads("created_at"), stretch)
-    handed = shares(days, found.part("escalated"), began)
+    yield StatisticChart("resolution", "Resolved", explained, resolved, threads("created_at"), stretch)
+    handed = share_plot(days, found.part("escalated"), began)
     explained = "Conversations in which an agent turned to a person on a day, beside those that began on it."
-    yield Figure("escalation", "Escalated", explained, handed, asked, stretch)
-    back = shares(days, found.part("reopened"), found.whole("resolved"))
+    yield StatisticChart("escalation", "Escalated", explained, handed, asked, stretch)
+    back = share_plot(days, found.part("reopened"), found.whole("resolved"))
     explained = "Of the conversations resolved on a day, those whose customer came back within seven days."
-    yield Figure("reopened", "Reopened within seven days", explained, back, threads("resolved_at"), stretch)
+    yield StatisticChart("reopened", "Reopened within seven days", explained, back, threads("resolved_at"), stretch)
 
 
-def _of_drafts(found: Counted, stretch: Stretch) -> Iterator[Figure]:
-    days, listed = stretch.days, _drafts(",".join(DECIDED))
-    sent, edited, discarded = (found.part(status) for status in DECIDED)
+def _draft_charts(found: DailyCounts, stretch: DayRange) -> Iterator[StatisticChart]:
+    days, listed = stretch.days, _draft_list(",".join(DECIDED_STATUSES))
+    sent, edited, discarded = (found.part(status) for status in DECIDED_STATUSES)
     decided = {day: sum(each.get(day, 0) for each in (sent, edited, discarded)) for day in days}
     words = ("Sent unchanged", "Sent as edited", "Discarded")
     explained = "Of the drafts somebody decided on, those that went out as the agent wrote them."
-    yield Figure("acceptance", "Drafts sent unchanged", explained, shares(days, sent, decided), listed, stretch)
-    plot = stacks(days, (sent, edited, discarded))
-    yield Figure("drafts", "Drafts decided on", "What became of them.", plot, listed, stretch, words, words)
+    yield StatisticChart(
+        "acceptance", "Drafts sent unchanged", explained, share_plot(days, sent, decided), listed, stretch
+    )
+    plot = stacked_plot(days, (sent, edited, discarded))
+    yield StatisticChart("drafts", "Drafts decided on", "What became of them.", plot, listed, stretch, words, words)
 
 
-def _of_reports(found: Counted, stretch: Stretch) -> Figure:
+def _report_chart(found: DailyCounts, stretch: DayRange) -> StatisticChart:
     days, wrong, every = stretch.days, found.part("reported"), found.whole("reported")
     right = {day: every[day] - wrong.get(day, 0) for day in every}
     words = ("Wrong, or not settled yet", "Found right")
-    listed = Listed("desk_report_changelist", "created_at", {"tab": "all"})
+    listed = DayListLink("desk_report_changelist", "created_at", {"tab": "all"})
     explained = "What people said of replies of agents on a day, and of how many somebody found that nothing was wrong."
-    return Figure(
-        "reported", "Reported replies", explained, stacks(days, (wrong, right)), listed, stretch, words, words
+    return StatisticChart(
+        "reported", "Reported replies", explained, stacked_plot(days, (wrong, right)), listed, stretch, words, words
     )
 
 
-def _figure_of_edits(stretch: Stretch, plot: Plot) -> Figure:
+def _edit_chart(stretch: DayRange, plot: Plot) -> StatisticChart:
     explained = (
         "How many of the words people changed in a draft before they sent it; the mean of up to twenty drafts of a day."
     )
-    listed = _drafts("sent_edited")
-    return Figure(
+    listed = _draft_list("sent_edited")
+    return StatisticChart(
         "edits", "Changed in edited drafts", explained, plot, listed, stretch, ("Mean share of the words", "Drafts")
     )
 
 
-def _of_calls(found: Counted, stretch: Stretch, budget: int | None) -> Iterator[Figure]:
-    days, spend = stretch.days, Listed("runtime_spend_changelist", "day", {})
-    cached = shares(days, found.part("cached"), found.whole("cached"))
-    yield Figure(
+def _model_call_charts(found: DailyCounts, stretch: DayRange, budget: int | None) -> Iterator[StatisticChart]:
+    days, spend = stretch.days, DayListLink("runtime_spend_changelist", "day", {})
+    cached = share_plot(days, found.part("cached"), found.whole("cached"))
+    yield StatisticChart(
         "cache", "Read from the cache", "Of the prompt tokens, those read from the cache.", cached, spend, stretch
     )
-    cost = stacks(days, (found.part("cost"),), dollars, budget)
+    cost = stacked_plot(days, (found.part("cost"),), dollars, budget)
     limit = "Nobody has set a budget." if budget is None else f"The line is the budget of a day, {dollars(budget)}."
-    yield Figure("spend", "Spend", f"What model calls cost. {limit}", cost, spend, stretch, ("Cost",))
-    learned = stacks(days, (found.part("learned"), found.whole("learned")))
-    changes = Listed("governance_changerecord_changelist", "created_at", {"act__in": ",".join((*ADDED, *RETIRED))})
+    yield StatisticChart("spend", "Spend", f"What model calls cost. {limit}", cost, spend, stretch, ("Cost",))
+    learned = stacked_plot(days, (found.part("learned"), found.whole("learned")))
+    changes = DayListLink(
+        "governance_changerecord_changelist", "created_at", {"act__in": ",".join((*ADDING_ACTS, *RETIRING_ACTS))}
+    )
     explained = "Skills, rules and learning versions that agents began to go by, and those they go by no more."
     words = ("Added", "Retired")
-    yield Figure("learning", "Learning", explained, learned, changes, stretch, words, words)
+    yield StatisticChart("learning", "Learning", explained, learned, changes, stretch, words, words)
 
 
-def _drafts(statuses: str) -> Listed:
-    return Listed("desk_draft_changelist", "decided_at", {"tab": "all", "status__in": statuses})
+def _draft_list(statuses: str) -> DayListLink:
+    return DayListLink("desk_draft_changelist", "decided_at", {"tab": "all", "status__in": statuses})
 
 
-def figures_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+def charts_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """All figures of the range that the address names."""
     actor, settings, asked = actor_of(request), settings_of(request), RANGES.asked(request)
     shown: dict[str, Any] = {
         "title": "Figures",
         "choices": list(RANGES.choices(asked)),
         "zone": settings.timezone,
-        "figures": figures(timezone.now(), RANGES.lengths[asked].days, settings, actor),
+        "figures": statistic_charts(timezone.now(), RANGES.lengths[asked].days, settings, actor),
     }
     return TemplateResponse(request, "console/dashboard/statistics.html", {**site.each_context(request), **shown})

@@ -10,24 +10,24 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
-from apps.console.conversations.transcripts import reported_at, transcript
+from apps.console.conversations.transcripts import reporting_url, transcript
 from apps.console.framework.row_titles import excerpt
-from apps.console.framework.worklist_admin import WorkedAdmin
+from apps.console.framework.worklist_admin import WorklistAdmin
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.desk.queues import waiting_drafts, waiting_escalations, waiting_reports
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 
 LINES_SHOWN = 8
 
 
-def lately(conversation: Conversation, actor: Actor) -> dict[str, Any]:
+def recent_lines(conversation: Conversation, actor: Actor) -> dict[str, Any]:
     """The end of the transcript and what came since; the page of the conversation has all of it."""
     since = conversation.events.filter(turn_id__isnull=True)
     lines = transcript(conversation)[-LINES_SHOWN:]
-    return {"lines": lines, "waiting": since, "reported_at": reported_at(conversation, actor)}
+    return {"lines": lines, "waiting": since, "reported_at": reporting_url(conversation, actor)}
 
 
 def with_last_words(rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -37,7 +37,7 @@ def with_last_words(rows: QuerySet[Any]) -> QuerySet[Any]:
     return told
 
 
-class DeskAdmin(WorkedAdmin):
+class DeskAdmin(WorklistAdmin):
     """What the lists of the desk say of each row besides its own words."""
 
     with_more = staticmethod(with_last_words)
@@ -56,46 +56,48 @@ class DeskAdmin(WorkedAdmin):
         return timesince(row.created_at, depth=1)
 
 
-def next_draft(draft: Draft) -> str:
+def next_draft_url(draft: Draft) -> str:
     """The draft that waits longest, or the list if none does."""
-    return _page("desk_draft", _after(draft, waiting_drafts))
+    return _page_url("desk_draft", _next_waiting(draft, waiting_drafts))
 
 
-def next_escalation(escalation: Escalation) -> str:
+def next_escalation_url(escalation: Escalation) -> str:
     """The same of questions."""
-    return _page("desk_escalation", _after(escalation, waiting_escalations))
+    return _page_url("desk_escalation", _next_waiting(escalation, waiting_escalations))
 
 
-def next_report(report: Report) -> str:
+def next_report_url(report: Report) -> str:
     """The same of reports."""
-    return _page("desk_report", _after(report, waiting_reports))
+    return _page_url("desk_report", _next_waiting(report, waiting_reports))
 
 
-def draft_settled(said: str) -> Callable[[Draft], SafeString]:
+def draft_done_message(said: str) -> Callable[[Draft], SafeString]:
     """What was done with a draft, the way back to it, and whether it was the last."""
-    return lambda draft: _said(said, _page("desk_draft", draft), _after(draft, waiting_drafts))
+    return lambda draft: _done_message(said, _page_url("desk_draft", draft), _next_waiting(draft, waiting_drafts))
 
 
-def escalation_settled(said: str) -> Callable[[Escalation], SafeString]:
+def escalation_done_message(said: str) -> Callable[[Escalation], SafeString]:
     """The same of questions."""
-    return lambda escalation: _said(said, _page("desk_escalation", escalation), _after(escalation, waiting_escalations))
+    return lambda escalation: _done_message(
+        said, _page_url("desk_escalation", escalation), _next_waiting(escalation, waiting_escalations)
+    )
 
 
-def report_settled(said: str) -> Callable[[Report], SafeString]:
+def report_done_message(said: str) -> Callable[[Report], SafeString]:
     """The same of reports."""
-    return lambda report: _said(said, _page("desk_report", report), _after(report, waiting_reports))
+    return lambda report: _done_message(said, _page_url("desk_report", report), _next_waiting(report, waiting_reports))
 
 
-def _after(row: Draft | Escalation | Report, waiting: Callable[[Actor], QuerySet[Any]]) -> Model | None:
+def _next_waiting(row: Draft | Escalation | Report, waiting: Callable[[Actor], QuerySet[Any]]) -> Model | None:
     """What else waits, the longest first."""
-    actor = acting_actor()
+    actor = current_actor()
     return waiting(actor).exclude(pk=row.pk).first() if actor else None
 
 
-def _said(said: str, page: str, following: Model | None) -> SafeString:
+def _done_message(said: str, page: str, following: Model | None) -> SafeString:
     left = "The next one follows." if following else "Nothing else waits."
     return format_html('{} <a href="{}">Look at it again</a>. {}', said, page, left)
 
 
-def _page(stem: str, row: Model | None) -> str:
+def _page_url(stem: str, row: Model | None) -> str:
     return reverse(f"admin:{stem}_change", args=[row.pk]) if row else reverse(f"admin:{stem}_changelist")

@@ -8,36 +8,36 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from apps.console.desk.desk_worklists import DeskAdmin, draft_settled, lately, next_draft
+from apps.console.desk.desk_worklists import DeskAdmin, draft_done_message, next_draft_url, recent_lines
 from apps.console.framework.badges import badge, grounded
-from apps.console.framework.forms import Decision, OptionalReason, Prose
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.forms import DecisionForm, OptionalReasonForm, VerbatimTextField
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_titles import excerpt
 from apps.desk.models import Draft
-from apps.desk.rules import DRAFT_CHARACTERS, WHY_CHARACTERS
+from apps.desk.rules import DRAFT_CHARACTERS, REASON_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.runtime.turns.operator_replies import send_out, turn_down
+from apps.runtime.turns.operator_replies import decline_draft, send_reviewed_draft
 
 
-class Sending(Decision):
+class SendDraftForm(DecisionForm):
     """A yes to exactly the words on the page."""
 
     reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
-class SendingEdited(Sending):
+class SendEditedDraftForm(SendDraftForm):
     """What goes out in the place of the agent's words."""
 
-    sent_text = Prose(
+    sent_text = VerbatimTextField(
         label="What the customer reads",
         max_length=DRAFT_CHARACTERS,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 6}),
     )
 
 
-class Discarding(OptionalReason):
+class DiscardDraftForm(OptionalReasonForm):
     """A no, and why in a word."""
 
     reason_code = forms.ChoiceField(
@@ -49,16 +49,16 @@ class Discarding(OptionalReason):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.fields["reason"].max_length = WHY_CHARACTERS  # type: ignore[attr-defined]  # a field of text has one
+        self.fields["reason"].max_length = REASON_CHARACTERS  # type: ignore[attr-defined]  # a field of text has one
 
 
 def draft_panels(draft: Any, request: HttpRequest) -> dict[str, Any]:
     """The end of the conversation it belongs to."""
-    return lately(draft.conversation, actor_of(request))
+    return recent_lines(draft.conversation, actor_of(request))
 
 
 def _send(draft: Draft, actor: Actor, said: Values) -> Draft:
-    return send_out(
+    return send_reviewed_draft(
         draft,
         actor=actor,
         reviewed_sha256=said["reviewed_sha256"],
@@ -68,17 +68,17 @@ def _send(draft: Draft, actor: Actor, said: Values) -> Draft:
 
 
 def _discard(draft: Draft, actor: Actor, said: Values) -> Draft:
-    return turn_down(
+    return decline_draft(
         draft, actor=actor, reason_code=said["reason_code"], reason=said["reason"], read_at=said["read_at"]
     )
 
 
-def _seen(draft: Draft) -> dict[str, str]:
+def _send_initial(draft: Draft) -> dict[str, str]:
     return {"reviewed_sha256": draft.text_sha256}
 
 
-def _to_edit(draft: Draft) -> dict[str, str]:
-    return {"sent_text": draft.text, **_seen(draft)}
+def _edit_initial(draft: Draft) -> dict[str, str]:
+    return {"sent_text": draft.text, **_send_initial(draft)}
 
 
 def _is_open(draft: Draft) -> bool:
@@ -99,45 +99,45 @@ class DraftAdmin(DeskAdmin):
     fields = ()
     change_form_template = "console/desk/draft.html"
     row_template = "console/desk/draft_row.html"
-    panels = Panels(draft_panels)
+    panels = PanelReader(draft_panels)
     buttons = (
         Button(
             "send",
             "Send",
             Act.DRAFT_SEND,
             _send,
-            done=draft_settled("Sent as the agent wrote it."),
+            done=draft_done_message("Sent as the agent wrote it."),
             consequence="The customer reads exactly these words, now.",
-            form=Sending,
-            initial=_seen,
+            form=SendDraftForm,
+            initial=_send_initial,
             when=_is_open,
             tone="primary",
             folded=False,
-            leads_to=next_draft,
+            leads_to=next_draft_url,
         ),
         Button(
             "edit",
             "Edit, then send",
             Act.DRAFT_SEND_EDITED,
             _send,
-            done=draft_settled("Sent in your words. The agent's are kept beside them."),
+            done=draft_done_message("Sent in your words. The agent's are kept beside them."),
             consequence="The customer reads your words in the place of the agent's. Both are kept.",
-            form=SendingEdited,
-            initial=_to_edit,
+            form=SendEditedDraftForm,
+            initial=_edit_initial,
             when=_is_open,
-            leads_to=next_draft,
+            leads_to=next_draft_url,
         ),
         Button(
             "discard",
             "Discard",
             Act.DRAFT_DISCARD,
             _discard,
-            done=draft_settled("Discarded. Nothing was sent."),
+            done=draft_done_message("Discarded. Nothing was sent."),
             consequence="Nothing is sent. The customer goes without this reply; your reason stays with the draft.",
-            form=Discarding,
+            form=DiscardDraftForm,
             when=_is_open,
             tone="danger",
-            leads_to=next_draft,
+            leads_to=next_draft_url,
         ),
     )
 

@@ -8,24 +8,24 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
-from apps.console.desk.desk_worklists import DeskAdmin, escalation_settled, lately, next_escalation
+from apps.console.desk.desk_worklists import DeskAdmin, escalation_done_message, next_escalation_url, recent_lines
 from apps.console.framework.badges import badge
-from apps.console.framework.forms import Decision, Prose
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.forms import DecisionForm, VerbatimTextField
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_titles import excerpt
 from apps.desk.actions import dismiss_escalation
 from apps.desk.models import Escalation
-from apps.desk.rules import ANSWER_CHARACTERS, WHY_CHARACTERS
+from apps.desk.rules import ANSWER_CHARACTERS, REASON_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.runtime.turns.operator_replies import answer_question
 
 
-class Answering(Decision):
+class AnswerEscalationForm(DecisionForm):
     """The answer, and whether it goes out as it stands."""
 
-    answer = Prose(
+    answer = VerbatimTextField(
         label="Your answer", max_length=ANSWER_CHARACTERS, widget=UnfoldAdminTextareaWidget(attrs={"rows": 5})
     )
     word_for_word = forms.BooleanField(
@@ -36,20 +36,20 @@ class Answering(Decision):
     )
 
 
-class Dismissing(Decision):
+class DismissEscalationForm(DecisionForm):
     """Why it needs no answer."""
 
-    dismissal_reason = Prose(
+    dismissal_reason = VerbatimTextField(
         required=False,
         label="Why it needs no answer (optional)",
-        max_length=WHY_CHARACTERS,
+        max_length=REASON_CHARACTERS,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
     )
 
 
 def escalation_panels(escalation: Any, request: HttpRequest) -> dict[str, Any]:
     """The end of the conversation it came up in."""
-    return lately(escalation.conversation, actor_of(request))
+    return recent_lines(escalation.conversation, actor_of(request))
 
 
 def _answer(escalation: Escalation, actor: Actor, said: Values) -> Escalation:
@@ -85,32 +85,32 @@ class EscalationAdmin(DeskAdmin):
     fields = ()
     change_form_template = "console/desk/escalation.html"
     row_template = "console/desk/escalation_row.html"
-    panels = Panels(escalation_panels)
+    panels = PanelReader(escalation_panels)
     buttons = (
         Button(
             "answer",
             "Answer",
             Act.ESCALATION_ANSWER,
             _answer,
-            done=escalation_settled("Answered."),
+            done=escalation_done_message("Answered."),
             consequence="The agent reads your answer and tells the customer, unless you send it word for word.",
-            form=Answering,
+            form=AnswerEscalationForm,
             when=_is_open,
             tone="primary",
             folded=False,
-            leads_to=next_escalation,
+            leads_to=next_escalation_url,
         ),
         Button(
             "dismiss",
             "Dismiss",
             Act.ESCALATION_DISMISS,
             _dismiss,
-            done=escalation_settled("Dismissed. Nobody is told."),
+            done=escalation_done_message("Dismissed. Nobody is told."),
             consequence="It leaves the desk without an answer; neither the agent nor the customer is told.",
-            form=Dismissing,
+            form=DismissEscalationForm,
             when=_is_open,
             tone="danger",
-            leads_to=next_escalation,
+            leads_to=next_escalation_url,
         ),
     )
 

@@ -10,25 +10,25 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from apps.console.desk.desk_worklists import next_report, report_settled
+from apps.console.desk.desk_worklists import next_report_url, report_done_message
 from apps.console.framework.badges import badge
-from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
 from apps.console.framework.row_titles import excerpt
 from apps.conversations.models import InboundEvent
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
-from apps.desk.reports.rules import ONLY_ITS_REPORTER, RESOLUTION_CHARACTERS
+from apps.desk.reports.rules import ONLY_REPORTER_WITHDRAWS, RESOLUTION_CHARACTERS
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.table import Act
 from apps.learning.lessons.models import LessonCase
 from apps.learning.lessons.rules import LessonSource
 from apps.runtime.models import Turn
 
 # Where what has to change is changed.
-PLACES: Final = {
+OUTCOME_PAGES: Final = {
     Report.Outcome.SKILL: ("skills_skill_changelist", "Skills"),
     Report.Outcome.MEMORY: ("memory_agentmemory_changelist", "Memory"),
     Report.Outcome.PERSONA: ("personas_persona_changelist", "Personas"),
@@ -36,13 +36,13 @@ PLACES: Final = {
 }
 
 
-class Settling(Decision):
+class SettleReportForm(DecisionForm):
     """What has to change, or that nothing was wrong."""
 
     outcome = forms.ChoiceField(
         choices=Report.Outcome.choices, label="What came of it", widget=forms.RadioSelect(attrs={"class": "pc-chips"})
     )
-    resolution = Prose(
+    resolution = VerbatimTextField(
         required=False,
         label="What was done about it (optional)",
         max_length=RESOLUTION_CHARACTERS,
@@ -57,7 +57,7 @@ def report_panels(report: Any, request: HttpRequest) -> dict[str, Any]:
     message = report.message
     turn = Turn.objects.filter(pk=message.turn_id).select_related("session").first() if message.turn_id else None
     cases = LessonCase.objects.filter(source=LessonSource.REPORTED_REPLY.value, source_id=report.pk)
-    place = PLACES.get(report.outcome)
+    place = OUTCOME_PAGES.get(report.outcome)
     return {
         "reply": message,
         "turn": turn,
@@ -65,7 +65,7 @@ def report_panels(report: Any, request: HttpRequest) -> dict[str, Any]:
         "others": message.reports.exclude(pk=report.pk).order_by("pk"),
         "case": cases.select_related("lesson").first(),
         "place": {"view": f"admin:{place[0]}", "title": place[1]} if place else None,
-        "only_its_reporter": "" if _is_mine(report) else ONLY_ITS_REPORTER,
+        "only_its_reporter": "" if _is_withdrawable(report) else ONLY_REPORTER_WITHDRAWS,
     }
 
 
@@ -73,8 +73,8 @@ def _is_open(report: Report) -> bool:
     return bool(report.status == Report.Status.OPEN)
 
 
-def _is_mine(report: Report) -> bool:
-    actor = acting_actor()
+def _is_withdrawable(report: Report) -> bool:
+    actor = current_actor()
     return actor is not None and _is_open(report) and report.author == actor.label
 
 
@@ -101,21 +101,21 @@ class ReportAdmin(GovernedAdmin):
     empty = "No reply is reported. In a transcript and beside “Why?” every reply of an agent can be, by anybody who reads it."
     fields = ()
     change_form_template = "console/desk/reply_report.html"
-    panels = Panels(report_panels)
+    panels = PanelReader(report_panels)
     buttons = (
         Button(
             "settle",
             "Settle",
             Act.REPORT_RESOLVE,
             _settle,
-            done=report_settled("Settled."),
+            done=report_done_message("Settled."),
             consequence="Unless nothing was wrong, it becomes a case for the lessons of the agent within a minute; what else has to"
             " change, you change where it stands. Neither the customer nor the agent is told.",
-            form=Settling,
+            form=SettleReportForm,
             when=_is_open,
             tone="primary",
             folded=False,
-            leads_to=next_report,
+            leads_to=next_report_url,
         ),
         Button(
             "withdraw",
@@ -124,7 +124,7 @@ class ReportAdmin(GovernedAdmin):
             _withdraw,
             done="Withdrawn. The words stand in the history of changes alone.",
             consequence="The words go from every page; that you reported the reply stays. They are kept in the history of changes.",
-            when=_is_mine,
+            when=_is_withdrawable,
             tone="danger",
         ),
     )

@@ -3,16 +3,16 @@
 from django.contrib import admin
 from django.urls import reverse
 
-from apps.console.framework.forms import OptionalReason
+from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, Values
 from apps.desk.actions import lift_send_rule, write_send_rule
 from apps.desk.models import SendRule
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 
 
-def _make(values: Values, actor: Actor) -> SendRule:
+def _create(values: Values, actor: Actor) -> SendRule:
     rule = SendRule(tenant_id=actor.tenant_id)
     return write_send_rule(rule, actor=actor, values=values)
 
@@ -25,7 +25,7 @@ def _lift(rule: SendRule, actor: Actor, said: Values) -> None:
     lift_send_rule(rule, actor=actor, reason=said["reason"], read_at=said["read_at"])
 
 
-def _list(rule: SendRule) -> str:
+def _list_url(rule: SendRule) -> str:
     del rule
     return reverse("admin:desk_sendrule_changelist")
 
@@ -43,8 +43,8 @@ class SendRuleAdmin(GovernedAdmin):
     add_fields = ("agent", "channel", "skill", "send_mode")
     fields = ("agent", "channel", "skill", "send_mode")
     saved = "Saved. It holds for every reply that has not been sent yet."
-    creates = Creation(Act.SEND_RULE_WRITE, _make, add_fields)
-    amends = (Amendment(Act.SEND_RULE_WRITE, _amend),)
+    creates = CreateAction(Act.SEND_RULE_WRITE, _create, add_fields)
+    amends = (EditAction(Act.SEND_RULE_WRITE, _amend),)
     buttons = (
         Button(
             "lift",
@@ -53,9 +53,9 @@ class SendRuleAdmin(GovernedAdmin):
             _lift,
             done="Lifted. The agent's own send mode holds there again.",
             consequence="The agent's own send mode holds there again, from the next reply on.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             tone="danger",
-            leads_to=_list,
+            leads_to=_list_url,
         ),
     )
 

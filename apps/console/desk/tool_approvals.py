@@ -8,26 +8,26 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from apps.console.desk.desk_worklists import lately
+from apps.console.desk.desk_worklists import recent_lines
 from apps.console.framework.badges import badge
-from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.runtime.tools.tool_approvals import forbid_call, let_call
-from apps.tools.models import WHY_CHARACTERS, ToolApproval
+from apps.runtime.tools.tool_approvals import forbid_call, permit_call
+from apps.tools.models import REASON_CHARACTERS, ToolApproval
 
 Status = ToolApproval.Status
 
 
-class Refusing(Decision):
+class RefuseCallForm(DecisionForm):
     """Why it may not be made."""
 
-    reason = Prose(
+    reason = VerbatimTextField(
         label="Why not",
-        max_length=WHY_CHARACTERS,
+        max_length=REASON_CHARACTERS,
         help_text="The agent reads it, and tells the customer.",
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
     )
@@ -36,18 +36,18 @@ class Refusing(Decision):
 def call_panels(approval: Any, request: HttpRequest) -> dict[str, Any]:
     """The arguments as they would be sent, and the end of the conversation."""
     sent = json.dumps(approval.arguments, indent=2, ensure_ascii=False, sort_keys=True)
-    return {"sent": sent, **lately(approval.conversation, actor_of(request))}
+    return {"sent": sent, **recent_lines(approval.conversation, actor_of(request))}
 
 
 def _approve(approval: ToolApproval, actor: Actor, said: Values) -> ToolApproval:
-    return let_call(approval, actor=actor, read_at=said["read_at"])
+    return permit_call(approval, actor=actor, read_at=said["read_at"])
 
 
 def _refuse(approval: ToolApproval, actor: Actor, said: Values) -> ToolApproval:
     return forbid_call(approval, actor=actor, reason=said["reason"], read_at=said["read_at"])
 
 
-def _waits(approval: ToolApproval) -> bool:
+def _is_waiting(approval: ToolApproval) -> bool:
     return bool(approval.status == Status.WAITING)
 
 
@@ -69,7 +69,7 @@ class ToolApprovalAdmin(GovernedAdmin):
     )
     fields = ()
     change_form_template = "console/desk/tool_approval.html"
-    panels = Panels(call_panels)
+    panels = PanelReader(call_panels)
     buttons = (
         Button(
             "approve",
@@ -78,7 +78,7 @@ class ToolApprovalAdmin(GovernedAdmin):
             _approve,
             done="Approved. The agent is told, and may make this call once.",
             consequence="Agent {agent} may make exactly this call, once, and is told to make it now.",
-            when=_waits,
+            when=_is_waiting,
             tone="primary",
             folded=False,
         ),
@@ -89,7 +89,7 @@ class ToolApprovalAdmin(GovernedAdmin):
             _refuse,
             done="Refused. The agent is told, and tells the customer.",
             consequence="The call is not made. The agent is told why and tells the customer.",
-            form=Refusing,
+            form=RefuseCallForm,
             when=_may_be_refused,
             tone="danger",
         ),

@@ -7,13 +7,13 @@ from typing import Final
 
 from apps.console.framework.token_usage import grouped
 from apps.prompt.cache.breakpoints import Lifetime
-from apps.prompt.cache.cost_attribution import Mark, marks_of
+from apps.prompt.cache.cost_attribution import CacheMark, parse_marks
 from apps.prompt.instruction_texts import SLOT_TITLES
 from apps.prompt.prompt_input import Slot
 from apps.runtime.models import ModelCall
 
-LIVES: Final[Mapping[Lifetime, str]] = {"1h": "for an hour", "5m": "for five minutes"}
-NOT_NOTED: Final = "Where their cache marks stood was not noted when these calls were made."
+LIFETIME_WORDS: Final[Mapping[Lifetime, str]] = {"1h": "for an hour", "5m": "for five minutes"}
+MARKS_NOT_RECORDED: Final = "Where their cache marks stood was not noted when these calls were made."
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +38,25 @@ def title_of_slot(slot: Slot) -> str:
     return SLOT_TITLES.get(slot, slot.name.capitalize())
 
 
-def marked(calls: Sequence[ModelCall]) -> list[MarkedCall]:
+def marked_calls(calls: Sequence[ModelCall]) -> list[MarkedCall]:
     """Each call with its marks in words."""
-    return [_marked(call, _marks_of(call)) for call in calls]
+    return [_marked_call(call, _marks_of(call)) for call in calls]
 
 
-def _marked(call: ModelCall, marks: tuple[Mark, ...] | None) -> MarkedCall:
-    return MarkedCall(call, tuple(map(_said, marks or ())), marks is not None)
+def _marked_call(call: ModelCall, marks: tuple[CacheMark, ...] | None) -> MarkedCall:
+    return MarkedCall(call, tuple(map(_mark_sentence, marks or ())), marks is not None)
 
 
-def _marks_of(call: ModelCall) -> tuple[Mark, ...] | None:
-    return marks_of(call.cache_ledger.get("marks"))
+def _marks_of(call: ModelCall) -> tuple[CacheMark, ...] | None:
+    return parse_marks(call.cache_ledger.get("marks"))
 
 
-def _said(mark: Mark) -> str:
-    where = f"message {mark.message + 1} of those sent" if mark.message >= 0 else _slot_said(mark.slot)
-    return f"behind {where}, after about {grouped(mark.tokens)} tokens, {LIVES[mark.lifetime]}"
+def _mark_sentence(mark: CacheMark) -> str:
+    where = f"message {mark.message + 1} of those sent" if mark.message >= 0 else _slot_phrase(mark.slot)
+    return f"behind {where}, after about {grouped(mark.tokens)} tokens, {LIFETIME_WORDS[mark.lifetime]}"
 
 
-def _slot_said(slot: Slot) -> str:
+def _slot_phrase(slot: Slot) -> str:
     return "the tools" if slot is Slot.TOOLS else f"slot {slot.value} ({title_of_slot(slot)})"
 
 
@@ -64,18 +64,18 @@ def marks_by_slot(calls: Sequence[ModelCall], slots: Sequence[Slot]) -> Mapping[
     """For each slot of the frozen prompt what the calls say; nothing where no call was made yet."""
     noted = [marks for call in calls if (marks := _marks_of(call)) is not None]
     if not noted:
-        return {slot.value: SlotMark(NOT_NOTED if calls else "") for slot in slots}
-    return {slot.value: _of_slot(slot, noted) for slot in slots}
+        return {slot.value: SlotMark(MARKS_NOT_RECORDED if calls else "") for slot in slots}
+    return {slot.value: _slot_mark(slot, noted) for slot in slots}
 
 
-def _of_slot(slot: Slot, calls: Sequence[tuple[Mark, ...]]) -> SlotMark:
+def _slot_mark(slot: Slot, calls: Sequence[tuple[CacheMark, ...]]) -> SlotMark:
     lives = Counter(mark.lifetime for marks in calls for mark in marks if mark.slot is slot)
     if not lives:
         return SlotMark("No cache mark stood behind this slot.")
-    return SlotMark(f"Cache mark behind this slot: {', '.join(_counted(lives, len(calls)))}.", is_set=True)
+    return SlotMark(f"Cache mark behind this slot: {', '.join(_calls_by_lifetime(lives, len(calls)))}.", is_set=True)
 
 
-def _counted(lives: Mapping[Lifetime, int], calls: int) -> Iterator[str]:
-    for life, words in LIVES.items():
+def _calls_by_lifetime(lives: Mapping[Lifetime, int], calls: int) -> Iterator[str]:
+    for life, words in LIFETIME_WORDS.items():
         if lives[life]:
             yield f"{words} in {lives[life]} of {calls} call{'' if calls == 1 else 's'}"

@@ -11,15 +11,15 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_titles import title_of
-from apps.console.framework.row_urls import CARRIED_MODELS, url_of_subject
+from apps.console.framework.row_urls import EXPOSURE_MODELS, url_of_subject
 from apps.governance.models import Governed
 from apps.learning.lessons.models import LearningVersion
-from apps.prompt.memory_lines.line_diff import bare, lines_of
-from apps.runtime.explain.exposure import COUNTED, PARTS_READ, SHOWN, who_was_told
+from apps.prompt.memory_lines.line_diff import split_lines, strip_line
+from apps.runtime.explain.exposure import MAX_COUNTED, MAX_PARTS_READ, MAX_SHOWN, exposure_of
 
 LINES_OFFERED: Final = 60
 LARGEST_VERSION: Final = 2**31 - 1
-TEXTS: Final = (
+TEXT_FIELDS: Final = (
     "identity",
     "style",
     "avoid",
@@ -33,7 +33,7 @@ TEXTS: Final = (
 )
 
 
-class Which(forms.Form):
+class ExposureForm(forms.Form):
     """Of all that was ever told of the row, which."""
 
     version = forms.IntegerField(
@@ -53,10 +53,10 @@ class Which(forms.Form):
     )
 
 
-def carried_page(request: HttpRequest, record_type: str, record_id: int, site: AdminSite) -> HttpResponse:
+def exposure_page(request: HttpRequest, record_type: str, record_id: int, site: AdminSite) -> HttpResponse:
     """The latest sessions; a GET, it changes nothing."""
-    row = _row_named(request, record_type, record_id)
-    form = Which(request.GET, label_suffix="")
+    row = _row_or_404(request, record_type, record_id)
+    form = ExposureForm(request.GET, label_suffix="")
     context: dict[str, Any] = {
         **site.each_context(request),
         "title": "Who was told this",
@@ -66,19 +66,19 @@ def carried_page(request: HttpRequest, record_type: str, record_id: int, site: A
         "form": form,
         "has_versions": not isinstance(row, LearningVersion),
         "lines": _lines_of(row),
-        "limits": {"counted": COUNTED, "shown": SHOWN, "parts": PARTS_READ},
+        "limits": {"counted": MAX_COUNTED, "shown": MAX_SHOWN, "parts": MAX_PARTS_READ},
     }
     status = 422
     if form.is_valid():
         asked, status = form.cleaned_data, 200
-        context["told"] = who_was_told(
+        context["told"] = exposure_of(
             row, actor=actor_of(request), now=timezone.now(), version=asked["version"], line=asked["line"]
         )
     return TemplateResponse(request, "console/explain/exposure.html", context, status=status)
 
 
-def _row_named(request: HttpRequest, record_type: str, record_id: int) -> Governed:
-    model: Any = CARRIED_MODELS.get(record_type)  # Any: its manager is typed per noun
+def _row_or_404(request: HttpRequest, record_type: str, record_id: int) -> Governed:
+    model: Any = EXPOSURE_MODELS.get(record_type)  # Any: its manager is typed per noun
     row: Governed | None = model.objects.visible_to(actor_of(request)).filter(pk=record_id).first() if model else None
     if row is None:
         raise Http404("There is no such row, or no prompt carries it.")
@@ -87,6 +87,6 @@ def _row_named(request: HttpRequest, record_type: str, record_id: int) -> Govern
 
 def _lines_of(row: Governed) -> list[str]:
     """What the row says now, to choose from."""
-    texts = (str(getattr(row, name, "")) for name in TEXTS)
-    lines = dict.fromkeys(line for text in texts for each in lines_of(text) if (line := bare(each)))
+    texts = (str(getattr(row, name, "")) for name in TEXT_FIELDS)
+    lines = dict.fromkeys(line for text in texts for each in split_lines(text) if (line := strip_line(each)))
     return list(lines)[:LINES_OFFERED]

@@ -10,20 +10,20 @@ from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
 
-from apps.console.explain.cache_breakpoints import SlotMark, marked, marks_by_slot, title_of_slot
+from apps.console.explain.cache_breakpoints import SlotMark, marked_calls, marks_by_slot, title_of_slot
 from apps.console.framework.actor_names import people_of_tenant
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Panels
+from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import moment
+from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
-from apps.console.framework.text_diffs import Piece
-from apps.llm.token_estimate import tokens_of
-from apps.prompt.prompt_input import Slot, Source
-from apps.prompt.rendering.segments import NotSegments, Part, Segment, decode_segments
-from apps.runtime.explain.turn_retrieval import TURNS_TOLD, read_in
+from apps.console.framework.text_diffs import DiffPiece
+from apps.llm.token_estimate import tokens_in_bytes
+from apps.prompt.prompt_input import Slot, TextProvenance
+from apps.prompt.rendering.segments import Segment, SegmentMismatch, SlotText, decode_segments
+from apps.runtime.explain.turn_retrieval import TURNS_LISTED, retrievals_of_session
 from apps.runtime.models import ModelCall, Session, SnapshotPart
-from apps.runtime.prompt_snapshot.playground_proposal import KIND
+from apps.runtime.prompt_snapshot.playground_proposal import PROPOSAL_TYPE
 
 CALLS_SHOWN = 100
 UNREADABLE = (
@@ -33,7 +33,7 @@ UNREADABLE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class TextOwner:
     """Whose words stand in a slot, and how many bytes of it."""
 
     record: str
@@ -54,17 +54,17 @@ class ShownPart:
     text: str
     sha256: str
     size: int
-    owners: tuple[Owner, ...]
+    owners: tuple[TextOwner, ...]
     flaw: str
     # The text in runs, those marked that wait for a yes; of the playground alone.
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[DiffPiece, ...] = ()
     # Behind which slots the calls of the session set their cache marks; of a session's page alone.
     mark: SlotMark | None = None
 
     @property
     def tokens(self) -> int:
         """Estimated from its bytes."""
-        return tokens_of(self.size)
+        return tokens_in_bytes(self.size)
 
 
 def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
@@ -77,9 +77,9 @@ def session_panels(session: Any, request: HttpRequest) -> dict[str, Any]:
     return {
         "parts": [replace(part, mark=marks[part.slot]) for part in parts],
         "turn_count": session.turns.count(),
-        "read": read_in(session),
-        "turns_told": TURNS_TOLD,
-        "calls": marked(calls),
+        "read": retrievals_of_session(session),
+        "turns_told": TURNS_LISTED,
+        "calls": marked_calls(calls),
         "people": people_of_tenant(actor_of(request)),
     }
 
@@ -88,50 +88,50 @@ def shown_parts(session: Session) -> list[ShownPart]:
     """Slot by slot, the tools first."""
     parts = [place.part for place in session.parts.select_related("part")]
     tools = [session.tools] if session.tools else []
-    return [_shown(part) for part in (*tools, *parts)]
+    return [_shown_part(part) for part in (*tools, *parts)]
 
 
-def _shown(stored: SnapshotPart) -> ShownPart:
+def _shown_part(stored: SnapshotPart) -> ShownPart:
     slot = Slot(stored.slot)
     size = len(stored.text.encode())
-    part, flaw = _read(slot, stored)
+    part, flaw = _decode_part(slot, stored)
     owners = tuple(_owners(part)) if part else ()
-    pieces = tuple(_pieces(part)) if part else (Piece(stored.text),)
+    pieces = tuple(_pieces(part)) if part else (DiffPiece(stored.text),)
     return ShownPart(slot.value, title_of_slot(slot), stored.text, stored.sha256, size, owners, flaw, pieces)
 
 
-def _pieces(part: Part) -> Iterator[Piece]:
-    for is_proposed, run in groupby(part.segments, key=_waits):
-        yield Piece("".join(segment.text for segment in run), is_proposed)
+def _pieces(part: SlotText) -> Iterator[DiffPiece]:
+    for is_proposed, run in groupby(part.segments, key=_is_proposed):
+        yield DiffPiece("".join(segment.text for segment in run), is_proposed)
 
 
-def _waits(segment: Segment) -> bool:
-    return segment.source is not None and segment.source.record_type == KIND
+def _is_proposed(segment: Segment) -> bool:
+    return segment.source is not None and segment.source.record_type == PROPOSAL_TYPE
 
 
-def _read(slot: Slot, stored: SnapshotPart) -> tuple[Part | None, str]:
+def _decode_part(slot: Slot, stored: SnapshotPart) -> tuple[SlotText | None, str]:
     """The part with its owners, or why they cannot be told. Parts frozen before owners were kept have none."""
     if stored.segments is None:
         return None, ""
     try:
         part = decode_segments(slot, stored.text, stored.segments)
-    except NotSegments:
+    except SegmentMismatch:
         return None, UNREADABLE
     return (part, "") if part.sha256 == stored.sha256 else (None, UNREADABLE)
 
 
-def _owners(part: Part) -> Iterator[Owner]:
+def _owners(part: SlotText) -> Iterator[TextOwner]:
     """The most of them first; the product's own words are one."""
-    sizes: Counter[Source | None] = Counter()
+    sizes: Counter[TextProvenance | None] = Counter()
     for span in part.spans():
         sizes[span.segment.source] += span.end - span.start
     for source, size in sizes.most_common():
         if source is None:
-            yield Owner("Preceptor's own words", 0, "", "", "", size)
+            yield TextOwner("Preceptor's own words", 0, "", "", "", size)
         else:
             record = f"{source.record_type.partition('.')[2]} {source.record_id} {source.field}".strip()
             url = url_of_subject(source.record_type, source.record_id)
-            yield Owner(record, source.version, source.author, source.approver, source.taint, size, url)
+            yield TextOwner(record, source.version, source.author, source.approver, source.taint, size, url)
 
 
 class SessionAdmin(GovernedAdmin):
@@ -147,8 +147,8 @@ class SessionAdmin(GovernedAdmin):
     empty = "No session yet. The first message of a conversation opens one."
     fields = ()
     change_form_template = "console/explain/session.html"
-    panels = Panels(session_panels)
+    panels = PanelReader(session_panels)
 
     @admin.display(description="Frozen", ordering="snapshot_at")
     def frozen(self, session: Session) -> str:
-        return moment(session.snapshot_at)
+        return format_moment(session.snapshot_at)

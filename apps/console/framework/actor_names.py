@@ -9,64 +9,66 @@ from apps.governance.actors import Actor
 from apps.tenants.models import Agent, Membership
 from apps.tenants.models.tenant import StaffAccess
 
-STAFF = " (platform staff)"
-AGENT = "agent"
-OF_AGENT = "agent#"
+STAFF_SUFFIX = " (platform staff)"
+AGENT_KIND = "agent"
+AGENT_LABEL_PREFIX = "agent#"
 
 
-class People(dict[str, str]):
+class ActorNames(dict[str, str]):
     """The name behind a label; a label nobody is known by reads as itself."""
 
     def agents(self) -> list[tuple[str, str]]:
         """The tenant's agents, by number and key, in the order of their keys."""
-        numbers = (label.removeprefix(OF_AGENT) for label in self if label.startswith(OF_AGENT))
-        named = ((number, self[f"{OF_AGENT}{number}"].removeprefix("agent ")) for number in numbers)
+        numbers = (label.removeprefix(AGENT_LABEL_PREFIX) for label in self if label.startswith(AGENT_LABEL_PREFIX))
+        named = ((number, self[f"{AGENT_LABEL_PREFIX}{number}"].removeprefix("agent ")) for number in numbers)
         return sorted(named, key=itemgetter(1))
 
     def __missing__(self, label: str) -> str:
-        if label.startswith(OF_AGENT):
-            return f"agent {label.removeprefix(OF_AGENT)}"
+        if label.startswith(AGENT_LABEL_PREFIX):
+            return f"agent {label.removeprefix(AGENT_LABEL_PREFIX)}"
         kind, _, key = label.partition(":")
         if kind == "agent" and key:
             return f"agent {key}"
         return f"former member {key}" if kind == "operator" and key else label
 
 
-def label_of(user_id: int) -> str:
+def actor_label(user_id: int) -> str:
     """The label a person's acts carry."""
     return f"operator:{user_id}"
 
 
 def label_of_agent(agent_id: int) -> str:
     """How pages find an agent that a record names by its number."""
-    return f"{OF_AGENT}{agent_id}"
+    return f"{AGENT_LABEL_PREFIX}{agent_id}"
 
 
-def people_of_tenant(actor: Actor) -> People:
+def people_of_tenant(actor: Actor) -> ActorNames:
     """Every member of the actor's tenant, and whoever of the platform's staff looked in, by the label their acts carry.
 
     With them its agents, for records that name those by number.
     """
     members = Membership.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(""))
-    staff = StaffAccess.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(STAFF))
-    agents = Agent.objects.visible_to(actor).order_by().values_list("pk", "key", Value(AGENT))
-    return People(
+    staff = (
+        StaffAccess.objects.visible_to(actor).order_by().values_list("user_id", "user__username", Value(STAFF_SUFFIX))
+    )
+    agents = Agent.objects.visible_to(actor).order_by().values_list("pk", "key", Value(AGENT_KIND))
+    return ActorNames(
         {
-            _label(row_id, kind): f"agent {name}" if kind == AGENT else f"{name}{kind}"
+            _row_label(row_id, kind): f"agent {name}" if kind == AGENT_KIND else f"{name}{kind}"
             for row_id, name, kind in members.union(staff, agents)
         }
     )
 
 
-def _label(row_id: int, kind: str) -> str:
-    if kind == AGENT:
+def _row_label(row_id: int, kind: str) -> str:
+    if kind == AGENT_KIND:
         return label_of_agent(row_id)
-    return f"staff:{row_id}" if kind else label_of(row_id)
+    return f"staff:{row_id}" if kind else actor_label(row_id)
 
 
 AGENT_NUMBER = re.compile(r"\bagent (\d{1,18})\b")
 
 
-def agents_named(label: str, people: People) -> str:
+def agents_named(label: str, people: ActorNames) -> str:
     """What a record calls a row, with the agents in it by name."""
     return AGENT_NUMBER.sub(lambda found: people[label_of_agent(int(found[1]))], label)

@@ -34,16 +34,16 @@ def badge(value: str) -> SafeString:
     return format_html('<span class="pc-badge pc-{}">{}</span>', tone, words)
 
 
-GROUNDED = {"skill": "good", "tool": "good", "profile": "plain", "none": "waits"}
+GROUNDING_TONES = {"skill": "good", "tool": "good", "profile": "plain", "none": "waits"}
 
 
 def grounded(draft: Any) -> SafeString:
     """What a draft stands on, as a pill; its word says what its colour says."""
     label = draft.get_grounding_display()
-    return format_html('<span class="pc-badge pc-{}">{}</span>', GROUNDED[draft.grounding], label)
+    return format_html('<span class="pc-badge pc-{}">{}</span>', GROUNDING_TONES[draft.grounding], label)
 
 
-WHOSE = {
+SOURCE_BADGES = {
     "operator": ("good", "a person's"),
     "agent": ("plain", "the agent's"),
     "tool": ("waits", "from a tool"),
@@ -54,5 +54,5 @@ WHOSE = {
 
 def whose(taint: str) -> SafeString:
     """Whose words something carries, as a pill; its word says what its colour says."""
-    tone, words = WHOSE[str(taint)]
+    tone, words = SOURCE_BADGES[str(taint)]
     return format_html('<span class="pc-badge pc-{}" title="{}">{}</span>', tone, taint, words)

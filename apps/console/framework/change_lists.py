@@ -15,15 +15,15 @@ from unfold.views import ChangeList
 
 from apps.console.framework.page_actions import Tab, Tabs
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_counts import COUNTED, MOST_PAGES, tallied
+from apps.console.framework.row_counts import COUNT_LIMIT, MAX_PAGES, count_rows
 
 TAB = "tab"
 ALL = "all"
-BOUNDS = {"__gte": "from", "__lt": "until"}
+PERIOD_LOOKUPS = {"__gte": "from", "__lt": "until"}
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class FilterLinks:
     """One filter as the list shows it."""
 
     title: str
@@ -31,37 +31,37 @@ class Filter:
     choices: tuple[tuple[str, str, bool], ...]
 
 
-class LatelyFilter(AllValuesFieldListFilter):
+class RecentValuesFilter(AllValuesFieldListFilter):
     """One of the values that the newest rows have: to look for others would take reading every row there is."""
 
     def __init__(
         self, field: Any, request: HttpRequest, params: Any, model: Any, model_admin: Any, field_path: str
     ) -> None:
         super().__init__(field, request, params, model, model_admin, field_path)
-        newest = model_admin.get_queryset(request).order_by("-pk").values_list(field.name, flat=True)[:COUNTED]
+        newest = model_admin.get_queryset(request).order_by("-pk").values_list(field.name, flat=True)[:COUNT_LIMIT]
         known = {each for each in (*newest, *(self.lookup_val or ())) if each}
         self.lookup_choices = sorted(known)  # type: ignore[assignment]  # Django but walks through them
 
 
 @dataclass(frozen=True, slots=True)
-class Period:
+class NarrowedPeriod:
     """The time that a link narrowed the list to, and the way back to all of it."""
 
     said: str
     url: str
 
 
-def in_words(order: str, columns: Sequence[Any]) -> str:
+def order_by_names(order: str, columns: Sequence[Any]) -> str:
     """An order by the names of its columns, as it is kept: another release may number them differently."""
-    return _renamed(order, {str(number): str(name) for number, name in enumerate(columns)})
+    return _rename_columns(order, {str(number): str(name) for number, name in enumerate(columns)})
 
 
-def in_numbers(order: str, columns: Sequence[Any]) -> str:
+def order_by_numbers(order: str, columns: Sequence[Any]) -> str:
     """An order as Django reads it, by the columns' numbers. A column that is no more orders nothing."""
-    return _renamed(order, {name: str(number) for number, name in enumerate(map(str, columns))})
+    return _rename_columns(order, {name: str(number) for number, name in enumerate(map(str, columns))})
 
 
-def _renamed(order: str, names: Mapping[str, str]) -> str:
+def _rename_columns(order: str, names: Mapping[str, str]) -> str:
     renamed = []
     for each in order.split("."):
         sign, word = ("-", each[1:]) if each.startswith("-") else ("", each)
@@ -84,7 +84,7 @@ class TabbedList(ChangeList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         """The rows of the tab; what the search left is kept for counting the others."""
         if order := self.params.get(ORDER_VAR):
-            self.params[ORDER_VAR] = in_numbers(order, self.list_display)
+            self.params[ORDER_VAR] = order_by_numbers(order, self.list_display)
         every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         self.untabbed = every
         tabs: Tabs | None = self.model_admin.tabs
@@ -104,8 +104,8 @@ class TabbedList(ChangeList):
 
     def get_results(self, request: HttpRequest) -> None:
         """The rows of the page, after they were counted as far as one pages."""
-        most = max(COUNTED, (min(self.page_num, MOST_PAGES) + 1) * self.list_per_page)
-        self.tallies = tallied(actor_of(request), {**self.divided(), ALL: self.untabbed}, most)
+        most = max(COUNT_LIMIT, (min(self.page_num, MAX_PAGES) + 1) * self.list_per_page)
+        self.tallies = count_rows(actor_of(request), {**self.divided(), ALL: self.untabbed}, most)
         self.queryset.tally = self.tallies.get(self.tab, self.tallies[ALL])
         super().get_results(request)
 
@@ -134,21 +134,23 @@ class TabbedList(ChangeList):
         return bool(self.query or self.has_active_filters)
 
     @property
-    def period(self) -> Period | None:
+    def period(self) -> NarrowedPeriod | None:
         """What a link from another page narrowed it to, where one did."""
-        bounds = {name: value for name, value in self.params.items() if name.endswith(tuple(BOUNDS))}
-        said = " ".join(f"{BOUNDS[name[name.rindex('__') :]]} {_time(value)}" for name, value in bounds.items())
-        return Period(said, self.get_query_string(remove=[*bounds, "p"])) if bounds else None
+        bounds = {name: value for name, value in self.params.items() if name.endswith(tuple(PERIOD_LOOKUPS))}
+        said = " ".join(
+            f"{PERIOD_LOOKUPS[name[name.rindex('__') :]]} {_format_bound(value)}" for name, value in bounds.items()
+        )
+        return NarrowedPeriod(said, self.get_query_string(remove=[*bounds, "p"])) if bounds else None
 
-    def filters(self) -> Iterator[Filter]:
+    def filters(self) -> Iterator[FilterLinks]:
         """The filters as links."""
         for spec in self.filter_specs:
             choices = tuple((str(at["display"]), at["query_string"], at["selected"]) for at in spec.choices(self))
             chosen = next((display for display, _, selected in choices if selected), "All")
-            yield Filter(str(spec.title), chosen, choices)
+            yield FilterLinks(str(spec.title), chosen, choices)
 
 
-def _time(value: str) -> str:
+def _format_bound(value: str) -> str:
     """A bound as people read it: a day, or a moment by the clock that the link went by."""
     try:
         at = parse_datetime(value)

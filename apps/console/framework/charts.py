@@ -7,8 +7,8 @@ from datetime import date, timedelta
 from typing import Final
 
 BAR_WIDTH: Final = 10
-Counts = Mapping[date, int]
-Say = Callable[[int], str]
+CountsByDay = Mapping[date, int]
+NumberFormat = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +75,17 @@ def percent(part: int, whole: int) -> int | None:
     return min(100, round(100 * part / whole)) if whole else None
 
 
-def shares(days: Sequence[date], parts: Counts, wholes: Counts) -> Plot:
+def share_plot(days: Sequence[date], parts: CountsByDay, wholes: CountsByDay) -> Plot:
     """What share one number had in another, day by day and over all of them."""
-    points = tuple(_share(place, day, parts.get(day, 0), wholes.get(day, 0)) for place, day in enumerate(days))
+    points = tuple(_share_point(place, day, parts.get(day, 0), wholes.get(day, 0)) for place, day in enumerate(days))
     part, whole = (sum(counts.get(day, 0) for day in days) for counts in (parts, wholes))
     share = percent(part, whole)
     return Plot(points, "nothing yet" if share is None else f"{share} % ({part:,} of {whole:,})")
 
 
-def stacks(days: Sequence[date], series: Sequence[Counts], say: Say = "{:,}".format, line: int | None = None) -> Plot:
+def stacked_plot(
+    days: Sequence[date], series: Sequence[CountsByDay], say: NumberFormat = "{:,}".format, line: int | None = None
+) -> Plot:
     """How much there was of each, upon each other; `line` is drawn across, where there is one to be seen against."""
     rows = [[counts.get(day, 0) for counts in series] for day in days]
     most = max(1, line or 0, *(sum(row) for row in rows))
@@ -95,21 +97,21 @@ def stacks(days: Sequence[date], series: Sequence[Counts], say: Say = "{:,}".for
     return Plot(points, sums, None if line is None else 100 - round(100 * line / most))
 
 
-def means(days: Sequence[date], values: Mapping[date, Sequence[int]]) -> Plot:
+def mean_plot(days: Sequence[date], values: Mapping[date, Sequence[int]]) -> Plot:
     """The mean of some percentages of each day, and of all of them."""
-    points = tuple(_mean(place, day, values.get(day, ())) for place, day in enumerate(days))
+    points = tuple(_mean_point(place, day, values.get(day, ())) for place, day in enumerate(days))
     known = [value for day in days for value in values.get(day, ())]
     return Plot(points, f"{round(sum(known) / len(known))} %" if known else "nothing yet")
 
 
-def words_changed(before: str, after: str) -> int:
+def changed_words_percent(before: str, after: str) -> int:
     """How much of a text another one replaced: words that went or came, in percent of those in both; order aside."""
     old, new = (Counter(text.casefold().split()) for text in (before, after))
     every = old.total() + new.total()
     return round(100 * ((old - new) + (new - old)).total() / every) if every else 0
 
 
-def _share(place: int, day: date, part: int, whole: int) -> Point:
+def _share_point(place: int, day: date, part: int, whole: int) -> Point:
     share = percent(part, whole)
     return Point(
         place,
@@ -119,7 +121,7 @@ def _share(place: int, day: date, part: int, whole: int) -> Point:
     )
 
 
-def _mean(place: int, day: date, values: Sequence[int]) -> Point:
+def _mean_point(place: int, day: date, values: Sequence[int]) -> Point:
     if not values:
         return Point(place, day, (), ("-", "0"))
     mean = round(sum(values) / len(values))

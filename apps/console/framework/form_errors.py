@@ -12,19 +12,19 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError, Invalid, NotPermitted, NotVisible
 from apps.governance.models.base import Governed
-from apps.governance.refusal_log import Subject, note
+from apps.governance.refusal_log import RefusalSubject, record_refusal
 
-_STATUS: Mapping[str, int] = {
+_STATUS_BY_CODE: Mapping[str, int] = {
     "not_permitted": 403,
     "nothing_permitted": 403,
     "not_found": 404,
     "invalid": 422,
     "missing_actor": 403,
 }
-REASONS: Mapping[str, str] = {
+REFUSAL_LABELS: Mapping[str, str] = {
     "already_rejected": "Rejected before",
     "conflict": "Did not go with what was there",
     "text_erased": "The words were erased",
@@ -50,15 +50,15 @@ NOT_OFFERED = "This page does not offer that to you."
 
 def status_of(refusal: GovernanceError) -> int:
     """The HTTP status of a page that shows this refusal; what is not listed conflicts with the present state."""
-    return _STATUS.get(refusal.code, 409)
+    return _STATUS_BY_CODE.get(refusal.code, 409)
 
 
-def reason_of(code: str) -> str:
+def refusal_label(code: str) -> str:
     """What a kind of refusal is called where several are counted."""
-    return REASONS.get(code, code.replace("_", " ").capitalize())
+    return REFUSAL_LABELS.get(code, code.replace("_", " ").capitalize())
 
 
-def explain(form: forms.BaseForm, refusal: GovernanceError) -> None:
+def add_refusal_to_form(form: forms.BaseForm, refusal: GovernanceError) -> None:
     """Put a refusal into a form: at its fields where it names them, above the form otherwise."""
     fields = refusal.fields if isinstance(refusal, Invalid) else {}
     placed = {name: reasons for name, reasons in fields.items() if name in form.fields}
@@ -68,7 +68,7 @@ def explain(form: forms.BaseForm, refusal: GovernanceError) -> None:
         form.add_error(None, str(refusal))
 
 
-def note_refused(request: HttpRequest, exception: Exception) -> None:
+def record_refused_request(request: HttpRequest, exception: Exception) -> None:
     """Keep what a page refused before any act was asked. A read that finds nothing is no attempt."""
     actor, match = getattr(request, "actor", None), request.resolver_match
     if isinstance(exception, GovernanceError):
@@ -83,15 +83,17 @@ def note_refused(request: HttpRequest, exception: Exception) -> None:
     row_id = str(match.kwargs.get("object_id", "")) if match else ""
     kind = f"{app}.{noun}" if noun else ""
     if isinstance(actor, Actor):
-        note(refusal, actor, subject=Subject(kind, int(row_id) if row_id.isdecimal() else None))
+        record_refusal(refusal, actor, subject=RefusalSubject(kind, int(row_id) if row_id.isdecimal() else None))
 
 
-def shown_again(request: HttpRequest, model: type[Governed], row_id: int, status: int, site: AdminSite) -> HttpResponse:
+def rerender_row_page(
+    request: HttpRequest, model: type[Governed], row_id: int, status: int, site: AdminSite
+) -> HttpResponse:
     """What was posted is read by the page's panels, from the request."""
     # As a POST Django would take it for the edit form's.
     request.method = "GET"
     page = site.get_model_admin(model)
-    with acting(actor_of(request)):
+    with acting_as(actor_of(request)):
         if not page.get_queryset(request).filter(pk=row_id).exists():
             raise Http404(f"There is no such {model._meta.verbose_name}.")
         response: Any = page.changeform_view(request, str(row_id))

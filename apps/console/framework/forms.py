@@ -12,7 +12,7 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from apps.console.framework.form_errors import explain
+from apps.console.framework.form_errors import add_refusal_to_form
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
@@ -20,10 +20,10 @@ from apps.governance.errors import GovernanceError
 READ_AT = "read_at"
 # The button that shows what saving would come to, and saves nothing.
 PREVIEW = "_preview"
-PREVIEWED = "The preview below reads what you typed. Save to keep it."
+PREVIEW_NOTICE = "The preview below reads what you typed. Save to keep it."
 
 
-class Prose(forms.CharField):
+class VerbatimTextField(forms.CharField):
     """A text whose every character counts: not stripped, and with the line ends it had before a browser sent it."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -46,9 +46,9 @@ class GovernedForm(forms.ModelForm):  # type: ignore[type-arg]  # one form for e
         super().__init__(*args, **{"label_suffix": "", **kwargs})
         self.fields[READ_AT].initial = None if self.instance._state.adding else getattr(self.instance, "version", None)
         for name in self.counts.keys() & self.fields.keys():
-            self._count(name, self.counts[name])
+            self._add_character_count(name, self.counts[name])
 
-    def _count(self, name: str, limit: int) -> None:
+    def _add_character_count(self, name: str, limit: int) -> None:
         field = self.fields[name]
         typed = self.data.get(name) if self.is_bound else self.get_initial_for_field(field, name)
         length = len(str(typed or "").replace("\r\n", "\n"))
@@ -59,9 +59,9 @@ class GovernedForm(forms.ModelForm):  # type: ignore[type-arg]  # one form for e
         """Show the refusal of the act that was just tried, if it was refused."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         if self.refusal:
-            explain(self, self.refusal)
+            add_refusal_to_form(self, self.refusal)
         if PREVIEW in self.data:
-            raise forms.ValidationError(PREVIEWED)
+            raise forms.ValidationError(PREVIEW_NOTICE)
         return cleaned
 
     @property
@@ -70,7 +70,7 @@ class GovernedForm(forms.ModelForm):  # type: ignore[type-arg]  # one form for e
         return {name: value for name, value in self.cleaned_data.items() if name != READ_AT}
 
 
-class Decision(forms.Form):
+class DecisionForm(forms.Form):
     """A yes or a no to the version that stood on the page."""
 
     read_at = forms.IntegerField(widget=forms.HiddenInput)
@@ -79,10 +79,10 @@ class Decision(forms.Form):
         """Fit a refused form to what the page shows by now."""
 
 
-class ReasonedDecision(Decision):
+class ReasonedDecisionForm(DecisionForm):
     """A decision whose reason stays with it."""
 
-    reason = Prose(
+    reason = VerbatimTextField(
         label="Why",
         max_length=2000,
         help_text="Kept in the history.",
@@ -90,7 +90,7 @@ class ReasonedDecision(Decision):
     )
 
 
-class OptionalReason(ReasonedDecision):
+class OptionalReasonForm(ReasonedDecisionForm):
     """A decision that may go without a reason."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -99,7 +99,7 @@ class OptionalReason(ReasonedDecision):
         self.fields["reason"].label = "Why (optional)"
 
 
-class Confirming(OptionalReason):
+class ConfirmationForm(OptionalReasonForm):
     """A yes; what the scanner points at, and files nobody read whole, are confirmed with a reason."""
 
     confirm_findings = forms.BooleanField(
@@ -131,19 +131,19 @@ class Confirming(OptionalReason):
         self.point_out(initial.get("findings", ()))
 
 
-class Approval(Confirming):
+class SkillApprovalForm(ConfirmationForm):
     """A yes to exactly these bytes of a skill."""
 
     reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
-class Resolution(Decision):
+class ResolutionForm(DecisionForm):
     """How a conversation ended."""
 
     outcome = forms.ChoiceField(choices=Conversation.Outcome.choices, widget=UnfoldAdminSelectWidget)
 
 
-class TokenRequest(Decision):
+class TokenRequestForm(DecisionForm):
     """What a token is for, and how long it lives."""
 
     name = forms.CharField(max_length=80, label="What it is for", widget=UnfoldAdminTextInputWidget)

@@ -15,24 +15,24 @@ from django.urls import URLPattern, path, reverse
 from unfold.admin import ModelAdmin
 
 from apps.console.framework.change_lists import TabbedList
-from apps.console.framework.form_errors import explain, note_refused, status_of
-from apps.console.framework.forms import READ_AT, GovernedForm, Prose
+from apps.console.framework.form_errors import add_refusal_to_form, record_refused_request, status_of
+from apps.console.framework.forms import READ_AT, GovernedForm, VerbatimTextField
 from apps.console.framework.page_actions import (
     NO_PANELS,
-    Amendment,
     Button,
-    Creation,
-    Panels,
-    Refused,
-    Shown,
+    ButtonForm,
+    CreateAction,
+    EditAction,
+    PanelReader,
+    RefusedDecision,
     Tabs,
-    begun_with,
-    decisions_on,
+    button_forms,
+    prefilled_values,
 )
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.framework.row_counts import Tallied
-from apps.console.framework.row_titles import moment, title_of
-from apps.console.framework.version_history import history_of, version_urls
+from apps.console.framework.row_counts import CountedPaginator
+from apps.console.framework.row_titles import format_moment, title_of
+from apps.console.framework.version_history import history_context, version_urls
 from apps.governance.errors import GovernanceError, Stale
 from apps.governance.models import Governed
 
@@ -40,11 +40,11 @@ from apps.governance.models import Governed
 class GovernedAdmin(ModelAdmin):
     """Pages of one noun. A subclass declares what they show and which acts they offer."""
 
-    creates: ClassVar[Creation | None] = None
-    amends: ClassVar[tuple[Amendment, ...]] = ()
+    creates: ClassVar[CreateAction | None] = None
+    amends: ClassVar[tuple[EditAction, ...]] = ()
     buttons: ClassVar[tuple[Button, ...]] = ()
     tabs: ClassVar[Tabs | None] = None
-    panels: ClassVar[Panels] = NO_PANELS
+    panels: ClassVar[PanelReader] = NO_PANELS
     changelist: ClassVar[type[TabbedList]] = TabbedList
     counts: ClassVar[Mapping[str, int]] = {}
     # Of the rows that the actor sees, those that the noun's pages are about.
@@ -59,7 +59,7 @@ class GovernedAdmin(ModelAdmin):
     form = GovernedForm
     actions = None
     list_per_page = 50
-    paginator = Tallied
+    paginator = CountedPaginator
     show_full_result_count = False
     list_before_template = "console/framework/list_header.html"
     change_form_template = "console/framework/page.html"
@@ -68,7 +68,7 @@ class GovernedAdmin(ModelAdmin):
 
     @admin.display(description="Updated", ordering="updated_at")
     def updated(self, row: Any) -> str:
-        return moment(row.updated_at)
+        return format_moment(row.updated_at)
 
     @admin.display(description="Whose words", ordering="taint")
     def whose_words(self, row: Any) -> str:
@@ -85,7 +85,7 @@ class GovernedAdmin(ModelAdmin):
         return self.creates is not None and self.creates.is_open_to(actor_of(request))
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return self._amendment(request, obj) is not None
+        return self._edit_action(request, obj) is not None
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Nothing is deleted that can be archived."""
@@ -126,7 +126,7 @@ class GovernedAdmin(ModelAdmin):
         return response
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        return begun_with(self.creates, super().get_changeform_initial_data(request), request)
+        return prefilled_values(self.creates, super().get_changeform_initial_data(request), request)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return self.add_fields if obj is None else self.fields or ()
@@ -134,7 +134,7 @@ class GovernedAdmin(ModelAdmin):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         if obj is None:
             return ()
-        amendment = self._amendment(request, obj)
+        amendment = self._edit_action(request, obj)
         writable = amendment.writable(actor_of(request), obj) if amendment else frozenset()
         if amendment:
             # A form may ask for more than columns, such as the reason. The act receives it with them.
@@ -155,7 +155,9 @@ class GovernedAdmin(ModelAdmin):
             # Related rows are made and changed on their own pages, not in pop-ups.
             field.widget = field.widget.widget
         if isinstance(db_field, TextField):
-            return Prose(required=field.required, label=field.label, help_text=field.help_text, widget=field.widget)
+            return VerbatimTextField(
+                required=field.required, label=field.label, help_text=field.help_text, widget=field.widget
+            )
         return field
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
@@ -165,7 +167,7 @@ class GovernedAdmin(ModelAdmin):
     def save_model(self, request: HttpRequest, obj: Any, form: GovernedForm, change: bool) -> None:
         actor, values = actor_of(request), form.governed_values
         if change:
-            amendment = self._amendment(request, obj)
+            amendment = self._edit_action(request, obj)
             if amendment:
                 amendment.call(obj, values, actor, form.cleaned_data[READ_AT])
         elif self.creates:
@@ -181,7 +183,7 @@ class GovernedAdmin(ModelAdmin):
         except GovernanceError as refusal:
             if request.method != "POST":
                 raise
-            return self._refused_form(request, object_id, form_url, extra_context, refusal)
+            return self._show_refused_form(request, object_id, form_url, extra_context, refusal)
         return shown
 
     def render_change_form(
@@ -192,7 +194,10 @@ class GovernedAdmin(ModelAdmin):
             # A refused form has written what was typed into the row; around it stands what holds.
             live = (self.get_object(request, str(obj.pk)) or obj) if request.method == "POST" else obj
             context |= {"original": live, "heading": title_of(live), **self.panels.read(live, request)}
-            context |= {"decisions": self._decisions(request, live), **history_of(self, live, people_of(request))}
+            context |= {
+                "decisions": self._button_forms(request, live),
+                **history_context(self, live, people_of(request)),
+            }
         rendered: HttpResponse = super().render_change_form(request, context, *args, obj=obj, **kwargs)
         return rendered
 
@@ -213,11 +218,13 @@ class GovernedAdmin(ModelAdmin):
         status = 422
         if form.is_valid():
             try:
-                return self._decided(request, row, button, button.call(row, actor_of(request), form.cleaned_data))
+                return self._respond_to_decision(
+                    request, row, button, button.call(row, actor_of(request), form.cleaned_data)
+                )
             except GovernanceError as refusal:
-                explain(form, refusal)
+                add_refusal_to_form(form, refusal)
                 status = status_of(refusal)
-        return self._refused_decision(request, row, Refused(row.pk, button, form), status)
+        return self._show_refused_decision(request, row, RefusedDecision(row.pk, button, form), status)
 
     def url_of(self, row: Model) -> str:
         """The row's page."""
@@ -225,13 +232,13 @@ class GovernedAdmin(ModelAdmin):
 
     def _get_obj_does_not_exist_redirect(self, request: HttpRequest, opts: Any, object_id: str) -> HttpResponse:
         # Django leads home and says so; to whoever posted, that is a refusal.
-        note_refused(request, Http404())
+        record_refused_request(request, Http404())
         home: HttpResponse = super()._get_obj_does_not_exist_redirect(request, opts, object_id)
         return home
 
     def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
         if self.creates and self.creates.answer_template:
-            return self._answer(request, self.creates.answer_template, request.made, obj, "Done")  # type: ignore[attr-defined]  # set by save_model
+            return self._render_once(request, self.creates.answer_template, request.made, obj, "Done")  # type: ignore[attr-defined]  # set by save_model
         return HttpResponseRedirect(self.url_of(obj))
 
     def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
@@ -256,30 +263,32 @@ class GovernedAdmin(ModelAdmin):
         """Django's own sentence about a save says less than ours."""
         messages.add_message(request, level, self.saved if level == messages.SUCCESS else message)
 
-    def _amendment(self, request: HttpRequest, obj: Any) -> Amendment | None:
+    def _edit_action(self, request: HttpRequest, obj: Any) -> EditAction | None:
         actor = actor_of(request)
         fitting = (amendment for amendment in self.amends if obj is None or amendment.when(obj))
         return next((amendment for amendment in fitting if amendment.is_open_to(actor, obj)), None)
 
-    def _decisions(self, request: HttpRequest, obj: Any) -> list[Shown]:
-        refused: Refused | None = getattr(request, "refused_decision", None)
+    def _button_forms(self, request: HttpRequest, obj: Any) -> list[ButtonForm]:
+        refused: RefusedDecision | None = getattr(request, "refused_decision", None)
         view = f"admin:{self._url_stem()}_decide"
-        return list(decisions_on(obj, self.buttons, actor_of(request), view, refused))
+        return list(button_forms(obj, self.buttons, actor_of(request), view, refused))
 
-    def _decided(self, request: HttpRequest, row: Any, button: Button, made: Any) -> HttpResponse:
+    def _respond_to_decision(self, request: HttpRequest, row: Any, button: Button, made: Any) -> HttpResponse:
         if button.answer_template:
-            return self._answer(request, button.answer_template, made, row, button.label)
+            return self._render_once(request, button.answer_template, made, row, button.label)
         messages.success(request, button.said(made))
         return HttpResponseRedirect(button.leads_to(row) if button.leads_to else self.url_of(row), status=303)
 
-    def _answer(self, request: HttpRequest, template: str, made: Any, row: Any, title: str) -> HttpResponse:
+    def _render_once(self, request: HttpRequest, template: str, made: Any, row: Any, title: str) -> HttpResponse:
         """A page that is shown once: what it holds is nowhere to be read again."""
         context = {**self.admin_site.each_context(request), "made": made, "row": row, "title": title}
         answer = TemplateResponse(request, template, context)
         answer.headers["Cache-Control"] = "no-store"
         return answer
 
-    def _refused_decision(self, request: HttpRequest, row: Any, refused: Refused, status: int) -> HttpResponse:
+    def _show_refused_decision(
+        self, request: HttpRequest, row: Any, refused: RefusedDecision, status: int
+    ) -> HttpResponse:
         # The row's page is shown again around the refused form; as a POST Django would take it for the edit form's.
         request.method = "GET"
         request.refused_decision = refused  # type: ignore[attr-defined]  # read by _decisions
@@ -287,7 +296,7 @@ class GovernedAdmin(ModelAdmin):
         response.status_code = status
         return response
 
-    def _refused_form(
+    def _show_refused_form(
         self, request: HttpRequest, object_id: str | None, form_url: str, extra: Any, refusal: GovernanceError
     ) -> HttpResponse:
         request.form_refusal = refusal  # type: ignore[attr-defined]  # read by get_form

@@ -11,7 +11,7 @@ from typing import Final
 from django.urls import reverse
 
 # By the name of a button, whatever noun it decides on.
-OF_BUTTONS: Final[Mapping[str, str]] = MappingProxyType(
+BUTTON_KEYS: Final[Mapping[str, str]] = MappingProxyType(
     {
         **dict.fromkeys(("approve", "apply", "activate", "send", "answer", "settle"), "a"),
         **dict.fromkeys(("edit", "write"), "e"),
@@ -27,14 +27,14 @@ OF_BUTTONS: Final[Mapping[str, str]] = MappingProxyType(
         "undo": "u",
     }
 )
-_ON_A_LIST: Final = (
+_LIST_KEYS: Final = (
     ("j, k", "the next row, the one before"),
     ("Enter", "open the row"),
     ("a, e, d", "in drafts and escalations: send or answer, edit, discard or dismiss the row one is in"),
     ("x, X", "tick the row, or every row, to decide together"),
     ("/", "search the list; where there is none, everything"),
 )
-_ON_A_PAGE: Final = (
+_DECISION_KEYS: Final = (
     ("a", "approve, send, answer, settle"),
     ("e", "edit the words, then approve or send"),
     ("t", "take some sections and leave the others"),
@@ -52,8 +52,8 @@ _ON_A_PAGE: Final = (
     ("u", "what you applied within the last minute, to undo it"),
 )
 # What the sheet says, under its headings.
-SHEET: Final = (("On a list", _ON_A_LIST), ("On a page that decides", _ON_A_PAGE))
-_PLACES: Final = (
+KEY_HELP: Final = (("On a list", _LIST_KEYS), ("On a page that decides", _DECISION_KEYS))
+_GO_TO_PAGES: Final = (
     ("h", "Home", "index"),
     ("i", "Proposals", "governance_proposal_changelist"),
     ("d", "Reply drafts", "desk_draft_changelist"),
@@ -72,7 +72,7 @@ _PLACES: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class PageShortcut:
     """A page that `g` and then this letter lead to."""
 
     key: str
@@ -80,7 +80,7 @@ class Way:
     url: str
 
 
-def ways() -> Iterator[Way]:
+def page_shortcuts() -> Iterator[PageShortcut]:
     """All of them."""
-    for key, title, view in _PLACES:
-        yield Way(key, title, reverse(f"admin:{view}"))
+    for key, title, view in _GO_TO_PAGES:
+        yield PageShortcut(key, title, reverse(f"admin:{view}"))

@@ -11,7 +11,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-TAGS = {
+ALLOWED_TAGS = {
     *("p", "br", "hr", "blockquote", "pre", "code", "em", "strong", "s", "ul", "ol", "li"),
     *("h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td", "span"),
 }
@@ -19,18 +19,18 @@ BREAKS, BLOCKS = {"softbreak", "hardbreak"}, {"fence", "code_block"}
 Environment = MutableMapping[str, Any]
 
 
-def rendered(text: str) -> SafeString:
+def render_markdown(text: str) -> SafeString:
     """Headings stand below the page's own; links and images stand as text with their address in sight."""
-    html = nh3.clean(_MARKDOWN.render(text), tags=TAGS, attributes={"span": {"class"}, "ol": {"start"}})
+    html = nh3.clean(_MARKDOWN.render(text), tags=ALLOWED_TAGS, attributes={"span": {"class"}, "ol": {"start"}})
     return mark_safe(html)  # noqa: S308  # cleaned by the allow-list above
 
 
 def plain_words(text: str) -> str:
     """The words of a text on one line, as they read once its marks are gone."""
-    return " ".join(" ".join(_spoken(_MARKDOWN.parse(text))).split())
+    return " ".join(" ".join(_visible_texts(_MARKDOWN.parse(text))).split())
 
 
-def _spoken(tokens: Iterable[Token]) -> Iterator[str]:
+def _visible_texts(tokens: Iterable[Token]) -> Iterator[str]:
     for token in tokens:
         if token.type == "inline":
             # Marks stand within words, lines between them.
@@ -39,42 +39,50 @@ def _spoken(tokens: Iterable[Token]) -> Iterator[str]:
             yield token.content
 
 
-def _link(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment) -> str:
+def _render_link_close(
+    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment
+) -> str:
     """The words of a link stay; its address follows, so that a reviewer sees where it leads."""
     del renderer, options, env
     opened = next(token for token in reversed(tokens[:at]) if token.type == "link_open")
     return f' <span class="pc-address">({escape(str(opened.attrGet("href") or ""))})</span>'
 
 
-def _no_link(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment) -> str:
+def _drop_link_open(
+    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment
+) -> str:
     del renderer, tokens, at, options, env
     return ""
 
 
-def _image(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment) -> str:
+def _render_image(
+    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment
+) -> str:
     del renderer, options, env
     token = tokens[at]
     said = f"image not loaded: {token.content or 'no description'} ({token.attrGet('src')})"
     return f'<span class="pc-address">[{escape(said)}]</span>'
 
 
-def _heading(renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment) -> str:
+def _render_heading(
+    renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment
+) -> str:
     del renderer, options, env
     level = min(max(int(tokens[at].tag[1:]) + 1, 3), 6)
     return f"<{'/' if tokens[at].nesting < 0 else ''}h{level}>"
 
 
-def _without_html() -> MarkdownIt:
+def _build_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
     for name, rule in {
-        "link_open": _no_link,
-        "link_close": _link,
-        "image": _image,
-        "heading_open": _heading,
-        "heading_close": _heading,
+        "link_open": _drop_link_open,
+        "link_close": _render_link_close,
+        "image": _render_image,
+        "heading_open": _render_heading,
+        "heading_close": _render_heading,
     }.items():
         parser.add_render_rule(name, rule)
     return parser
 
 
-_MARKDOWN = _without_html()
+_MARKDOWN = _build_parser()

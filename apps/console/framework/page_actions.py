@@ -13,8 +13,8 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 
-from apps.console.framework.forms import Decision
-from apps.console.framework.row_counts import Tally
+from apps.console.framework.forms import DecisionForm
+from apps.console.framework.row_counts import BoundedCount
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Governed
@@ -22,10 +22,10 @@ from apps.governance.policy.table import POLICY, Act
 
 Values = Mapping[str, Any]
 # A journal's row has no versions, so what was read stands.
-NEVER_CHANGES: Final = 1
+UNVERSIONED_READ_AT: Final = 1
 
 
-class Made(Protocol):
+class CreatedRow(Protocol):
     """What a creation leads to: the row, or an answer that knows the row's number."""
 
     @property
@@ -33,7 +33,7 @@ class Made(Protocol):
         """The number of the row's page."""
 
 
-def empty(request: HttpRequest) -> dict[str, Any]:
+def no_prefill(request: HttpRequest) -> dict[str, Any]:
     """What stands in a form that begins with nothing."""
     del request
     return {}
@@ -45,33 +45,33 @@ def always(row: Any) -> bool:
     return True
 
 
-def nothing(row: Any) -> dict[str, Any]:
+def no_initial_values(row: Any) -> dict[str, Any]:
     """No value to begin with."""
     del row
     return {}
 
 
 @dataclass(frozen=True, slots=True)
-class Creation:
+class CreateAction:
     """How a row is made from a form's values."""
 
     act: Act
-    call: Callable[[Values, Actor], Made]
+    call: Callable[[Values, Actor], CreatedRow]
     takes: tuple[str, ...]
     answer_template: str = ""
-    begins: Callable[[HttpRequest], dict[str, Any]] = empty
+    begins: Callable[[HttpRequest], dict[str, Any]] = no_prefill
 
     def is_open_to(self, actor: Actor) -> bool:
         return may(actor, self.act)
 
 
-def begun_with(creation: Creation | None, given: Mapping[str, Any], request: HttpRequest) -> dict[str, Any]:
+def prefilled_values(creation: CreateAction | None, given: Mapping[str, Any], request: HttpRequest) -> dict[str, Any]:
     """What stands in the empty form: what the address gives, and what the creation begins with."""
     return {**given, **(creation.begins(request) if creation else {})}
 
 
 @dataclass(frozen=True, slots=True)
-class Amendment:
+class EditAction:
     """How a row takes a form's values; `read_at` is the version they were typed over."""
 
     act: Act
@@ -100,8 +100,8 @@ class Button:
     # What the reviewer is told, or how to say it of what the call made.
     done: str | Callable[[Any], str]
     consequence: str = ""
-    form: type[Decision] = Decision
-    initial: Callable[[Any], dict[str, Any]] = nothing
+    form: type[DecisionForm] = DecisionForm
+    initial: Callable[[Any], dict[str, Any]] = no_initial_values
     when: Callable[[Any], bool] = always
     tone: str = "plain"
     folded: bool = True
@@ -120,15 +120,15 @@ class Button:
         """What to tell whoever decided, of what it came to."""
         return self.done if isinstance(self.done, str) else self.done(made)
 
-    def unbound(self, row: Any) -> Decision:
+    def unbound(self, row: Any) -> DecisionForm:
         """The form as the page shows it."""
         return self.form(initial=self._initial(row), auto_id=f"{self.name}_%s", label_suffix="")
 
-    def bound(self, data: Values) -> Decision:
+    def bound(self, data: Values) -> DecisionForm:
         """The form as it was sent."""
         return self.form(data=data, auto_id=f"{self.name}_%s", label_suffix="")
 
-    def shown_again(self, row: Any, refused: Decision) -> Decision:
+    def shown_again(self, row: Any, refused: DecisionForm) -> DecisionForm:
         """The refused form with what was typed, bound anew to what the page now shows."""
         initial = self._initial(row)
         hidden = {bound.name: initial[bound.name] for bound in refused.hidden_fields() if bound.name in initial}
@@ -137,11 +137,11 @@ class Button:
         return refused
 
     def _initial(self, row: Any) -> dict[str, Any]:
-        return {"read_at": row.version if isinstance(row, Governed) else NEVER_CHANGES, **self.initial(row)}
+        return {"read_at": row.version if isinstance(row, Governed) else UNVERSIONED_READ_AT, **self.initial(row)}
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ButtonForm:
     """A button on a page, with the form it sends."""
 
     button: Button
@@ -151,27 +151,27 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedDecision:
     """A decision that was refused, as it was sent, and the number of the row it was about."""
 
     row_id: Any
     button: Button
-    form: Decision
+    form: DecisionForm
 
     def is_of(self, row: Model, button: Button) -> bool:
         """Whether it was this one that was refused."""
         return self.button is button and self.row_id == row.pk
 
 
-def decisions_on(
-    row: Any, buttons: Iterable[Button], actor: Actor, view: str, refused: Refused | None
-) -> Iterator[Shown]:
+def button_forms(
+    row: Any, buttons: Iterable[Button], actor: Actor, view: str, refused: RefusedDecision | None
+) -> Iterator[ButtonForm]:
     """What the actor may decide about a row by now, and whatever was refused, with all that was typed."""
     for button in buttons:
         again = refused.form if refused and refused.is_of(row, button) else None
         if button.is_open_to(actor, row) and (again or button.when(row)):
             form = button.shown_again(row, again) if again else button.unbound(row)
-            yield Shown(button, form, reverse(view, args=[row.pk, button.name]), refused=again is not None)
+            yield ButtonForm(button, form, reverse(view, args=[row.pk, button.name]), refused=again is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +189,13 @@ class Tab:
     """One tab as the list shows it."""
 
     label: str
-    count: Tally
+    count: BoundedCount
     url: str
     selected: bool = field(default=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Panels:
+class PanelReader:
     """How a page's values are read for one row."""
 
     read: Callable[[Any, HttpRequest], dict[str, Any]]
@@ -206,4 +206,4 @@ def _no_values(row: Any, request: HttpRequest) -> dict[str, Any]:
     return {}
 
 
-NO_PANELS = Panels(_no_values)
+NO_PANELS = PanelReader(_no_values)

@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest
 
-from apps.console.framework.actor_names import People, people_of_tenant
+from apps.console.framework.actor_names import ActorNames, people_of_tenant
 from apps.governance.actors import Actor
 from apps.governance.errors import MissingActor
 from apps.tenants.models import TenantSettings
@@ -20,7 +20,7 @@ class ConsoleRequest(HttpRequest):
     actor: Actor | None
     nonce: str
     tenant_ids: tuple[int, ...]
-    people: People
+    people: ActorNames
     tenant_settings: TenantSettings
     visit: StaffAccess | None
     may_enter: bool
@@ -44,9 +44,9 @@ def settings_of(request: HttpRequest) -> TenantSettings:
     return known
 
 
-def people_of(request: HttpRequest) -> People:
+def people_of(request: HttpRequest) -> ActorNames:
     """Names for the labels on this page, read once per request."""
     if not hasattr(request, "people"):
         request.people = people_of_tenant(actor_of(request))  # type: ignore[attr-defined]  # set by us, see ConsoleRequest
-    known: People = request.people  # type: ignore[attr-defined]  # set above
+    known: ActorNames = request.people  # type: ignore[attr-defined]  # set above
     return known

@@ -12,12 +12,12 @@ from apps.governance.actors import Actor
 from apps.tenants.models import TenantSettings
 
 # Of so many it is said how many they are, of more that there are more.
-COUNTED: Final = 1_000
+COUNT_LIMIT: Final = 1_000
 # Whoever pages on is counted on for, up to here; from there on one narrows the list.
-MOST_PAGES: Final = 10_000
+MAX_PAGES: Final = 10_000
 
 
-class RowsOf(Subquery):
+class RowCountSubquery(Subquery):
     """How many rows a query finds."""
 
     template = "(SELECT count(*) FROM (%(subquery)s) AS counted)"
@@ -26,7 +26,7 @@ class RowsOf(Subquery):
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class BoundedCount:
     """A number of rows, and how far was counted."""
 
     found: int
@@ -36,33 +36,33 @@ class Tally:
         return f"{self.most}+" if self.found > self.most else str(self.found)
 
 
-def tallied(actor: Actor, queries: Mapping[str, QuerySet[Any]], most: int = COUNTED) -> dict[str, Tally]:
+def count_rows(actor: Actor, queries: Mapping[str, QuerySet[Any]], most: int = COUNT_LIMIT) -> dict[str, BoundedCount]:
     """The number of rows of each query, in one statement."""
     counted = {
-        f"of_{number}": RowsOf(rows.order_by().values("pk")[: most + 1], output_field=IntegerField())
+        f"of_{number}": RowCountSubquery(rows.order_by().values("pk")[: most + 1], output_field=IntegerField())
         for number, rows in enumerate(queries.values())
     }
     # The one row of the tenant that is always there.
     found = TenantSettings.objects.visible_to(actor).values_list(*counted.values()).get()
-    return {name: Tally(count, most) for name, count in zip(queries, found, strict=True)}
+    return {name: BoundedCount(count, most) for name, count in zip(queries, found, strict=True)}
 
 
-class Tallied(Paginator):  # type: ignore[type-arg]  # generic in its stubs alone
+class CountedPaginator(Paginator):  # type: ignore[type-arg]  # generic in its stubs alone
     """Pages of rows that the list has counted before, with its tabs; where there was no list, they are counted as far."""
 
     template_name = "console/framework/pagination.html"
 
     @property
-    def tally(self) -> Tally:
+    def tally(self) -> BoundedCount:
         """How many rows there are, as it is told."""
-        known: Tally | None = getattr(self.object_list, "tally", None)
+        known: BoundedCount | None = getattr(self.object_list, "tally", None)
         return known or self.counted
 
     @cached_property
-    def counted(self) -> Tally:
+    def counted(self) -> BoundedCount:
         """Of rows that nobody counted, such as those to choose from."""
         rows: Any = self.object_list
-        return Tally(rows.order_by()[: COUNTED + 1].count(), COUNTED)
+        return BoundedCount(rows.order_by()[: COUNT_LIMIT + 1].count(), COUNT_LIMIT)
 
     @property
     def count(self) -> int:

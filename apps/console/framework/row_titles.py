@@ -8,7 +8,7 @@ from django.db.models import Model
 from django.utils import timezone
 from django.utils.formats import date_format
 
-from apps.console.framework.actor_names import label_of, label_of_agent
+from apps.console.framework.actor_names import actor_label, label_of_agent
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.reports.models import Report
 from apps.governance.models import Proposal
@@ -23,7 +23,7 @@ from apps.tenants.models.grants import AgentGrants, MemberLimit
 from apps.tools.models import AgentTool, ToolApproval
 
 # Rows that hang on an agent are known by its key, not by the number their own name has.
-OF_AN_AGENT = {
+AGENT_ROW_NOUNS = {
     Persona: "Persona",
     PersonaOverlay: "Overlay",
     IdentityCard: "Identity card",
@@ -31,19 +31,19 @@ OF_AN_AGENT = {
     AgentMemory: "Memory",
 }
 # And what is proposed for them, or for all of them, by whose it is.
-FOR_WHOM = {
+PROPOSAL_SCOPES = {
     Persona._meta.label_lower: "for agent {agent}",
     AgentMemory._meta.label_lower: "of agent {agent}",
     TenantSettings._meta.label_lower: "for every agent",
 }
 
 # Rows whose own name would be made of numbers; on a page they know who is who.
-BY_THOSE_IN_IT: Mapping[type[Model], Callable[[Any], str]] = {
-    Membership: lambda row: str(row.people[label_of(row.user_id)]),
-    MemberLimit: lambda row: f"{row.people[label_of(row.member.user_id)]}: {row.limited_act}",
+TITLES_BY_PERSON: Mapping[type[Model], Callable[[Any], str]] = {
+    Membership: lambda row: str(row.people[actor_label(row.user_id)]),
+    MemberLimit: lambda row: f"{row.people[actor_label(row.member.user_id)]}: {row.limited_act}",
     AgentGrants: lambda row: f"{row.get_role_display()} on {row.people[label_of_agent(row.agent_id)]}",
 }
-BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
+TITLES_BY_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
     InvokableAgent: lambda row: f"Agent {row.agent} may ask {row.callee}",
     MemoryBlock: lambda row: f"Block {row.label} of agent {row.agent}",
     MemoryTier: lambda row: f"{row.get_tier_display()}, agent {row.agent}",
@@ -64,24 +64,24 @@ BY_THEIR_AGENT: Mapping[type[Model], Callable[[Any], str]] = {
 
 def title_of(row: Any) -> str:
     """A row by the words people use for it."""
-    if isinstance(row, Proposal) and row.target_type in FOR_WHOM:
-        return f"{row.get_kind_display()} {FOR_WHOM[row.target_type].format(agent=row.agent)}"
-    named = BY_THEIR_AGENT.get(type(row)) or (BY_THOSE_IN_IT.get(type(row)) if hasattr(row, "people") else None)
+    if isinstance(row, Proposal) and row.target_type in PROPOSAL_SCOPES:
+        return f"{row.get_kind_display()} {PROPOSAL_SCOPES[row.target_type].format(agent=row.agent)}"
+    named = TITLES_BY_AGENT.get(type(row)) or (TITLES_BY_PERSON.get(type(row)) if hasattr(row, "people") else None)
     if named is not None:
         return named(row)
-    kind = OF_AN_AGENT.get(type(row))
+    kind = AGENT_ROW_NOUNS.get(type(row))
     if kind is None or row.agent_id is None:
         return str(row)
     line = getattr(row, "line_key", "")
     return f"{kind} of agent {row.agent} on line {line}" if line else f"{kind} of agent {row.agent}"
 
 
-def moment(at: datetime | None) -> str:
+def format_moment(at: datetime | None) -> str:
     """A time as every page writes it."""
     return date_format(timezone.localtime(at), "j M Y H:i") if at else "never"
 
 
-def in_words(name: str) -> str:
+def grant_label(name: str) -> str:
     """A grant as people read it, such as "persona amend: avoid"."""
     act, _, field = name.replace("__", ":").partition(":")
     return f"{act}: {field}".replace("_", " ") if field else act.replace("_", " ")

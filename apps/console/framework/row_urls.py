@@ -5,9 +5,9 @@ from typing import Final
 from django.db.models import Model
 from django.urls import NoReverseMatch, reverse
 
-from apps.runtime.explain.exposure import TOLD
+from apps.runtime.explain.exposure import EXPOSED_MODELS
 
-CARRIED_MODELS: Final = {model._meta.label_lower: model for model in TOLD}
+EXPOSURE_MODELS: Final = {model._meta.label_lower: model for model in EXPOSED_MODELS}
 
 
 def url_of_subject(subject_type: str, subject_id: int) -> str:
@@ -27,7 +27,7 @@ def url_of_versions(subject_type: str, subject_id: int) -> str:
         return ""
 
 
-def url_of_carried(row: Model) -> str:
+def exposure_url(row: Model) -> str:
     """Where a page asks who was told its row; empty for what no prompt carries."""
     label = row._meta.label_lower
-    return reverse("admin:carried", args=[label, row.pk]) if label in CARRIED_MODELS else ""
+    return reverse("admin:exposure", args=[label, row.pk]) if label in EXPOSURE_MODELS else ""

@@ -8,12 +8,12 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 REMOVED = "\N{MINUS SIGN}"
-RESEMBLANCE = 0.5
-_WORDS = re.compile(r"\w+|\s+|[^\w\s]")
+MIN_SIMILARITY = 0.5
+_WORD_PATTERN = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class DiffPiece:
     """A stretch of a line, and whether the other side lacks it."""
 
     text: str
@@ -21,12 +21,12 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class DiffRow:
     """One line of each side; an absent line is None."""
 
     mark: str
-    before: tuple[Piece, ...] | None
-    after: tuple[Piece, ...] | None
+    before: tuple[DiffPiece, ...] | None
+    after: tuple[DiffPiece, ...] | None
 
     @property
     def says(self) -> str:
@@ -39,20 +39,22 @@ class FieldDiff:
     """What became of one field."""
 
     name: str
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
 
 
 def field_diffs(before: Mapping[str, object], after: Mapping[str, object]) -> list[FieldDiff]:
     """The fields that differ, in the order they stand in."""
     names = [*after, *(name for name in before if name not in after)]
-    differing = [name for name in names if shown(before.get(name)) != shown(after.get(name))]
+    differing = [name for name in names if value_as_text(before.get(name)) != value_as_text(after.get(name))]
     return [
-        FieldDiff(label_of(name), tuple(side_by_side(shown(before.get(name)), shown(after.get(name)))))
+        FieldDiff(
+            field_label(name), tuple(side_by_side(value_as_text(before.get(name)), value_as_text(after.get(name))))
+        )
         for name in differing
     ]
 
 
-def shown(value: object) -> str:
+def value_as_text(value: object) -> str:
     """A recorded value as text; nothing and an empty text read the same."""
     if isinstance(value, Mapping | list):
         return json.dumps(value, indent=2, ensure_ascii=False) if value else ""
@@ -61,39 +63,39 @@ def shown(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def label_of(name: str) -> str:
+def field_label(name: str) -> str:
     """A column's name for people."""
     return name.removesuffix("_id").replace("_", " ")
 
 
-def side_by_side(before: str, after: str) -> Iterator[Row]:
+def side_by_side(before: str, after: str) -> Iterator[DiffRow]:
     """Line by line; lines that were rewritten stand beside each other with their words compared."""
     old, new = before.splitlines(), after.splitlines()
     for tag, old_from, old_to, new_from, new_to in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         pairs = zip_longest(old[old_from:old_to], new[new_from:new_to])
         if tag == "equal":
-            yield from (Row("=", (Piece(left),), (Piece(left),)) for left, _ in pairs)
+            yield from (DiffRow("=", (DiffPiece(left),), (DiffPiece(left),)) for left, _ in pairs)
         else:
-            yield from (_row(left, right) for left, right in pairs)
+            yield from (_diff_row(left, right) for left, right in pairs)
 
 
-def _row(left: str | None, right: str | None) -> Row:
+def _diff_row(left: str | None, right: str | None) -> DiffRow:
     if left is None:
-        return Row("+", None, (Piece(right or "", changed=True),))
+        return DiffRow("+", None, (DiffPiece(right or "", changed=True),))
     if right is None:
-        return Row(REMOVED, (Piece(left, changed=True),), None)
-    return Row("≠", *_compared(_WORDS.findall(left), _WORDS.findall(right)))
+        return DiffRow(REMOVED, (DiffPiece(left, changed=True),), None)
+    return DiffRow("≠", *_diff_words(_WORD_PATTERN.findall(left), _WORD_PATTERN.findall(right)))
 
 
-def _compared(left: Sequence[str], right: Sequence[str]) -> tuple[tuple[Piece, ...], tuple[Piece, ...]]:
+def _diff_words(left: Sequence[str], right: Sequence[str]) -> tuple[tuple[DiffPiece, ...], tuple[DiffPiece, ...]]:
     """Word by word where the lines resemble each other; scattered marks on unlike lines would only confuse."""
     matcher = SequenceMatcher(None, left, right, autojunk=False)
-    if matcher.ratio() < RESEMBLANCE:
-        return (Piece("".join(left), changed=True),), (Piece("".join(right), changed=True),)
-    before: list[Piece] = []
-    after: list[Piece] = []
+    if matcher.ratio() < MIN_SIMILARITY:
+        return (DiffPiece("".join(left), changed=True),), (DiffPiece("".join(right), changed=True),)
+    before: list[DiffPiece] = []
+    after: list[DiffPiece] = []
     for tag, left_from, left_to, right_from, right_to in matcher.get_opcodes():
         changed = tag != "equal"
-        before.append(Piece("".join(left[left_from:left_to]), changed))
-        after.append(Piece("".join(right[right_from:right_to]), changed))
+        before.append(DiffPiece("".join(left[left_from:left_to]), changed))
+        after.append(DiffPiece("".join(right[right_from:right_to]), changed))
     return tuple(piece for piece in before if piece.text), tuple(piece for piece in after if piece.text)

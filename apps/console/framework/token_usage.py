@@ -7,7 +7,7 @@ from apps.runtime.models import ModelCall
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens by billing class; a cost is unknown where no price is known."""
 
     calls: int = 0
@@ -41,10 +41,10 @@ def dollars(micro_usd: int) -> str:
     return f"${micro_usd / 1_000_000:,.4f}"
 
 
-def total(calls: Iterable[ModelCall]) -> Usage:
+def total_usage(calls: Iterable[ModelCall]) -> TokenUsage:
     """The sum of some calls."""
     known = list(calls)
-    return Usage(
+    return TokenUsage(
         calls=len(known),
         fresh_tokens=sum(call.input_tokens for call in known),
         cache_read_tokens=sum(call.cache_read_tokens for call in known),

@@ -12,14 +12,14 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
-from apps.console.framework.actor_names import People, label_of, label_of_agent
+from apps.console.framework.actor_names import ActorNames, actor_label, label_of_agent
 from apps.console.framework.form_errors import status_of
 from apps.console.framework.request_context import people_of
-from apps.console.framework.row_titles import in_words, title_of
-from apps.console.framework.row_urls import url_of_carried
+from apps.console.framework.row_titles import grant_label, title_of
+from apps.console.framework.row_urls import exposure_url
 from apps.console.framework.text_diffs import FieldDiff, field_diffs
-from apps.governance.audit.row_history import Version, records_of, versions_named
-from apps.governance.errors import Erased, GovernanceError
+from apps.governance.audit.row_history import RowVersion, numbered_versions, records_of
+from apps.governance.errors import GovernanceError, TextErased
 from apps.governance.models import ChangeRecord, ChangeText, Governed
 from apps.restore.plan import RESTORABLE
 
@@ -27,7 +27,7 @@ SHOWN_CHANGES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ShownChange:
     """One change as a page shows it."""
 
     record: ChangeRecord
@@ -41,49 +41,51 @@ class Change:
         return str(self.record.version_after)
 
 
-def changes_of(row: Model, people: People) -> list[Change]:
+def changes_of(row: Model, people: ActorNames) -> list[ShownChange]:
     """The latest changes of a row, the newest first."""
-    return list(_read(records_of(row._meta.label_lower, row.pk)[:SHOWN_CHANGES], people))
+    return list(_describe_changes(records_of(row._meta.label_lower, row.pk)[:SHOWN_CHANGES], people))
 
 
-def all_changes_of(row: Model, people: People) -> list[Change]:
+def all_changes_of(row: Model, people: ActorNames) -> list[ShownChange]:
     """Every change of a row, the newest first."""
-    return list(_read(records_of(row._meta.label_lower, row.pk), people))
+    return list(_describe_changes(records_of(row._meta.label_lower, row.pk), people))
 
 
-def change(record: ChangeRecord, people: People) -> Change:
+def describe_change(record: ChangeRecord, people: ActorNames) -> ShownChange:
     """One record with its words compared."""
     text: ChangeText | None = getattr(record, "text", None)
     if text is None:
-        return Change(record, people[record.actor_label], "The words of this change were erased.", [])
-    before, after = (in_order(values, record.subject_type, people) for values in (text.before, text.after))
-    return Change(record, people[record.actor_label], text.reason, field_diffs(before, after))
+        return ShownChange(record, people[record.actor_label], "The words of this change were erased.", [])
+    before, after = (ordered_values(values, record.subject_type, people) for values in (text.before, text.after))
+    return ShownChange(record, people[record.actor_label], text.reason, field_diffs(before, after))
 
 
-def in_order(values: Mapping[str, object], subject_type: str, people: People) -> dict[str, object]:
+def ordered_values(values: Mapping[str, object], subject_type: str, people: ActorNames) -> dict[str, object]:
     """The columns in the order of the noun's fields and in words, without the tenant, which is the reader's own."""
     known = [field.attname for field in apps.get_model(subject_type)._meta.concrete_fields]
     rank = {name: at for at, name in enumerate(known)}
     names = sorted((name for name in values if name != "tenant_id"), key=lambda name: rank.get(name, len(rank)))
-    return {name: _said(name, values[name], people) for name in names}
+    return {name: _label_value(name, values[name], people) for name in names}
 
 
-def _said(name: str, value: object, people: People) -> object:
+def _label_value(name: str, value: object, people: ActorNames) -> object:
     """People, agents and rights by what they are called."""
     if name == "user_id" and isinstance(value, int):
-        return people[label_of(value)]
+        return people[actor_label(value)]
     if name == "agent_id" and isinstance(value, int):
         return people[label_of_agent(value)]
     if name.endswith("_by") and isinstance(value, str):
         return people[value] if value else ""
     if name == "agent_ids" and isinstance(value, list):
         return "\n".join(people[label_of_agent(each)] for each in value) or "nowhere"
-    return "\n".join(in_words(each) for each in value) if name == "permissions" and isinstance(value, list) else value
+    return (
+        "\n".join(grant_label(each) for each in value) if name == "permissions" and isinstance(value, list) else value
+    )
 
 
-def _read(records: QuerySet[ChangeRecord], people: People) -> Iterator[Change]:
+def _describe_changes(records: QuerySet[ChangeRecord], people: ActorNames) -> Iterator[ShownChange]:
     for record in records:
-        yield change(record, people)
+        yield describe_change(record, people)
 
 
 class NounPages(Protocol):
@@ -108,21 +110,21 @@ def version_urls(pages: NounPages) -> list[URLPattern]:
     return [path("<path:object_id>/versions/", shown, name=f"{stem}_versions")]
 
 
-def history_of(pages: NounPages, row: Model, people: People) -> dict[str, Any]:
+def history_context(pages: NounPages, row: Model, people: ActorNames) -> dict[str, Any]:
     """What a row's own page shows of its history: the latest versions, and the way to all of them."""
     url = f"{pages.url_of(row).removesuffix('change/')}versions/" if isinstance(row, Governed) else ""
     shown = {"changes": changes_of(row, people), "versions_url": url, "shown_changes": SHOWN_CHANGES}
-    return {**shown, "restorable": restorable(row), "carried_url": url_of_carried(row)}
+    return {**shown, "restorable": restore_key(row), "carried_url": exposure_url(row)}
 
 
-def restorable(row: Model) -> str:
+def restore_key(row: Model) -> str:
     """How the page to restore by names the row; empty where its noun is not brought back."""
     return f"{row._meta.label_lower}:{row.pk}" if type(row) in RESTORABLE else ""
 
 
 def versions_page(pages: NounPages, request: HttpRequest, object_id: str) -> HttpResponse:
     """All versions of a row, and with `from` and `to` what differs between those two."""
-    row = row_named(pages, request, object_id)
+    row = get_row_or_404(pages, request, object_id)
     context = {
         **pages.admin_site.each_context(request),
         "title": f"Versions: {title_of(row)}",
@@ -134,17 +136,17 @@ def versions_page(pages: NounPages, request: HttpRequest, object_id: str) -> Htt
         "older": request.GET.get("from", ""),
         "newer": request.GET.get("to", ""),
         "versions_url": request.path,
-        "restorable": restorable(row),
+        "restorable": restore_key(row),
     }
     status = 200
     try:
-        context |= _compared(row, request.GET, people_of(request))
+        context |= _comparison_context(row, request.GET, people_of(request))
     except GovernanceError as refusal:
         context["refusal"], status = str(refusal), status_of(refusal)
     return TemplateResponse(request, "console/framework/versions.html", context, status=status)
 
 
-def row_named(pages: NounPages, request: HttpRequest, object_id: str) -> Any:
+def get_row_or_404(pages: NounPages, request: HttpRequest, object_id: str) -> Any:
     """The row an address names."""
     row = pages.get_object(request, unquote(object_id))
     if row is None:
@@ -152,13 +154,13 @@ def row_named(pages: NounPages, request: HttpRequest, object_id: str) -> Any:
     return row
 
 
-def _compared(row: Governed, asked: Mapping[str, Any], people: People) -> dict[str, Any]:
+def _comparison_context(row: Governed, asked: Mapping[str, Any], people: ActorNames) -> dict[str, Any]:
     numbers = [
         asked[name] for name in ("from", "to") if str(asked.get(name, "")).isascii() and asked.get(name, "").isdigit()
     ]
     if len(numbers) < 2:
         return {}
-    before, after = versions_named(row, (int(number[:9]) for number in numbers))
+    before, after = numbered_versions(row, (int(number[:9]) for number in numbers))
     return {
         "before": before,
         "after": after,
@@ -167,14 +169,16 @@ def _compared(row: Governed, asked: Mapping[str, Any], people: People) -> dict[s
     }
 
 
-def _labels(before: Version, after: Version) -> dict[str, str]:
+def _labels(before: RowVersion, after: RowVersion) -> dict[str, str]:
     return {"left": f"Version {before.number}", "right": f"Version {after.number}"}
 
 
-def diffs_between(row: Governed, before: Version, after: Version, people: People) -> list[FieldDiff]:
+def diffs_between(row: Governed, before: RowVersion, after: RowVersion, people: ActorNames) -> list[FieldDiff]:
     """Field by field in the order of the noun; erased words cannot be compared."""
     for version in (before, after):
         if version.values is None:
-            raise Erased(f"The words of version {version.number} were erased. Compare two other versions.")
+            raise TextErased(f"The words of version {version.number} were erased. Compare two other versions.")
     kind = row._meta.label_lower
-    return field_diffs(in_order(before.values or {}, kind, people), in_order(after.values or {}, kind, people))
+    return field_diffs(
+        ordered_values(before.values or {}, kind, people), ordered_values(after.values or {}, kind, people)
+    )

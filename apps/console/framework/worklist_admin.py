@@ -13,26 +13,26 @@ from django.urls import reverse
 
 from apps.console.framework.change_lists import TabbedList
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Refused, Shown
+from apps.console.framework.page_actions import Button, ButtonForm, RefusedDecision
 from apps.console.framework.request_context import people_of
 
 # What a form in a list says besides its own: what the list is narrowed to, and which row follows.
-LISTED, FOLLOWING = "listed", "following"
+LIST_QUERY_FIELD, NEXT_ROW_FIELD = "listed", "following"
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class WorklistRow:
     """A row in the list with the forms to decide on it."""
 
     row: Any
-    decisions: Sequence[Shown]
+    decisions: Sequence[ButtonForm]
     kept: Mapping[str, str]
 
 
-class WorkedList(TabbedList):
+class Worklist(TabbedList):
     """A list whose first tab is worked through."""
 
-    worked: Sequence[Worked] = ()
+    worked: Sequence[WorklistRow] = ()
 
     @property
     def is_worked(self) -> bool:
@@ -51,7 +51,7 @@ class WorkedList(TabbedList):
         return str(self.get_query_string(page)).removeprefix("?")
 
 
-class WorkedAdmin(GovernedAdmin):
+class WorklistAdmin(GovernedAdmin):
     """Pages of a noun whose waiting rows show their forms in the list.
 
     Each form is sent to the same address as on the row's page, and goes by plain POST; only where one lands differs.
@@ -60,7 +60,7 @@ class WorkedAdmin(GovernedAdmin):
     # How a row tells what there is to decide.
     row_template: ClassVar[str]
 
-    changelist = WorkedList
+    changelist = Worklist
     change_list_template = "console/framework/worklist.html"
     list_after_template = "console/framework/worklist_rows.html"
     list_per_page = 25
@@ -74,25 +74,25 @@ class WorkedAdmin(GovernedAdmin):
         response = super().changelist_view(request, extra_context)
         listed = (getattr(response, "context_data", None) or {}).get("cl")
         if listed and listed.is_worked:
-            listed.worked = list(self._worked(request, listed))
+            listed.worked = list(self._worklist_rows(request, listed))
         return response
 
-    def _worked(self, request: HttpRequest, listed: WorkedList) -> Iterator[Worked]:
+    def _worklist_rows(self, request: HttpRequest, listed: Worklist) -> Iterator[WorklistRow]:
         rows = list(listed.result_list)
-        refused: Refused | None = getattr(request, "refused_decision", None)
+        refused: RefusedDecision | None = getattr(request, "refused_decision", None)
         if refused and refused.row_id not in {row.pk for row in rows}:
             # Somebody else settled it meanwhile; what was typed stays with it.
             rows = [*self.with_more(self.get_queryset(request)).filter(pk=refused.row_id), *rows]
         for row, following in zip_longest(rows, rows[1:]):
             row.people = people_of(request)
-            kept = {LISTED: listed.address, FOLLOWING: str(following.pk) if following else ""}
-            yield Worked(row, [_in_a_row(shown, row) for shown in self._decisions(request, row)], kept)
+            kept = {LIST_QUERY_FIELD: listed.address, NEXT_ROW_FIELD: str(following.pk) if following else ""}
+            yield WorklistRow(row, [_fold_row_form(shown, row) for shown in self._button_forms(request, row)], kept)
 
-    def _decided(self, request: HttpRequest, row: Any, button: Button, made: Any) -> HttpResponse:
-        if LISTED not in request.POST:
-            return super()._decided(request, row, button, made)
+    def _respond_to_decision(self, request: HttpRequest, row: Any, button: Button, made: Any) -> HttpResponse:
+        if LIST_QUERY_FIELD not in request.POST:
+            return super()._respond_to_decision(request, row, button, made)
         messages.success(request, button.said(made))
-        query, following = QueryDict(request.POST[LISTED], mutable=True), request.POST.get(FOLLOWING, "")
+        query, following = QueryDict(request.POST[LIST_QUERY_FIELD], mutable=True), request.POST.get(NEXT_ROW_FIELD, "")
         place = f"#row-{following}" if following.isdecimal() else ""
         if not place:
             # The last of its page: the page may be gone with it.
@@ -100,17 +100,19 @@ class WorkedAdmin(GovernedAdmin):
         address, asked = reverse(f"admin:{self._url_stem()}_changelist"), query.urlencode()
         return HttpResponseRedirect(f"{address}{'?' if asked else ''}{asked}{place}", status=303)
 
-    def _refused_decision(self, request: HttpRequest, row: Any, refused: Refused, status: int) -> HttpResponse:
-        if LISTED not in request.POST:
-            return super()._refused_decision(request, row, refused, status)
-        request.method, request.GET = "GET", QueryDict(request.POST[LISTED])
+    def _show_refused_decision(
+        self, request: HttpRequest, row: Any, refused: RefusedDecision, status: int
+    ) -> HttpResponse:
+        if LIST_QUERY_FIELD not in request.POST:
+            return super()._show_refused_decision(request, row, refused, status)
+        request.method, request.GET = "GET", QueryDict(request.POST[LIST_QUERY_FIELD])
         request.refused_decision = refused  # type: ignore[attr-defined]  # read by _decisions
         response = self.changelist_view(request)
         response.status_code = status
         return response
 
 
-def _in_a_row(shown: Shown, row: Any) -> Shown:
+def _fold_row_form(shown: ButtonForm, row: Any) -> ButtonForm:
     """A form among many: folded where it asks for anything, and its fields named by their row."""
     shown.form.auto_id = f"{shown.button.name}_{row.pk}_%s"
     return replace(shown, button=replace(shown.button, folded=bool(shown.form.visible_fields())))

@@ -11,23 +11,23 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from apps.console.framework.badges import badge
-from apps.console.framework.forms import Decision, OptionalReason, Prose
+from apps.console.framework.forms import DecisionForm, OptionalReasonForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import excerpt, moment
+from apps.console.framework.row_titles import excerpt, format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
 from apps.governance.policy.table import Act
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
-from apps.learning.contradictions.rules import WHY_CHARACTERS
-from apps.learning.contradictions.scan_runs import ask_for_look
+from apps.learning.contradictions.rules import REASON_CHARACTERS
+from apps.learning.contradictions.scan_runs import request_scan
 
 Nouns = Contradiction.Nouns
 Status = Contradiction.Status
-PAGES: Final = {
+PAGES_BY_NOUN: Final = {
     Nouns.PERSONA: "personas.persona",
     Nouns.RULE: "personas.standingrule",
     Nouns.MEMORY: "memory.agentmemory",
@@ -39,7 +39,7 @@ SHOWN_BESIDE: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
-class SideShown:
+class ShownSide:
     """One line, and the page on which it is edited."""
 
     where: str
@@ -47,16 +47,18 @@ class SideShown:
     url: str
 
 
-def sides_of(row: Contradiction) -> Iterator[SideShown]:
+def sides_of(row: Contradiction) -> Iterator[ShownSide]:
     """Both lines; of a tool that is not allowed the one that names it."""
-    yield SideShown(row.first_location, row.first_text, url_of_subject(PAGES[Nouns(row.first_type)], row.first_id))
+    yield ShownSide(
+        row.first_location, row.first_text, url_of_subject(PAGES_BY_NOUN[Nouns(row.first_type)], row.first_id)
+    )
     if row.second_id is not None:
-        yield SideShown(
-            row.second_location, row.second_text, url_of_subject(PAGES[Nouns(row.second_type)], row.second_id)
+        yield ShownSide(
+            row.second_location, row.second_text, url_of_subject(PAGES_BY_NOUN[Nouns(row.second_type)], row.second_id)
         )
 
 
-def quoted(side: SideShown) -> SafeString:
+def quote_side(side: ShownSide) -> SafeString:
     """A line in a list, behind the place where it is edited."""
     return format_html('<span><a href="{}">{}</a>: “{}”</span>', side.url, side.where, excerpt(side.line))
 
@@ -76,10 +78,12 @@ def contradiction_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-class Dismissal(Decision):
+class DismissContradictionForm(DecisionForm):
     """Both lines may stay, and why."""
 
-    dismissal_reason = Prose(label="Why both may stay", max_length=WHY_CHARACTERS, help_text="Kept in the history.")
+    dismissal_reason = VerbatimTextField(
+        label="Why both may stay", max_length=REASON_CHARACTERS, help_text="Kept in the history."
+    )
     dismissal_reason.widget.attrs["rows"] = 2
 
 
@@ -91,9 +95,9 @@ def _reopen(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
     return reopen_contradiction(row, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
 
-def _look(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
+def _scan_again(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
     del said
-    ask_for_look(row.agent_id, actor=actor)
+    request_scan(row.agent_id, actor=actor)
     return row
 
 
@@ -121,7 +125,7 @@ class ContradictionAdmin(GovernedAdmin):
     )
     fields = ()
     change_form_template = "console/learning/contradiction.html"
-    panels = Panels(contradiction_panels)
+    panels = PanelReader(contradiction_panels)
     buttons = (
         Button(
             "dismiss",
@@ -131,7 +135,7 @@ class ContradictionAdmin(GovernedAdmin):
             done="Dismissed for as long as both lines say the same.",
             consequence="Nothing changes for agent {agent}. You are asked again once one of the lines says something else that"
             " contradicts the other.",
-            form=Dismissal,
+            form=DismissContradictionForm,
             when=_is_open,
             tone="primary",
         ),
@@ -142,14 +146,14 @@ class ContradictionAdmin(GovernedAdmin):
             _reopen,
             done="Open again.",
             consequence="One of the lines has to change after all. It is open until one does.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_dismissed,
         ),
         Button(
             "look",
             "Look again now",
             Act.CONTRADICTION_SCAN,
-            _look,
+            _scan_again,
             done="Within a minute all that the agent goes by is looked through. Load this page again then.",
             consequence="All that agent {agent} goes by is looked through within a minute; what was changed is gone then.",
         ),
@@ -161,16 +165,16 @@ class ContradictionAdmin(GovernedAdmin):
 
     @admin.display(description="One line")
     def one(self, row: Contradiction) -> SafeString:
-        return quoted(next(sides_of(row)))
+        return quote_side(next(sides_of(row)))
 
     @admin.display(description="The other")
     def other(self, row: Contradiction) -> SafeString:
         sides = list(sides_of(row))
-        return quoted(sides[1]) if len(sides) > 1 else format_html("names {}", row.conflicting_words)
+        return quote_side(sides[1]) if len(sides) > 1 else format_html("names {}", row.conflicting_words)
 
     @admin.display(description="Since", ordering="created_at")
     def since(self, row: Contradiction) -> str:
-        return moment(row.created_at)
+        return format_moment(row.created_at)
 
     @admin.display(description="State", ordering="status")
     def state_shown(self, row: Contradiction) -> SafeString:

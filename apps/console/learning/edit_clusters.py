@@ -14,18 +14,18 @@ from django.utils.safestring import SafeString
 
 from apps.console.framework.badges import badge
 from apps.console.framework.change_lists import TabbedList
-from apps.console.framework.charts import Plot, stacks
-from apps.console.framework.forms import Decision, OptionalReason, Prose, ReasonedDecision
+from apps.console.framework.charts import Plot, stacked_plot
+from apps.console.framework.forms import DecisionForm, OptionalReasonForm, ReasonedDecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
-from apps.console.framework.row_titles import excerpt, moment
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.row_titles import excerpt, format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.console.framework.text_diffs import field_diffs
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.table import Act
 from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
-from apps.learning.lessons.edit_cluster_proposals import propose_habit, propose_in_skill, skill_behind
+from apps.learning.lessons.edit_cluster_proposals import propose_cluster_rule, propose_skill_change, shared_skill
 from apps.learning.lessons.models import MEMBERS_SHOWN, EditCluster, EditClusterCase
 from apps.skills.models import Skill
 
@@ -34,7 +34,7 @@ WEEKS_SHOWN: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class ClusterDraft:
     """A draft that shows it, with the pages that show the draft and its conversation."""
 
     happened_at: Any
@@ -44,7 +44,7 @@ class Member:
     conversation_url: str
 
 
-class EditList(TabbedList):
+class EditClusterList(TabbedList):
     """The list with its counts."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
@@ -54,10 +54,10 @@ class EditList(TabbedList):
         return counted
 
 
-class Rule(Decision):
+class ProposeRuleForm(DecisionForm):
     """A yes; the rule is the house's unless somebody writes another one."""
 
-    rule = Prose(
+    rule = VerbatimTextField(
         required=False,
         label="The rule",
         max_length=1000,
@@ -72,51 +72,51 @@ def cluster_panels(cluster: Any, request: HttpRequest) -> dict[str, Any]:
     days = EditClusterCase.objects.filter(cluster=cluster).values_list("case__happened_at", flat=True)
     lesson = members[-1].case.lesson if members else None
     return {
-        "members": [_member(each) for each in members],
+        "members": [_cluster_draft(each) for each in members],
         "shown": MEMBERS_SHOWN,
         "support": len(days),
-        "weeks": weeks_of([each.date() for each in days], timezone.now().date()),
+        "weeks": plot_by_week([each.date() for each in days], timezone.now().date()),
         "diffs": field_diffs({"reply": lesson.problem}, {"reply": lesson.correction}) if lesson else (),
-        "behind": _behind(cluster) if _is_open(cluster) else None,
+        "behind": _cached_skill(cluster) if _is_open(cluster) else None,
         "proposal_url": url_of_subject("governance.proposal", cluster.proposal_id) if cluster.proposal_id else "",
     }
 
 
-def weeks_of(days: Sequence[date], today: date) -> Plot:
+def plot_by_week(days: Sequence[date], today: date) -> Plot:
     """How many drafts showed it in each of the last twelve weeks, told by their Mondays, the earliest first."""
     monday = today - timedelta(days=today.weekday())
     counts = Counter(day - timedelta(days=day.weekday()) for day in days)
     shown = [monday - timedelta(weeks=back) for back in reversed(range(WEEKS_SHOWN))]
-    return stacks(shown, [counts])
+    return stacked_plot(shown, [counts])
 
 
-def _member(member: EditClusterCase) -> Member:
+def _cluster_draft(member: EditClusterCase) -> ClusterDraft:
     case = member.case
     thread = case.conversation_id
     draft_url = url_of_subject("desk.draft", case.source_id)
     thread_url = url_of_subject("conversations.conversation", thread) if thread else ""
-    return Member(case.happened_at, case.source_id, draft_url, thread, thread_url)
+    return ClusterDraft(case.happened_at, case.source_id, draft_url, thread, thread_url)
 
 
 def _propose(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
-    return propose_habit(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
+    return propose_cluster_rule(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
 
 
 def _propose_in_skill(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
-    return propose_in_skill(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
+    return propose_skill_change(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
 
 
-def _behind(cluster: Any) -> Skill | None:
+def _cached_skill(cluster: Any) -> Skill | None:
     """The skill that its drafts stand on, looked up once for its page."""
     if not hasattr(cluster, "behind"):
-        actor = acting_actor()
-        cluster.behind = skill_behind(cluster, actor=actor) if actor else None
+        actor = current_actor()
+        cluster.behind = shared_skill(cluster, actor=actor) if actor else None
     found: Skill | None = cluster.behind
     return found
 
 
-def _stands_on_a_skill(cluster: EditCluster) -> bool:
-    return _is_open(cluster) and _behind(cluster) is not None
+def _has_common_skill(cluster: EditCluster) -> bool:
+    return _is_open(cluster) and _cached_skill(cluster) is not None
 
 
 def _dismiss(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
@@ -142,7 +142,7 @@ class EditClusterAdmin(GovernedAdmin):
     list_display_links = ("said",)
     list_filter = ("agent",)
     list_select_related = ("agent",)
-    changelist = EditList
+    changelist = EditClusterList
     tabs = Tabs("status", tuple(Status.choices), first=Status.OPEN.value)
     empty = (
         "Nothing here. Once operators have changed three drafts of an agent in the same way, or discarded three for the same"
@@ -150,7 +150,7 @@ class EditClusterAdmin(GovernedAdmin):
     )
     fields = ()
     change_form_template = "console/learning/edit_cluster.html"
-    panels = Panels(cluster_panels)
+    panels = PanelReader(cluster_panels)
     buttons = (
         Button(
             "propose",
@@ -159,7 +159,7 @@ class EditClusterAdmin(GovernedAdmin):
             _propose,
             done="Proposed. The rule waits in review, with these drafts as evidence.",
             consequence="A rule for this agent waits for a reviewer. Nothing changes for customers until somebody approves it.",
-            form=Rule,
+            form=ProposeRuleForm,
             initial=lambda cluster: {"rule": cluster.rule},
             when=_is_open,
             tone="primary",
@@ -172,9 +172,9 @@ class EditClusterAdmin(GovernedAdmin):
             _propose_in_skill,
             done="Proposed. The next version of the skill waits in review, with these drafts as evidence.",
             consequence="The line joins the runbook that all these drafts stand on, as a version that waits for a reviewer.",
-            form=Rule,
+            form=ProposeRuleForm,
             initial=lambda cluster: {"rule": cluster.rule},
-            when=_stands_on_a_skill,
+            when=_has_common_skill,
         ),
         Button(
             "dismiss",
@@ -183,7 +183,7 @@ class EditClusterAdmin(GovernedAdmin):
             _dismiss,
             done="Dismissed. It comes back only if three times as many drafts show it.",
             consequence="It stays away, however it grows, until three times as many drafts show it.",
-            form=ReasonedDecision,
+            form=ReasonedDecisionForm,
             when=_is_open,
             tone="danger",
         ),
@@ -194,7 +194,7 @@ class EditClusterAdmin(GovernedAdmin):
             _reopen,
             done="Open again.",
             consequence="It stands among what nobody has decided on. A proposal that came of it stays where it is.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_settled,
         ),
     )
@@ -205,7 +205,9 @@ class EditClusterAdmin(GovernedAdmin):
 
     @admin.display(description="For example")
     def change_shown(self, cluster: EditCluster) -> str:
-        return excerpt(" ".join(f"{sign} {words}" for sign, words in _signed(cluster) if words)) or "whole drafts"
+        return (
+            excerpt(" ".join(f"{sign} {words}" for sign, words in _signed_changes(cluster) if words)) or "whole drafts"
+        )
 
     @admin.display(description="Drafts")
     def drafts(self, cluster: Any) -> int:
@@ -213,16 +215,16 @@ class EditClusterAdmin(GovernedAdmin):
 
     @admin.display(description="First seen")
     def first_seen(self, cluster: Any) -> str:
-        return moment(cluster.first_seen_at) if cluster.first_seen_at else "never"
+        return format_moment(cluster.first_seen_at) if cluster.first_seen_at else "never"
 
     @admin.display(description="Last seen")
     def last_seen(self, cluster: Any) -> str:
-        return moment(cluster.last_seen_at) if cluster.last_seen_at else "never"
+        return format_moment(cluster.last_seen_at) if cluster.last_seen_at else "never"
 
     @admin.display(description="State", ordering="status")
     def state_shown(self, cluster: EditCluster) -> SafeString:
         return badge(cluster.status)
 
 
-def _signed(cluster: EditCluster) -> tuple[tuple[str, str], ...]:
+def _signed_changes(cluster: EditCluster) -> tuple[tuple[str, str], ...]:
     return ("\N{MINUS SIGN}", cluster.removed_text), ("+", cluster.added_text)

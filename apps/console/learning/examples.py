@@ -7,12 +7,12 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from apps.console.framework.badges import badge
-from apps.console.framework.forms import OptionalReason
+from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
 from apps.console.framework.row_titles import excerpt
 from apps.console.framework.text_diffs import field_diffs
-from apps.console.learning.lessons import masked_in
+from apps.console.learning.lessons import masked_summary
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.learning.lessons.actions import retire_example
@@ -26,7 +26,7 @@ def example_panels(example: Any, request: HttpRequest) -> dict[str, Any]:
     del request
     return {
         "diffs": field_diffs({"reply": example.draft}, {"reply": example.correction}),
-        "masked": masked_in(example),
+        "masked": masked_summary(example),
     }
 
 
@@ -53,7 +53,7 @@ class ExampleAdmin(GovernedAdmin):
     )
     fields = ()
     change_form_template = "console/learning/example.html"
-    panels = Panels(example_panels)
+    panels = PanelReader(example_panels)
     buttons = (
         Button(
             "retire",
@@ -62,7 +62,7 @@ class ExampleAdmin(GovernedAdmin):
             _retire,
             done="Retired. No turn that begins from now on is shown it.",
             consequence="No turn that begins from now on is shown it. It cannot be taken up again; its lesson can be kept anew.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_approved,
             tone="danger",
         ),
@@ -78,7 +78,7 @@ class ExampleAdmin(GovernedAdmin):
 
     @admin.display(description="Masked")
     def masked_shown(self, example: Example) -> str:
-        return masked_in(example) or "nothing"
+        return masked_summary(example) or "nothing"
 
     @admin.display(description="State", ordering="status")
     def state_shown(self, example: Example) -> SafeString:

@@ -7,8 +7,8 @@ from django.http import HttpRequest
 
 from apps.console.conversations.transcripts import transcript
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Panels
-from apps.console.framework.row_titles import moment
+from apps.console.framework.page_actions import PanelReader
+from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
@@ -38,11 +38,11 @@ class ExtractionAdmin(GovernedAdmin):
     empty = "No verdict yet. Resolve a conversation, and the learning says here what it made of it."
     fields = ()
     change_form_template = "console/learning/extraction.html"
-    panels = Panels(extraction_panels)
+    panels = PanelReader(extraction_panels)
 
     @admin.display(description="When", ordering="created_at")
     def judged(self, extraction: Extraction) -> str:
-        return moment(extraction.created_at)
+        return format_moment(extraction.created_at)
 
     @admin.display(description="Why")
     def short_reason(self, extraction: Extraction) -> str:

@@ -7,10 +7,10 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 
 from apps.console.framework.badges import badge
-from apps.console.framework.forms import OptionalReason, ReasonedDecision
+from apps.console.framework.forms import OptionalReasonForm, ReasonedDecisionForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
-from apps.console.framework.row_titles import excerpt, moment
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.row_titles import excerpt, format_moment
 from apps.console.framework.text_diffs import field_diffs
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
@@ -23,7 +23,7 @@ from apps.learning.lessons.actions import (
     withdraw_version,
 )
 from apps.learning.lessons.models import LearningVersion, Lesson
-from apps.learning.lessons.rules import bullets_of, summary_of
+from apps.learning.lessons.rules import parse_bullets, render_summary
 
 Status = LearningVersion.Status
 RUNS_SHOWN: Final = 10
@@ -34,8 +34,8 @@ def version_panels(version: Any, request: HttpRequest) -> dict[str, Any]:
     del request
     before = LearningVersion.objects.filter(pk=version.previous_version_id).first()
     return {
-        "bullets": bullets_of(version.body),
-        "shown_bullets": len(bullets_of(summary_of(version.body))),
+        "bullets": parse_bullets(version.body),
+        "shown_bullets": len(parse_bullets(render_summary(version.body))),
         "before": before,
         "diffs": field_diffs({"body": before.body if before else ""}, {"body": version.body}),
         "lessons": Lesson.objects.filter(pk__in=version.lesson_ids),
@@ -94,7 +94,7 @@ class LearningVersionAdmin(GovernedAdmin):
     )
     fields = ()
     change_form_template = "console/learning/learning_version.html"
-    panels = Panels(version_panels)
+    panels = PanelReader(version_panels)
     buttons = (
         Button(
             "activate",
@@ -104,7 +104,7 @@ class LearningVersionAdmin(GovernedAdmin):
             done="Active. Conversations that begin from now on read it.",
             consequence="The agent reads these bullets as your words in every conversation that begins from now on. Those that"
             " run keep what they began with.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_pending,
             tone="primary",
         ),
@@ -115,7 +115,7 @@ class LearningVersionAdmin(GovernedAdmin):
             _reject,
             done="Rejected. Nobody reads it.",
             consequence="Nobody reads it. Its lessons are offered again once another case of them is seen.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_pending,
             tone="danger",
         ),
@@ -126,7 +126,7 @@ class LearningVersionAdmin(GovernedAdmin):
             _retire,
             done="Retired. Conversations that begin from now on read none.",
             consequence="Conversations that begin from now on read nothing learned, until another version is activated.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_active,
             tone="danger",
         ),
@@ -137,7 +137,7 @@ class LearningVersionAdmin(GovernedAdmin):
             _restore,
             done="Restored. Conversations that begin from now on read it.",
             consequence="Conversations that begin from now on read this one in the place of the one that is active.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_retired,
             tone="primary",
         ),
@@ -150,7 +150,7 @@ class LearningVersionAdmin(GovernedAdmin):
             consequence="For what is wrong or was slipped in. No turn reads it any more, not even of conversations that began"
             " with it: their history goes on without its bullets. It cannot be restored. Versions that took over its bullets are"
             " withdrawn or rejected by themselves.",
-            form=ReasonedDecision,
+            form=ReasonedDecisionForm,
             when=_was_active,
             tone="danger",
         ),
@@ -166,11 +166,11 @@ class LearningVersionAdmin(GovernedAdmin):
 
     @admin.display(description="Bullets")
     def bullet_count(self, version: LearningVersion) -> int:
-        return len(bullets_of(version.body))
+        return len(parse_bullets(version.body))
 
     @admin.display(description="Approved", ordering="approved_at")
     def approved(self, version: LearningVersion) -> str:
-        return moment(version.approved_at) if version.approved_at else "by nobody"
+        return format_moment(version.approved_at) if version.approved_at else "by nobody"
 
     @admin.display(description="State", ordering="status")
     def state_shown(self, version: LearningVersion) -> SafeString:
@@ -187,11 +187,11 @@ class DigestRunAdmin(GovernedAdmin):
     empty = "No digest yet. One runs within a minute of a lesson that was seen twice, or that a person put in words."
     fields = ()
     change_form_template = "console/learning/digest_run.html"
-    panels = Panels(lambda run, _: {"lessons": Lesson.objects.filter(pk__in=run.lesson_ids)})
+    panels = PanelReader(lambda run, _: {"lessons": Lesson.objects.filter(pk__in=run.lesson_ids)})
 
     @admin.display(description="When", ordering="created_at")
     def ended(self, run: DigestRun) -> str:
-        return moment(run.created_at)
+        return format_moment(run.created_at)
 
     @admin.display(description="Why")
     def why(self, run: DigestRun) -> str:

@@ -8,20 +8,20 @@ from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
 
-from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Panels, Values
-from apps.console.framework.row_titles import excerpt, moment
+from apps.console.framework.page_actions import Button, PanelReader, Values
+from apps.console.framework.row_titles import excerpt, format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.learning.lessons.example_bank import is_correction, keep_as_example, words_of
-from apps.learning.lessons.lesson_cases import SAID_CHARACTERS, SITUATION_CHARACTERS
+from apps.learning.lessons.example_bank import add_lesson_example, example_texts_of, is_correction
+from apps.learning.lessons.lesson_cases import LESSON_TEXT_CHARACTERS, SITUATION_CHARACTERS
 from apps.learning.lessons.models import Example, Lesson, LessonCase
 from apps.learning.lessons.rules import LessonSource, is_faded
 
 CASES_SHOWN: Final = 50
-_PAGES: Final = {
+_SOURCE_PAGES: Final = {
     LessonSource.EDITED_DRAFT: "desk.draft",
     LessonSource.DISCARDED_DRAFT: "desk.draft",
     LessonSource.ANSWERED_ESCALATION: "desk.escalation",
@@ -31,20 +31,20 @@ _PAGES: Final = {
 }
 
 
-class Keeping(Decision):
+class KeepExampleForm(DecisionForm):
     """The words of an example; the lesson's, unless somebody writes others."""
 
-    situation = Prose(label="What was asked", max_length=SITUATION_CHARACTERS)
-    draft = Prose(label="The draft that was wrong", max_length=SAID_CHARACTERS)
-    correction = Prose(
+    situation = VerbatimTextField(label="What was asked", max_length=SITUATION_CHARACTERS)
+    draft = VerbatimTextField(label="The draft that was wrong", max_length=LESSON_TEXT_CHARACTERS)
+    correction = VerbatimTextField(
         label="What to write instead",
-        max_length=SAID_CHARACTERS,
+        max_length=LESSON_TEXT_CHARACTERS,
         help_text="What identifies somebody is masked once more when you keep it. A name nobody told may stay: look for it.",
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class LessonCaseRow:
     """A case with the page that shows it whole."""
 
     case: LessonCase
@@ -58,23 +58,23 @@ def lesson_panels(lesson: Any, request: HttpRequest) -> dict[str, Any]:
     return {
         "cases": list(_cases(lesson)),
         "shown": CASES_SHOWN,
-        "standing": standing_of(lesson),
+        "standing": lesson_state(lesson),
         "example": _example_of(lesson),
     }
 
 
-def _cases(lesson: Lesson) -> Iterator[Shown]:
+def _cases(lesson: Lesson) -> Iterator[LessonCaseRow]:
     for case in lesson.cases.all()[:CASES_SHOWN]:
-        page = _PAGES.get(LessonSource(case.source))
+        page = _SOURCE_PAGES.get(LessonSource(case.source))
         thread = case.conversation_id
-        yield Shown(
+        yield LessonCaseRow(
             case,
             url_of_subject(page, case.source_id) if page else "",
             url_of_subject("conversations.conversation", thread) if thread else "",
         )
 
 
-def standing_of(lesson: Lesson) -> str:
+def lesson_state(lesson: Lesson) -> str:
     """Where it is on its way, in words."""
     if lesson.learning_version_id is not None:
         return "folded into a version"
@@ -83,12 +83,12 @@ def standing_of(lesson: Lesson) -> str:
     return "faded: no second case came" if is_faded(lesson.value, timezone.now()) else "waits for a second case"
 
 
-def masked_in(example: Example) -> str:
+def masked_summary(example: Example) -> str:
     """How often what was masked, in words; empty where nothing was."""
     return ", ".join(f"{kind} {count}" for kind, count in example.masked_counts.items())
 
 
-def _may_be_kept(lesson: Any) -> bool:
+def _can_be_kept(lesson: Any) -> bool:
     return is_correction(lesson) and _example_of(lesson) is None
 
 
@@ -102,11 +102,11 @@ def _example_of(lesson: Any) -> Example | None:
 
 def _keep(lesson: Lesson, actor: Actor, said: Values) -> Example:
     words = {name: said[name] for name in ("situation", "draft", "correction")}
-    return keep_as_example(lesson, actor=actor, words=words)
+    return add_lesson_example(lesson, actor=actor, words=words)
 
 
-def _kept(example: Example) -> str:
-    masked = masked_in(example)
+def _kept_message(example: Example) -> str:
+    masked = masked_summary(example)
     return f"Kept as example {example.pk}. " + (f"Masked before: {masked}." if masked else "Nothing had to be masked.")
 
 
@@ -125,19 +125,19 @@ class LessonAdmin(GovernedAdmin):
     )
     fields = ()
     change_form_template = "console/learning/lesson.html"
-    panels = Panels(lesson_panels)
+    panels = PanelReader(lesson_panels)
     buttons = (
         Button(
             "keep",
             "Keep as an example",
             Act.EXAMPLE_ADD,
             _keep,
-            done=_kept,
+            done=_kept_message,
             consequence="Where the page of the agent says that it is shown examples, it may read these words as data with any"
             " customer, from the next turn on.",
-            form=Keeping,
-            initial=lambda lesson: asdict(words_of(lesson)),
-            when=_may_be_kept,
+            form=KeepExampleForm,
+            initial=lambda lesson: asdict(example_texts_of(lesson)),
+            when=_can_be_kept,
             on_others=True,
         ),
     )
@@ -156,8 +156,8 @@ class LessonAdmin(GovernedAdmin):
 
     @admin.display(description="Where it is")
     def standing(self, lesson: Lesson) -> str:
-        return standing_of(lesson)
+        return lesson_state(lesson)
 
     @admin.display(description="Last seen", ordering="last_seen_at")
     def last_seen(self, lesson: Lesson) -> str:
-        return moment(lesson.last_seen_at)
+        return format_moment(lesson.last_seen_at)

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Panels
+from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of
 from apps.conversations.models import Conversation
 from apps.governance.models import Proposal
@@ -40,7 +40,7 @@ class ReflectionAdmin(GovernedAdmin):
     empty = "No reflection yet. Let an agent reflect on its day, on the agent's page; at 23:00 it is read here what the day taught."
     fields = ()
     change_form_template = "console/learning/reflection.html"
-    panels = Panels(reflection_panels)
+    panels = PanelReader(reflection_panels)
 
     @admin.display(description="Day", ordering="day")
     def on_day(self, reflection: Reflection) -> str:

@@ -6,14 +6,14 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
-from apps.tenants.authentication.actor_resolution import people_named
-from apps.tenants.management.command_arguments import actor_named
+from apps.tenants.authentication.actor_resolution import people_by_username
+from apps.tenants.management.command_arguments import command_actor
 from apps.tenants.models import Membership
 
 
-def add_names(parser: CommandParser) -> None:
+def add_member_arguments(parser: CommandParser) -> None:
     """Every command about a member names them, their tenant and whoever decides the same way."""
     parser.add_argument("email", metavar="MAIL", help="The mail address the person signs in by.")
     parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
@@ -24,8 +24,8 @@ def add_names(parser: CommandParser) -> None:
 
 def membership_of(email: str, tenant_key: str, *, actor: Actor) -> Membership:
     """Where this person belongs to the tenant, deactivated members included."""
-    with acting(actor):
-        found = Membership.objects.visible_to(actor).filter(user__in=people_named(email)).first()
+    with acting_as(actor):
+        found = Membership.objects.visible_to(actor).filter(user__in=people_by_username(email)).first()
     if found is None:
         raise CommandError(f"{email} is no member of tenant {tenant_key}. Let them in first: manage.py invite_member.")
     return found
@@ -41,7 +41,7 @@ def decide_about_member(
 ) -> Membership:
     """Do this to the active member that the words name, or say what is in the way."""
     email, key = options["email"], options["tenant"]
-    actor = actor_named(key, options["username"])
+    actor = command_actor(key, options["username"])
     membership = membership_of(email, key, actor=actor)
     if not membership.is_active:
         raise CommandError(f"{email} is deactivated{when_deactivated}")

@@ -13,45 +13,47 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.markdown_rendering import rendered
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.markdown_rendering import render_markdown
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_urls import url_of_subject
-from apps.console.memory.line_dates import dating_button
-from apps.console.review.content_flags import flags, private_flags, unapproved
-from apps.console.review.inbox_filters import open_about
-from apps.console.review.provenance import review_now, words_panel
+from apps.console.memory.line_dates import line_dates_button
+from apps.console.review.content_flags import find_content_flags, personal_data_flags, unapproved_lines
+from apps.console.review.inbox_filters import open_proposals_about
+from apps.console.review.provenance import current_memory_review, provenance_panel
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.learning.contradictions.memory_warnings import clashes
+from apps.learning.contradictions.memory_warnings import contradictions_of
 from apps.memory.actions import amend_memory, approve_block, approve_memory, create_block, create_memory, write_block
-from apps.memory.line_dates import date_block, date_memory
-from apps.memory.line_ledger import Remembered, ledger_of
+from apps.memory.line_dates import set_block_line_dates, set_memory_line_dates
+from apps.memory.line_ledger import RememberedText, ledger_of
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryLine
-from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.memory_lines.line_diff import split_lines
 from apps.prompt.text_limits import SECTION_CHARACTERS
 
-SHOWN: Final = 10
-LIST: Final = "admin:memory_memoryline_changelist"
+LINES_SHOWN: Final = 10
+LINES_LIST_VIEW: Final = "admin:memory_memoryline_changelist"
 
 
-def former_panel(row: Remembered) -> dict[str, Any]:
+def former_lines_panel(row: RememberedText) -> dict[str, Any]:
     """The lines that were replaced or taken out, the latest first, and those that stand there and hold no more."""
     ledger, now = ledger_of(row).select_related("superseded_by"), timezone.now()
-    gone = list(ledger.exclude(status=MemoryLine.Status.ACTIVE).order_by("-ended_at", "-id")[: SHOWN + 1])
+    gone = list(ledger.exclude(status=MemoryLine.Status.ACTIVE).order_by("-ended_at", "-id")[: LINES_SHOWN + 1])
     over = list(
-        ledger.filter(status=MemoryLine.Status.ACTIVE, valid_until__lte=now).order_by("-valid_until", "-id")[:SHOWN]
+        ledger.filter(status=MemoryLine.Status.ACTIVE, valid_until__lte=now).order_by("-valid_until", "-id")[
+            :LINES_SHOWN
+        ]
     )
     place = "memory" if isinstance(row, AgentMemory) else "block"
     return {
-        "gone": [_shown(line) for line in gone[:SHOWN]],
-        "over": [_shown(line) for line in over],
-        "has_more": len(gone) > SHOWN,
-        "lines_url": f"{reverse(LIST)}?{urlencode({f'{place}__exact': row.pk})}",
+        "gone": [_line_context(line) for line in gone[:LINES_SHOWN]],
+        "over": [_line_context(line) for line in over],
+        "has_more": len(gone) > LINES_SHOWN,
+        "lines_url": f"{reverse(LINES_LIST_VIEW)}?{urlencode({f'{place}__exact': row.pk})}",
     }
 
 
-def _shown(line: MemoryLine) -> dict[str, Any]:
+def _line_context(line: MemoryLine) -> dict[str, Any]:
     return {"line": line, "url": url_of_subject("memory.memoryline", line.pk)}
 
 
@@ -59,17 +61,17 @@ def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
     """The body as it reads."""
     actor = actor_of(request)
     return {
-        **words_panel(block, [block.body], actor),
-        **former_panel(block),
-        "review": review_now(actor),
-        "body_html": rendered(block.body),
+        **provenance_panel(block, [block.body], actor),
+        **former_lines_panel(block),
+        "review": current_memory_review(actor),
+        "body_html": render_markdown(block.body),
         "author": block.people[block.updated_by],
         "flags": [
-            *flags({"body": block.body}),
-            *private_flags({"body": unapproved(block.body, block.approved_body)}, actor),
+            *find_content_flags({"body": block.body}),
+            *personal_data_flags({"body": unapproved_lines(block.body, block.approved_body)}, actor),
         ],
-        "proposals": open_about(block, actor),
-        "clashes": clashes(block, lines_of(block.body), actor=actor),
+        "proposals": open_proposals_about(block, actor),
+        "clashes": contradictions_of(block, split_lines(block.body), actor=actor),
     }
 
 
@@ -104,8 +106,8 @@ class BlockAdmin(GovernedAdmin):
     counts: ClassVar = {"body": SECTION_CHARACTERS}
     change_form_template = "console/memory/memory_block.html"
     saved = "Saved. If it is pinned, the next session carries it; sessions already open keep what they started with."
-    creates = Creation(Act.BLOCK_WRITE, _create_block, add_fields)
-    amends = (Amendment(Act.BLOCK_WRITE, _write),)
+    creates = CreateAction(Act.BLOCK_WRITE, _create_block, add_fields)
+    amends = (EditAction(Act.BLOCK_WRITE, _write),)
     buttons = (
         Button(
             "approve",
@@ -118,9 +120,9 @@ class BlockAdmin(GovernedAdmin):
             when=_is_unapproved_block,
             folded=False,
         ),
-        dating_button(Act.BLOCK_SET_LINE_DATES, date_block),
+        line_dates_button(Act.BLOCK_SET_LINE_DATES, set_block_line_dates),
     )
-    panels = Panels(block_panels)
+    panels = PanelReader(block_panels)
 
     @admin.display(description="Body")
     def beginning(self, block: MemoryBlock) -> str:
@@ -135,17 +137,17 @@ def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
     """The body as it reads."""
     actor = actor_of(request)
     return {
-        **words_panel(memory, [memory.body], actor),
-        **former_panel(memory),
-        "review": review_now(actor),
-        "body_html": rendered(memory.body),
+        **provenance_panel(memory, [memory.body], actor),
+        **former_lines_panel(memory),
+        "review": current_memory_review(actor),
+        "body_html": render_markdown(memory.body),
         "author": memory.people[memory.updated_by],
         "flags": [
-            *flags({"body": memory.body}),
-            *private_flags({"body": unapproved(memory.body, memory.approved_body)}, actor),
+            *find_content_flags({"body": memory.body}),
+            *personal_data_flags({"body": unapproved_lines(memory.body, memory.approved_body)}, actor),
         ],
-        "proposals": open_about(memory, actor),
-        "clashes": clashes(memory, lines_of(memory.body), actor=actor),
+        "proposals": open_proposals_about(memory, actor),
+        "clashes": contradictions_of(memory, split_lines(memory.body), actor=actor),
     }
 
 
@@ -177,8 +179,8 @@ class MemoryAdmin(GovernedAdmin):
     fields = ("body",)
     counts = dict.fromkeys(fields, SECTION_CHARACTERS)
     change_form_template = "console/memory/agent_memory.html"
-    creates = Creation(Act.MEMORY_AMEND, _create_memory, add_fields)
-    amends = (Amendment(Act.MEMORY_AMEND, _amend),)
+    creates = CreateAction(Act.MEMORY_AMEND, _create_memory, add_fields)
+    amends = (EditAction(Act.MEMORY_AMEND, _amend),)
     buttons = (
         Button(
             "approve",
@@ -191,9 +193,9 @@ class MemoryAdmin(GovernedAdmin):
             when=_is_unapproved_memory,
             folded=False,
         ),
-        dating_button(Act.MEMORY_SET_LINE_DATES, date_memory),
+        line_dates_button(Act.MEMORY_SET_LINE_DATES, set_memory_line_dates),
     )
-    panels = Panels(memory_panels)
+    panels = PanelReader(memory_panels)
 
     @admin.display(description="Body")
     def beginning(self, memory: AgentMemory) -> str:

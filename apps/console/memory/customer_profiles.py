@@ -13,34 +13,34 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Creation, Panels, Values
+from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import moment
+from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
-from apps.console.memory.line_dates import DatedNote, DueNotesFilter, dating_button
-from apps.console.review.content_flags import flags
-from apps.console.review.inbox_filters import open_about
-from apps.console.review.provenance import words_panel
+from apps.console.memory.line_dates import DueNotesFilter, ProfileLineDatesForm, line_dates_button
+from apps.console.review.content_flags import find_content_flags
+from apps.console.review.inbox_filters import open_proposals_about
+from apps.console.review.provenance import provenance_panel
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.learning.contradictions.memory_warnings import clashes_within
+from apps.learning.contradictions.memory_warnings import profile_contradictions
 from apps.memory.actions import amend_profile, create_profile
-from apps.memory.line_dates import date_profile
+from apps.memory.line_dates import set_profile_line_dates
 from apps.memory.models import CustomerProfile, ProfileLine
 from apps.memory.profile_line_ledger import lines_of_profile
 from apps.notebook.models import Note
 from apps.prompt.text_limits import SECTION_CHARACTERS
 from apps.runtime.models import Session
 
-SHOWN: Final = 10
+ROWS_SHOWN: Final = 10
 
 
-def around(end_user_key: str, actor: Actor) -> dict[str, Any]:
+def related_rows(end_user_key: str, actor: Actor) -> dict[str, Any]:
     """The latest of each that the actor sees; sessions, drafts and escalations of the listed conversations alone."""
     theirs = Conversation.objects.visible_to(actor).of_customers().filter(end_user_key=end_user_key)
-    listed = list(theirs.select_related("agent")[:SHOWN])
+    listed = list(theirs.select_related("agent")[:ROWS_SHOWN])
     threads = [conversation.pk for conversation in listed]
     by_channel = theirs.order_by().values("channel").annotate(count=Count("pk"), latest=Max("created_at"))
     notes = Note.objects.visible_to(actor).open().filter(end_user_key=end_user_key).select_related("agent")
@@ -49,38 +49,38 @@ def around(end_user_key: str, actor: Actor) -> dict[str, Any]:
     return {
         "conversations": listed,
         "channels": list(by_channel.order_by("-latest")),
-        "notes": list(notes[:SHOWN]),
-        "drafts": list(drafts.select_related("agent")[:SHOWN]),
-        "escalations": list(escalations.select_related("agent")[:SHOWN]),
+        "notes": list(notes[:ROWS_SHOWN]),
+        "drafts": list(drafts.select_related("agent")[:ROWS_SHOWN]),
+        "escalations": list(escalations.select_related("agent")[:ROWS_SHOWN]),
         "sessions": list(
             Session.objects.filter(tenant_id=actor.tenant_id, conversation_id__in=threads)
             .select_related("agent", "conversation")
-            .order_by("-pk")[:SHOWN]
+            .order_by("-pk")[:ROWS_SHOWN]
         ),
     }
 
 
-GONE_SHOWN: Final = 10
-_STANDING: Final = ProfileLine.Status.ACTIVE
+REMOVED_SHOWN: Final = 10
+_ACTIVE: Final = ProfileLine.Status.ACTIVE
 
 
-def noted_panel(profile: Any, actor: Actor) -> dict[str, Any]:
+def line_sources_panel(profile: Any, actor: Actor) -> dict[str, Any]:
     """The lines with who answers for each, and the conversation it came from where the reader sees that one."""
-    standing, gone = _standing(profile), list(_gone(profile))
+    standing, gone = _current_lines(profile), list(_removed_lines(profile))
     sources = _sources([*standing, *gone], actor)
     return {
-        "noted": [_shown(line, profile, sources) for line in standing],
-        "noted_before": [_shown(line, profile, sources) for line in gone],
+        "noted": [_line_context(line, profile, sources) for line in standing],
+        "noted_before": [_line_context(line, profile, sources) for line in gone],
     }
 
 
-def _standing(profile: CustomerProfile) -> list[ProfileLine]:
-    return list(lines_of_profile(profile).filter(status=_STANDING).order_by("-field", "id"))
+def _current_lines(profile: CustomerProfile) -> list[ProfileLine]:
+    return list(lines_of_profile(profile).filter(status=_ACTIVE).order_by("-field", "id"))
 
 
-def _gone(profile: CustomerProfile) -> QuerySet[ProfileLine]:
-    gone = lines_of_profile(profile).exclude(status=_STANDING).select_related("superseded_by")
-    return gone.order_by("-ended_at", "-id")[:GONE_SHOWN]
+def _removed_lines(profile: CustomerProfile) -> QuerySet[ProfileLine]:
+    gone = lines_of_profile(profile).exclude(status=_ACTIVE).select_related("superseded_by")
+    return gone.order_by("-ended_at", "-id")[:REMOVED_SHOWN]
 
 
 def _sources(lines: Iterable[ProfileLine], actor: Actor) -> dict[int, Conversation]:
@@ -88,7 +88,7 @@ def _sources(lines: Iterable[ProfileLine], actor: Actor) -> dict[int, Conversati
     return Conversation.objects.visible_to(actor).in_bulk(ids)
 
 
-def _shown(line: ProfileLine, profile: Any, sources: dict[int, Conversation]) -> dict[str, Any]:
+def _line_context(line: ProfileLine, profile: Any, sources: dict[int, Conversation]) -> dict[str, Any]:
     source = sources.get(line.source_conversation_id or 0)
     return {
         "line": line,
@@ -99,30 +99,30 @@ def _shown(line: ProfileLine, profile: Any, sources: dict[int, Conversation]) ->
     }
 
 
-TEXTS = ("preferences", "notes")
+TEXT_FIELDS = ("preferences", "notes")
 
 
 def customer_panels(profile: Any, request: HttpRequest) -> dict[str, Any]:
     """Whose words stand there line by line, and what else there is about the customer."""
     actor = actor_of(request)
     return {
-        **words_panel(profile, [getattr(profile, name) for name in TEXTS], actor),
-        **noted_panel(profile, actor),
-        **around(profile.end_user_key, actor),
+        **provenance_panel(profile, [getattr(profile, name) for name in TEXT_FIELDS], actor),
+        **line_sources_panel(profile, actor),
+        **related_rows(profile.end_user_key, actor),
         "author": profile.people[profile.updated_by],
-        "flags": flags({name: getattr(profile, name) for name in TEXTS}),
-        "proposals": open_about(profile, actor),
-        "clashes": clashes_within(profile),
+        "flags": find_content_flags({name: getattr(profile, name) for name in TEXT_FIELDS}),
+        "proposals": open_proposals_about(profile, actor),
+        "clashes": profile_contradictions(profile),
     }
 
 
 def _create(values: Values, actor: Actor) -> CustomerProfile:
-    texts = {name: values[name] for name in TEXTS}
+    texts = {name: values[name] for name in TEXT_FIELDS}
     return create_profile(values["end_user_key"], actor=actor, values=texts)
 
 
 def _amend(profile: CustomerProfile, values: Values, actor: Actor, read_at: int | None) -> CustomerProfile:
-    return amend_profile(profile, actor=actor, values={name: values[name] for name in TEXTS}, read_at=read_at)
+    return amend_profile(profile, actor=actor, values={name: values[name] for name in TEXT_FIELDS}, read_at=read_at)
 
 
 class ProfileAdmin(GovernedAdmin):
@@ -132,15 +132,15 @@ class ProfileAdmin(GovernedAdmin):
     search_fields = ("end_user_key", "preferences", "notes")
     search_help_text = "Search key, preferences or notes"
     empty = "No customer is known yet. Agents note here what a customer tells them."
-    add_fields = ("end_user_key", *TEXTS)
-    fields = TEXTS
-    counts = dict.fromkeys(TEXTS, SECTION_CHARACTERS)
+    add_fields = ("end_user_key", *TEXT_FIELDS)
+    fields = TEXT_FIELDS
+    counts = dict.fromkeys(TEXT_FIELDS, SECTION_CHARACTERS)
     change_form_template = "console/memory/customer_profile.html"
-    creates = Creation(Act.PROFILE_AMEND, _create, add_fields)
-    amends = (Amendment(Act.PROFILE_AMEND, _amend),)
-    buttons = (dating_button(Act.PROFILE_SET_LINE_DATES, date_profile, DatedNote),)
+    creates = CreateAction(Act.PROFILE_AMEND, _create, add_fields)
+    amends = (EditAction(Act.PROFILE_AMEND, _amend),)
+    buttons = (line_dates_button(Act.PROFILE_SET_LINE_DATES, set_profile_line_dates, ProfileLineDatesForm),)
     list_filter = (DueNotesFilter,)
-    panels = Panels(customer_panels)
+    panels = PanelReader(customer_panels)
 
     @admin.display(description="Preferences")
     def beginning(self, profile: CustomerProfile) -> str:
@@ -148,7 +148,7 @@ class ProfileAdmin(GovernedAdmin):
 
     @admin.display(description="Last seen", ordering="last_seen_at")
     def last_seen(self, profile: CustomerProfile) -> str:
-        return moment(profile.last_seen_at)
+        return format_moment(profile.last_seen_at)
 
     @admin.display(description="Last written by", ordering="updated_by")
     def author(self, profile: Any) -> str:

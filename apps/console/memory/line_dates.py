@@ -13,48 +13,50 @@ from django.http import HttpRequest
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.page_actions import Button, Values
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.memory.line_dates import due
-from apps.memory.line_ledger import Remembered
+from apps.memory.line_dates import due_line_filters
+from apps.memory.line_ledger import RememberedText
 from apps.memory.models import CustomerProfile, ProfileLine
-from apps.prompt.memory_lines.line_expiry import LineDates, last_moment
+from apps.prompt.memory_lines.line_expiry import LineDates, parse_day_end
 from apps.tenants.tenant_clock import zone_of
 
-Dated = Remembered | CustomerProfile
+DatedRow = RememberedText | CustomerProfile
 
 
-def _day(label: str, help_text: str) -> forms.DateField:
+def _day_field(label: str, help_text: str) -> forms.DateField:
     return forms.DateField(
         required=False, label=label, help_text=help_text, widget=UnfoldAdminTextInputWidget(attrs={"type": "date"})
     )
 
 
-class DatedLine(Decision):
+class LineDatesForm(DecisionForm):
     """A line as it stands, and its dates."""
 
-    line = Prose(label="The line", help_text="Exactly as it stands.", widget=UnfoldAdminTextInputWidget)
-    last_day = _day(
+    line = VerbatimTextField(label="The line", help_text="Exactly as it stands.", widget=UnfoldAdminTextInputWidget)
+    last_day = _day_field(
         "Last day", "The last day on which it holds; later sessions do not carry it. Empty: it holds for good."
     )
-    review_day = _day("Look at it again on", "From that day on it is listed under Lines of memory, To look at.")
+    review_day = _day_field("Look at it again on", "From that day on it is listed under Lines of memory, To look at.")
 
 
-class DatedNote(DatedLine):
+class ProfileLineDatesForm(LineDatesForm):
     """The same of a customer."""
 
-    review_day = _day("Look at it again on", "From that day on the customer is listed under Customers, To look at.")
+    review_day = _day_field(
+        "Look at it again on", "From that day on the customer is listed under Customers, To look at."
+    )
 
 
-def dating_button(act: Act, call: Callable[..., Dated], form: type[DatedLine] = DatedLine) -> Button:
+def line_dates_button(act: Act, call: Callable[..., DatedRow], form: type[LineDatesForm] = LineDatesForm) -> Button:
     """The button that gives a line its dates."""
 
-    def date(row: Any, actor: Actor, said: Values) -> Dated:
+    def date(row: Any, actor: Actor, said: Values) -> DatedRow:
         zone, last, review = zone_of(actor), said["last_day"], said["review_day"]
         dates = LineDates(
-            last_moment(last.isoformat(), zone) if last else None,
+            parse_day_end(last.isoformat(), zone) if last else None,
             datetime.combine(review, time(), zone) if review else None,
         )
         return call(row, actor=actor, line=said["line"], dates=dates, read_at=said["read_at"])
@@ -81,7 +83,7 @@ class DueFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The standing lines whose date has come."""
-        is_due = due(timezone.now()).get(self.value() or "")
+        is_due = due_line_filters(timezone.now()).get(self.value() or "")
         return queryset if is_due is None else queryset.filter(is_due)
 
 
@@ -90,7 +92,7 @@ class DueNotesFilter(DueFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """Those with a standing line whose date has come."""
-        is_due = due(timezone.now()).get(self.value() or "")
+        is_due = due_line_filters(timezone.now()).get(self.value() or "")
         if is_due is None:
             return queryset
         lines = ProfileLine.objects.filter(tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"))

@@ -7,12 +7,12 @@ from django.http import HttpRequest
 from django.utils.http import urlencode
 
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Panels
+from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.framework.row_titles import moment
-from apps.console.framework.row_urls import url_of_carried, url_of_subject
+from apps.console.framework.row_titles import format_moment
+from apps.console.framework.row_urls import exposure_url, url_of_subject
 from apps.console.memory.line_dates import DueFilter
-from apps.console.review.provenance import SENTENCES
+from apps.console.review.provenance import SOURCE_SENTENCES
 from apps.conversations.models import Conversation
 from apps.governance.models import Taint
 from apps.memory.models import MemoryLine
@@ -24,9 +24,9 @@ def line_panels(line: MemoryLine, request: HttpRequest) -> dict[str, Any]:
     source = Conversation.objects.visible_to(actor_of(request)).filter(pk=line.source_conversation_id or 0).first()
     return {
         "by": people_of(request)[line.author],
-        "taint_sentence": SENTENCES[Taint(line.taint)],
+        "taint_sentence": SOURCE_SENTENCES[Taint(line.taint)],
         "text_url": url_of_subject(row._meta.label_lower, row.pk) if row else "",
-        "told_url": f"{url_of_carried(row)}?{urlencode({'line': line.text})}" if row else "",
+        "told_url": f"{exposure_url(row)}?{urlencode({'line': line.text})}" if row else "",
         "source": source,
         "source_url": url_of_subject("conversations.conversation", source.pk) if source else "",
         "follower_url": url_of_subject("memory.memoryline", line.superseded_by_id) if line.superseded_by_id else "",
@@ -45,7 +45,7 @@ class MemoryLineAdmin(GovernedAdmin):
     empty = "No line yet. Whatever agents and people write into memory or a block is listed here line by line."
     fields = ()
     change_form_template = "console/memory/memory_line.html"
-    panels = Panels(line_panels)
+    panels = PanelReader(line_panels)
 
     @admin.display(description="Line", ordering="text")
     def beginning(self, line: MemoryLine) -> str:
@@ -61,8 +61,8 @@ class MemoryLineAdmin(GovernedAdmin):
 
     @admin.display(description="Until", ordering="valid_until")
     def until(self, line: MemoryLine) -> str:
-        return moment(line.valid_until) if line.valid_until else ""
+        return format_moment(line.valid_until) if line.valid_until else ""
 
     @admin.display(description="Since", ordering="created_at")
     def since(self, line: MemoryLine) -> str:
-        return moment(line.created_at)
+        return format_moment(line.created_at)

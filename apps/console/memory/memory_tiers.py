@@ -7,11 +7,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.console.framework.badges import badge
-from apps.console.framework.forms import OptionalReason
+from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.markdown_rendering import rendered
-from apps.console.framework.page_actions import Amendment, Button, Panels, Values
-from apps.console.framework.row_titles import moment
+from apps.console.framework.markdown_rendering import render_markdown
+from apps.console.framework.page_actions import Button, EditAction, PanelReader, Values
+from apps.console.framework.row_titles import format_moment
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.learning.distillation.models import TierClock, TierRun
@@ -31,7 +31,7 @@ def tier_panels(tier: Any, request: HttpRequest) -> dict[str, Any]:
     del request
     of_tier = {"tenant_id": tier.tenant_id, "agent_id": tier.agent_id, "tier": tier.tier}
     return {
-        "body_html": rendered(tier.body),
+        "body_html": render_markdown(tier.body),
         "facts": facts_of_row(tier),
         "tokens": estimate_tokens(tier.body),
         "budget": BUDGET_TOKENS[Tier(tier.tier)],
@@ -72,7 +72,7 @@ def _has_facts(tier: MemoryTier) -> bool:
     return bool(tier.tier != MemoryTier.Tier.SHORT)
 
 
-def _to_list(tier: MemoryTier) -> str:
+def _list_url(tier: MemoryTier) -> str:
     del tier
     return reverse("admin:memory_memorytier_changelist")
 
@@ -94,8 +94,8 @@ class TierAdmin(GovernedAdmin):
     change_form_template = "console/memory/memory_tier.html"
     edit_label = "Correct it"
     saved = "Saved. The next session carries it, and the next rewrite starts from it."
-    amends = (Amendment(Act.TIER_AMEND, _correct, when=_has_facts),)
-    panels = Panels(tier_panels)
+    amends = (EditAction(Act.TIER_AMEND, _correct, when=_has_facts),)
+    panels = PanelReader(tier_panels)
     buttons = (
         Button(
             "approve",
@@ -105,7 +105,7 @@ class TierAdmin(GovernedAdmin):
             done="Approved. The next session of every customer carries it as prose.",
             consequence="The next prompt of every customer of agent {agent} carries this text as prose, until it is distilled"
             " anew. What waits for a person is in no prompt until then; the rest is quoted data.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_unapproved,
             folded=False,
         ),
@@ -125,8 +125,8 @@ class TierAdmin(GovernedAdmin):
             done="Cleared. The next run begins it anew.",
             consequence="The next session of agent {agent} carries nothing of this tier, and the next run begins it anew."
             " The words stay in the history of changes.",
-            form=OptionalReason,
-            leads_to=_to_list,
+            form=OptionalReasonForm,
+            leads_to=_list_url,
         ),
     )
 
@@ -161,11 +161,11 @@ class TierRunAdmin(GovernedAdmin):
     empty = "No run yet. Tiers are distilled by the clock once an agent is set up so, or when you ask for it."
     fields = ()
     change_form_template = "console/memory/memory_tier_run.html"
-    panels = Panels(run_panels)
+    panels = PanelReader(run_panels)
 
     @admin.display(description="When", ordering="created_at")
     def when(self, run: TierRun) -> str:
-        return moment(run.created_at)
+        return format_moment(run.created_at)
 
     @admin.display(description="Agent", ordering="agent__key")
     def of_agent(self, run: TierRun) -> str:

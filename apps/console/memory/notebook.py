@@ -11,21 +11,21 @@ from django.utils.safestring import SafeString
 from unfold.widgets import INPUT_CLASSES
 
 from apps.console.framework.badges import badge
-from apps.console.framework.forms import OptionalReason
+from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
-from apps.console.framework.row_titles import moment
-from apps.console.review.content_flags import flags
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
+from apps.console.framework.row_titles import format_moment
+from apps.console.review.content_flags import find_content_flags
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
-from apps.notebook.rules import SCRATCH_KEPT, is_due
+from apps.notebook.rules import SCRATCH_LIFETIME, is_due
 
-NEW = ("kind", "text", "due_at", "end_user_key")
-CHANGED = ("text", "due_at")
+NEW_NOTE_FIELDS = ("kind", "text", "due_at", "end_user_key")
+EDITABLE_FIELDS = ("text", "due_at")
 # One field as browsers have it, in the tenant's time.
-MOMENT = forms.DateTimeInput(
+MOMENT_WIDGET = forms.DateTimeInput(
     attrs={"type": "datetime-local", "step": "1", "class": " ".join(INPUT_CLASSES)}, format="%Y-%m-%dT%H:%M:%S"
 )
 
@@ -34,18 +34,18 @@ def note_panels(note: Any, request: HttpRequest) -> dict[str, Any]:
     """What is odd about its words, and whether its time has come."""
     del request
     return {
-        "flags": flags({"text": note.text}),
+        "flags": find_content_flags({"text": note.text}),
         "is_due": is_due(note.due_at, timezone.now()),
-        "scratch_days": SCRATCH_KEPT.days,
+        "scratch_days": SCRATCH_LIFETIME.days,
     }
 
 
 def _write(values: Values, actor: Actor) -> Note:
-    return write_note(values["agent"].pk, actor=actor, values={name: values[name] for name in NEW})
+    return write_note(values["agent"].pk, actor=actor, values={name: values[name] for name in NEW_NOTE_FIELDS})
 
 
 def _amend(note: Note, values: Values, actor: Actor, read_at: int | None) -> Note:
-    return amend_note(note, actor=actor, values={name: values[name] for name in CHANGED}, read_at=read_at)
+    return amend_note(note, actor=actor, values={name: values[name] for name in EDITABLE_FIELDS}, read_at=read_at)
 
 
 def _finish(note: Note, actor: Actor, said: Values) -> Note:
@@ -73,15 +73,15 @@ class NoteAdmin(GovernedAdmin):
     empty = (
         "Nothing is noted here. Add a reminder or a task for an agent; one that keeps a notebook writes its own too."
     )
-    add_fields = ("agent", *NEW)
-    fields = CHANGED
-    formfield_overrides: ClassVar = {DateTimeField: {"form_class": forms.DateTimeField, "widget": MOMENT}}
+    add_fields = ("agent", *NEW_NOTE_FIELDS)
+    fields = EDITABLE_FIELDS
+    formfield_overrides: ClassVar = {DateTimeField: {"form_class": forms.DateTimeField, "widget": MOMENT_WIDGET}}
     change_form_template = "console/memory/note.html"
     edit_label = "Change it"
     saved = "Saved. Sessions already open keep what they were told."
-    creates = Creation(Act.NOTE_WRITE, _write, add_fields)
-    amends = (Amendment(Act.NOTE_AMEND, _amend, when=_is_open),)
-    panels = Panels(note_panels)
+    creates = CreateAction(Act.NOTE_WRITE, _write, add_fields)
+    amends = (EditAction(Act.NOTE_AMEND, _amend, when=_is_open),)
+    panels = PanelReader(note_panels)
     buttons = (
         Button(
             "finish",
@@ -90,7 +90,7 @@ class NoteAdmin(GovernedAdmin):
             _finish,
             done="Done. No later session is told of it.",
             consequence="Sessions that open from now on are not told of it. It stays to be read here.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_open,
             tone="primary",
         ),
@@ -101,7 +101,7 @@ class NoteAdmin(GovernedAdmin):
             _drop,
             done="Dropped. No later session is told of it.",
             consequence="It no longer matters: sessions that open from now on are not told of it.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_open,
             tone="danger",
         ),
@@ -117,7 +117,7 @@ class NoteAdmin(GovernedAdmin):
 
     @admin.display(description="Due", ordering="due_at")
     def due(self, note: Note) -> str:
-        return moment(note.due_at) if note.due_at else "—"
+        return format_moment(note.due_at) if note.due_at else "—"
 
     @admin.display(description="State", ordering="status")
     def state_shown(self, note: Note) -> SafeString:

@@ -7,16 +7,16 @@ from django.http import HttpRequest
 
 from apps.console.explain.prompt_preview import slot_text
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Creation, Panels, Values
+from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.personas.actions import create_identity_card, write_identity_card
-from apps.personas.models import CARD_TEXTS, IdentityCard
+from apps.personas.models import CARD_FIELDS, IdentityCard
 from apps.personas.rules import PARAGRAPH_CHARACTERS
 from apps.prompt.prompt_input import Slot
 
-WRITTEN = ("line_key", *CARD_TEXTS)
+WRITTEN_FIELDS = ("line_key", *CARD_FIELDS)
 
 
 def card_panels(card: IdentityCard, request: HttpRequest) -> dict[str, Any]:
@@ -25,12 +25,12 @@ def card_panels(card: IdentityCard, request: HttpRequest) -> dict[str, Any]:
 
 
 def _create(values: Values, actor: Actor) -> IdentityCard:
-    given = {name: values[name] for name in WRITTEN}
+    given = {name: values[name] for name in WRITTEN_FIELDS}
     return create_identity_card(values["agent"].pk, actor=actor, values=given)
 
 
 def _amend(card: IdentityCard, values: Values, actor: Actor, read_at: int | None) -> IdentityCard:
-    given = {name: values[name] for name in CARD_TEXTS}
+    given = {name: values[name] for name in CARD_FIELDS}
     return write_identity_card(card, actor=actor, values=given, read_at=read_at)
 
 
@@ -43,14 +43,14 @@ class IdentityCardAdmin(GovernedAdmin):
     search_fields = ("agent__key", "line_key", "business_name", "assigned_name")
     search_help_text = "Search agent, line or name"
     empty = "No identity card here. Add one to tell an agent which business and which person it writes for."
-    add_fields = ("agent", *WRITTEN)
-    fields = WRITTEN
+    add_fields = ("agent", *WRITTEN_FIELDS)
+    fields = WRITTEN_FIELDS
     counts = dict.fromkeys(("hours", "signature"), PARAGRAPH_CHARACTERS)
     change_form_template = "console/personas/identity_card.html"
     saved = "Saved. The agent's own card holds from the next session on, a line's card from the next message there."
-    creates = Creation(Act.IDENTITY_CARD_WRITE, _create, add_fields)
-    amends = (Amendment(Act.IDENTITY_CARD_WRITE, _amend),)
-    panels = Panels(card_panels)
+    creates = CreateAction(Act.IDENTITY_CARD_WRITE, _create, add_fields)
+    amends = (EditAction(Act.IDENTITY_CARD_WRITE, _amend),)
+    panels = PanelReader(card_panels)
 
     @admin.display(description="Line", ordering="line_key")
     def line(self, card: IdentityCard) -> str:

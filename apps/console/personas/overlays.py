@@ -5,9 +5,9 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from apps.console.explain.prompt_preview import slot_text, typed
+from apps.console.explain.prompt_preview import slot_text, typed_change
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Creation, Panels, Values
+from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
@@ -19,7 +19,7 @@ from apps.prompt.text_limits import SECTION_CHARACTERS
 
 def overlay_panels(overlay: PersonaOverlay, request: HttpRequest) -> dict[str, Any]:
     """Slot 1 as the next session will carry it, or would with what was typed."""
-    would = typed(overlay, request, ("text",))
+    would = typed_change(overlay, request, ("text",))
     return {
         "preview": slot_text(overlay.agent, Slot.PERSONA, actor_of(request), would),
         "previewed": would is not None,
@@ -48,9 +48,9 @@ class OverlayAdmin(GovernedAdmin):
     counts = dict.fromkeys(fields, SECTION_CHARACTERS)
     change_form_template = "console/personas/overlay.html"
     saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
-    creates = Creation(Act.OVERLAY_WRITE, _create, add_fields)
-    amends = (Amendment(Act.OVERLAY_WRITE, _amend),)
-    panels = Panels(overlay_panels)
+    creates = CreateAction(Act.OVERLAY_WRITE, _create, add_fields)
+    amends = (EditAction(Act.OVERLAY_WRITE, _amend),)
+    panels = PanelReader(overlay_panels)
 
     @admin.display(description="Text")
     def beginning(self, overlay: PersonaOverlay) -> str:

@@ -5,12 +5,12 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from apps.console.explain.prompt_preview import slot_text, typed
-from apps.console.framework.forms import OptionalReason
+from apps.console.explain.prompt_preview import slot_text, typed_change
+from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of, settings_of
-from apps.console.review.inbox_filters import open_about
+from apps.console.review.inbox_filters import open_proposals_about
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona
@@ -22,16 +22,16 @@ from apps.prompt.text_limits import SECTION_CHARACTERS
 
 def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
     """Slot 1 as the next session will carry it, or would with what was typed, and the open proposals."""
-    actor, would = actor_of(request), typed(persona, request, SECTIONS)
+    actor, would = actor_of(request), typed_change(persona, request, SECTIONS)
     return {
         "preview": slot_text(persona.agent, Slot.PERSONA, actor, would),
         "previewed": would is not None,
         "is_previewed": persona.status == Persona.Status.ACTIVE and persona.agent.has_learning,
-        "proposals": open_about(persona, actor),
+        "proposals": open_proposals_about(persona, actor),
     }
 
 
-def begun_with(request: HttpRequest) -> dict[str, Any]:
+def initial_sections(request: HttpRequest) -> dict[str, Any]:
     """What a new one begins with: a template in the tenant's name (`template`), or another agent's words (`clone`); Z-18."""
     asked = request.GET
     for template in persona_templates():
@@ -81,9 +81,9 @@ class PersonaAdmin(GovernedAdmin):
     change_form_template = "console/personas/persona.html"
     list_before_template = "console/personas/personas_list_header.html"
     saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
-    creates = Creation(Act.PERSONA_CREATE, _create, add_fields, begins=begun_with)
-    amends = (Amendment(Act.PERSONA_AMEND, _amend),)
-    panels = Panels(persona_panels)
+    creates = CreateAction(Act.PERSONA_CREATE, _create, add_fields, begins=initial_sections)
+    amends = (EditAction(Act.PERSONA_AMEND, _amend),)
+    panels = PanelReader(persona_panels)
     buttons = (
         Button(
             "archive",
@@ -92,7 +92,7 @@ class PersonaAdmin(GovernedAdmin):
             _archive,
             done="Archived. The next session goes without it; overlay, identity card and rules stay.",
             consequence="The next session of agent {agent} goes without it; overlay, identity card and rules stay.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_active,
             tone="danger",
         ),
@@ -103,7 +103,7 @@ class PersonaAdmin(GovernedAdmin):
             _activate,
             done="Active. The next session speaks by this persona again.",
             consequence="The next session of agent {agent} speaks by this persona again.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_archived,
             tone="primary",
         ),

@@ -6,9 +6,9 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.explain.prompt_preview import text_of_rows
-from apps.console.framework.forms import OptionalReason
+from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
@@ -19,7 +19,7 @@ from apps.prompt.prompt_input import Slot
 from apps.prompt.text_limits import RULES_CHARACTERS
 from apps.tenants.models import Agent
 
-WORDED = ("text", "position")
+RULE_FIELDS = ("text", "position")
 
 
 def rule_panels(rule: StandingRule, request: HttpRequest) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def _create(values: Values, actor: Actor) -> StandingRule:
 
 
 def _amend(rule: StandingRule, values: Values, actor: Actor, read_at: int | None) -> StandingRule:
-    return amend_rule(rule, actor=actor, values={name: values[name] for name in WORDED}, read_at=read_at)
+    return amend_rule(rule, actor=actor, values={name: values[name] for name in RULE_FIELDS}, read_at=read_at)
 
 
 def _retire(rule: StandingRule, actor: Actor, said: Values) -> StandingRule:
@@ -71,14 +71,14 @@ class RuleAdmin(GovernedAdmin):
     tabs = Tabs("status", tuple(StandingRule.Status.choices), first=StandingRule.Status.ACTIVE)
     empty = "No rule here. Add one to tell all agents, or one of them, what they must always or never do."
     empty_value_display = "the organisation"
-    add_fields = ("agent", *WORDED)
-    fields = WORDED
+    add_fields = ("agent", *RULE_FIELDS)
+    fields = RULE_FIELDS
     counts = dict.fromkeys(("text",), RULE_CHARACTERS)
     change_form_template = "console/personas/standing_rule.html"
     saved = "Saved. While it is active, the next session keeps to it; sessions already open stay as they are."
-    creates = Creation(Act.RULE_ADD, _create, add_fields)
-    amends = (Amendment(Act.RULE_AMEND, _amend),)
-    panels = Panels(rule_panels)
+    creates = CreateAction(Act.RULE_ADD, _create, add_fields)
+    amends = (EditAction(Act.RULE_AMEND, _amend),)
+    panels = PanelReader(rule_panels)
     buttons = (
         Button(
             "retire",
@@ -87,7 +87,7 @@ class RuleAdmin(GovernedAdmin):
             _retire,
             done="Retired. The next session goes without it.",
             consequence="The next session of whoever keeps to this rule goes without it.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_active,
             tone="danger",
         ),
@@ -98,7 +98,7 @@ class RuleAdmin(GovernedAdmin):
             _restore,
             done="Restored. The next session keeps to it again.",
             consequence="The next session of whoever kept to this rule keeps to it again.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_retired,
             tone="primary",
         ),

@@ -16,31 +16,31 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from apps.console.framework.actor_names import label_of
+from apps.console.framework.actor_names import actor_label
 from apps.console.framework.form_errors import status_of
-from apps.console.framework.forms import Prose
+from apps.console.framework.forms import VerbatimTextField
 from apps.console.framework.request_context import actor_of, people_of
 from apps.console.review.proposal_wording import excerpt
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Proposal
-from apps.review.bulk.eligibility import MOST, Verb, refuse_apart, targets_of
-from apps.review.bulk.journal import begin_bulk, wake_bulk
-from apps.review.impact_summary import consequence_of
+from apps.review.bulk.eligibility import MOST_PROPOSALS, Verb, refuse_ineligible, targets_of
+from apps.review.bulk.journal import begin_bulk, wake_bulk_worker
+from apps.review.impact_summary import impact_of
 from apps.review.models import BulkDecision, BulkItem
 
 LATEST_SHOWN: Final = 50
 # A proposal, and on the way back the version of it that stood on the page.
-_CHOSEN: Final = re.compile(r"(\d{1,18})(?:-(\d{1,9}))?", re.ASCII)
+_ROW_PATTERN: Final = re.compile(r"(\d{1,18})(?:-(\d{1,9}))?", re.ASCII)
 NONE_CHOSEN: Final = "Nothing is chosen. Tick rows in the list of proposals first."
-TOO_MANY: Final = f"At most {MOST} proposals are decided on together. Choose fewer."
+TOO_MANY: Final = f"At most {MOST_PROPOSALS} proposals are decided on together. Choose fewer."
 
 
-class Plain(forms.Form):
+class BulkApproveForm(forms.Form):
     """A yes needs no reason."""
 
 
-class OneReason(forms.Form):
+class BulkRejectForm(forms.Form):
     """Why a person says no to all of them."""
 
     reason_code = forms.ChoiceField(
@@ -48,7 +48,7 @@ class OneReason(forms.Form):
         label="What is wrong with them",
         widget=forms.RadioSelect(attrs={"class": "pc-chips"}),
     )
-    reason = Prose(
+    reason = VerbatimTextField(
         label="Why (optional)",
         required=False,
         max_length=2000,
@@ -57,11 +57,13 @@ class OneReason(forms.Form):
     )
 
 
-FORMS: Mapping[Verb, type[forms.Form]] = MappingProxyType({Verb.APPROVE: Plain, Verb.REJECT: OneReason})
+FORMS_BY_VERB: Mapping[Verb, type[forms.Form]] = MappingProxyType(
+    {Verb.APPROVE: BulkApproveForm, Verb.REJECT: BulkRejectForm}
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class BulkDecisionRow:
     """One proposal as the inbox says it, and why it is left out, where it is."""
 
     proposal: Proposal
@@ -71,72 +73,78 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Became:
+class BulkItemResult:
     """What became of one item; no proposal where it is not there any more."""
 
     item: BulkItem
     proposal: Proposal | None
 
 
-def together_urls(site: AdminSite) -> list[URLPattern]:
+def bulk_decision_urls(site: AdminSite) -> list[URLPattern]:
     """The page to decide by, and the one that tells how far it got."""
     stem = "governance/proposal/together"
     return [
-        path(f"{stem}/", site.admin_view(partial(together_page, site)), name="together"),
-        path(f"{stem}/<int:bulk_id>/", site.admin_view(partial(report_page, site)), name="together_report"),
+        path(f"{stem}/", site.admin_view(partial(bulk_decision_page, site)), name="bulk_decision"),
+        path(f"{stem}/<int:bulk_id>/", site.admin_view(partial(bulk_report_page, site)), name="bulk_decision_report"),
     ]
 
 
-def together_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+def bulk_decision_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """A GET says what would happen of each row, and without a word what was decided; a POST keeps it and wakes a worker."""
     if request.method == "GET" and "verb" not in request.GET:
         return _latest_page(site, request)
     actor, asked = actor_of(request), request.POST if request.method == "POST" else request.GET
-    verb, chosen = _verb(asked.get("verb", "")), _chosen(asked.getlist("row"))
-    form, status, refusal = FORMS[verb](request.POST if request.method == "POST" else None, label_suffix=""), 200, ""
+    verb, chosen = _parse_verb(asked.get("verb", "")), _parse_chosen_rows(asked.getlist("row"))
+    form, status, refusal = (
+        FORMS_BY_VERB[verb](request.POST if request.method == "POST" else None, label_suffix=""),
+        200,
+        "",
+    )
     if request.method == "POST":
         status = 422
         try:
             if form.is_valid():
-                return _begun(verb, chosen, form.cleaned_data, actor)
+                return _begin_and_redirect(verb, chosen, form.cleaned_data, actor)
         except GovernanceError as refused:
             refusal, status = str(refused), status_of(refused)
-    shown = _shown(verb, chosen, actor)
+    shown = _preview_context(verb, chosen, actor)
     context = {**site.each_context(request), "title": f"{verb.label} together", "verb": verb, "form": form, **shown}
     context |= {"refusal": refusal or shown["refusal"]}
     return TemplateResponse(request, "console/review/bulk_decision.html", context, status=status)
 
 
-def _verb(said: str) -> Verb:
+def _parse_verb(said: str) -> Verb:
     if said not in Verb.values:
         raise Http404("There is no such decision.")
     return Verb(said)
 
 
-def _chosen(rows: Iterable[str]) -> dict[int, int]:
+def _parse_chosen_rows(rows: Iterable[str]) -> dict[int, int]:
     """The version of each chosen proposal as it came back, 0 where none did."""
-    found = filter(None, map(_CHOSEN.fullmatch, rows))
+    found = filter(None, map(_ROW_PATTERN.fullmatch, rows))
     return {int(row[1]): int(row[2] or 0) for row in found}
 
 
-def _begun(verb: Verb, chosen: Mapping[int, int], said: Mapping[str, str], actor: Actor) -> HttpResponse:
+def _begin_and_redirect(verb: Verb, chosen: Mapping[int, int], said: Mapping[str, str], actor: Actor) -> HttpResponse:
     bulk = begin_bulk(verb, chosen, actor=actor, **said)
-    wake_bulk(actor.tenant_id, bulk.pk)
-    return HttpResponseRedirect(reverse("admin:together_report", args=[bulk.pk]), status=303)
+    wake_bulk_worker(actor.tenant_id, bulk.pk)
+    return HttpResponseRedirect(reverse("admin:bulk_decision_report", args=[bulk.pk]), status=303)
 
 
-def _shown(verb: Verb, chosen: Mapping[int, int], actor: Actor) -> dict[str, Any]:
+def _preview_context(verb: Verb, chosen: Mapping[int, int], actor: Actor) -> dict[str, Any]:
     """What would happen of each, or why nothing can be decided on so."""
-    if not chosen or len(chosen) > MOST:
+    if not chosen or len(chosen) > MOST_PROPOSALS:
         return {"refusal": TOO_MANY if chosen else NONE_CHOSEN}
     found = Proposal.objects.visible_to(actor).filter(pk__in=chosen).select_related("agent").order_by("pk")
     proposals = list(found)
     kinds = sorted({str(proposal.kind) for proposal in proposals})
     if len(kinds) > 1:
-        return {"refusal": "", "kinds": [_of_kind(verb, kind, proposals) for kind in kinds]}
+        return {"refusal": "", "kinds": [_kind_link(verb, kind, proposals) for kind in kinds]}
     targets = targets_of(proposals, actor) if verb is Verb.APPROVE else {}
     rows = [
-        Shown(row, consequence_of(row), excerpt(row), _why_apart(row, verb, targets.get(row.target_id), actor))
+        BulkDecisionRow(
+            row, impact_of(row), excerpt(row), _ineligible_reason(row, verb, targets.get(row.target_id), actor)
+        )
         for row in proposals
     ]
     return {
@@ -148,21 +156,21 @@ def _shown(verb: Verb, chosen: Mapping[int, int], actor: Actor) -> dict[str, Any
     }
 
 
-def _of_kind(verb: Verb, kind: str, proposals: Iterable[Proposal]) -> tuple[str, int, str]:
+def _kind_link(verb: Verb, kind: str, proposals: Iterable[Proposal]) -> tuple[str, int, str]:
     rows = [row for row in proposals if row.kind == kind]
     query = urlencode([("verb", verb.value), *(("row", row.pk) for row in rows)])
     return Proposal.Kind(kind).label, len(rows), f"?{query}"
 
 
-def _why_apart(row: Proposal, verb: Verb, target: Any, actor: Actor) -> str:
+def _ineligible_reason(row: Proposal, verb: Verb, target: Any, actor: Actor) -> str:
     try:
-        refuse_apart(row, verb, target, actor)
+        refuse_ineligible(row, verb, target, actor)
     except GovernanceError as refusal:
         return str(refusal)
     return ""
 
 
-def report_page(site: AdminSite, request: HttpRequest, bulk_id: int) -> HttpResponse:
+def bulk_report_page(site: AdminSite, request: HttpRequest, bulk_id: int) -> HttpResponse:
     """How far it got: what is done, what was refused and why, and what waits."""
     actor = actor_of(request)
     bulk = BulkDecision.objects.filter(tenant_id=actor.tenant_id, pk=bulk_id).first()
@@ -170,12 +178,12 @@ def report_page(site: AdminSite, request: HttpRequest, bulk_id: int) -> HttpResp
         raise Http404("There is no such decision.")
     items = list(bulk.items.all())
     rows = Proposal.objects.visible_to(actor).select_related("agent").in_bulk([item.proposal_id for item in items])
-    became = [Became(item, rows.get(item.proposal_id)) for item in items]
+    became = [BulkItemResult(item, rows.get(item.proposal_id)) for item in items]
     context = {
         **site.each_context(request),
         "title": f"{Verb(bulk.verb).label} together",
         "bulk": bulk,
-        "who": people_of(request)[label_of(bulk.user_id)],
+        "who": people_of(request)[actor_label(bulk.user_id)],
         "count": len(items),
         **{state.value: [each for each in became if each.item.state == state] for state in BulkItem.State},
     }
@@ -188,6 +196,6 @@ def _latest_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     of = {state.value: Count("items", filter=Q(items__state=state)) for state in BulkItem.State}
     latest = BulkDecision.objects.filter(tenant_id=actor_of(request).tenant_id).annotate(**of)[:LATEST_SHOWN]
     people = people_of(request)
-    rows = [(bulk, people[label_of(bulk.user_id)]) for bulk in latest]
+    rows = [(bulk, people[actor_label(bulk.user_id)]) for bulk in latest]
     context = {**site.each_context(request), "title": "Decided together", "rows": rows}
     return TemplateResponse(request, "console/review/bulk_decisions.html", context)

@@ -10,30 +10,30 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from apps.console.framework.actor_names import People
+from apps.console.framework.actor_names import ActorNames
 from apps.console.framework.badges import badge
-from apps.console.framework.forms import Decision, Prose
+from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.markdown_rendering import plain_words, rendered
-from apps.console.framework.page_actions import Button, Panels, Tabs, Values
+from apps.console.framework.markdown_rendering import plain_words, render_markdown
+from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import moment, title_of
+from apps.console.framework.row_titles import format_moment, title_of
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.review.comment_actions import add_comment, withdraw_comment
 from apps.review.models import Comment
-from apps.review.rules import COMMENT_CHARACTERS, ONLY_ITS_AUTHOR
+from apps.review.rules import COMMENT_CHARACTERS, ONLY_AUTHOR_WITHDRAWS
 
-BEGINNING = 90
-READ = 1_000
+BEGINNING_CHARACTERS = 90
+READ_CHARACTERS = 1_000
 
 
-class Commenting(Decision):
+class CommentForm(DecisionForm):
     """What somebody has to say; its length is the act's to judge, so that a long one is shown again whole."""
 
-    text = Prose(
+    text = VerbatimTextField(
         label="Comment",
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
         help_text=f"Markdown, up to {COMMENT_CHARACTERS:,} characters. You may withdraw it, and not change it.",
@@ -41,7 +41,7 @@ class Commenting(Decision):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ShownComment:
     """One comment as a page shows it; withdrawn ones have no words."""
 
     comment: Comment
@@ -50,51 +50,51 @@ class Said:
     is_mine: bool
 
 
-def said_of(proposal: Any, actor: Actor, people: People) -> list[Said]:
+def comments_of(proposal: Any, actor: Actor, people: ActorNames) -> list[ShownComment]:
     """The comments on a proposal, the first said first; read once for its page."""
     if not hasattr(proposal, "said"):
-        proposal.said = said_about([proposal.pk], actor, people)
-    said: list[Said] = proposal.said
+        proposal.said = comments_about([proposal.pk], actor, people)
+    said: list[ShownComment] = proposal.said
     return said
 
 
-def said_about(proposal_ids: list[int], actor: Actor, people: People) -> list[Said]:
+def comments_about(proposal_ids: list[int], actor: Actor, people: ActorNames) -> list[ShownComment]:
     """The comments on any of these."""
     if not proposal_ids:
         return []
     rows = Comment.objects.visible_to(actor).filter(proposal__in=proposal_ids).order_by("pk")
-    return [Said(row, people[row.author], rendered(row.text), _is_by(row, actor)) for row in rows]
+    return [ShownComment(row, people[row.author], render_markdown(row.text), _may_withdraw(row, actor)) for row in rows]
 
 
 def comments_panel(proposal: Any, request: HttpRequest) -> dict[str, Any]:
     """What was said."""
-    return {"comments": said_of(proposal, actor_of(request), proposal.people)}
+    return {"comments": comments_of(proposal, actor_of(request), proposal.people)}
 
 
-def comment_on(proposal: Proposal, actor: Actor, said: Values) -> Comment:
+def post_comment(proposal: Proposal, actor: Actor, said: Values) -> Comment:
     return add_comment(proposal, actor=actor, text=said["text"])
 
 
-def where_it_is_read(proposal: Proposal) -> str:
+def comments_url(proposal: Proposal) -> str:
     return f"{reverse('admin:governance_proposal_change', args=[proposal.pk])}#comments"
 
 
 def comment_panels(comment: Any, request: HttpRequest) -> dict[str, Any]:
     """Its words, and whether the reader may take them back."""
     return {
-        "html": rendered(comment.text),
+        "html": render_markdown(comment.text),
         "author": comment.people[comment.author],
-        "only_its_author": "" if _is_by(comment, actor_of(request)) else ONLY_ITS_AUTHOR,
+        "only_its_author": "" if _may_withdraw(comment, actor_of(request)) else ONLY_AUTHOR_WITHDRAWS,
     }
 
 
-def _is_by(comment: Comment, actor: Actor) -> bool:
+def _may_withdraw(comment: Comment, actor: Actor) -> bool:
     return bool(comment.author == actor.label and comment.status == Comment.Status.ACTIVE)
 
 
-def _is_mine(comment: Comment) -> bool:
-    actor = acting_actor()
-    return actor is not None and _is_by(comment, actor)
+def _reader_may_withdraw(comment: Comment) -> bool:
+    actor = current_actor()
+    return actor is not None and _may_withdraw(comment, actor)
 
 
 def _withdraw(comment: Comment, actor: Actor, said: Values) -> Comment:
@@ -114,7 +114,7 @@ class CommentAdmin(GovernedAdmin):
     empty = "Nobody has commented yet. On the page of a proposal you can say what others who decide should know."
     fields = ()
     change_form_template = "console/review/comment.html"
-    panels = Panels(comment_panels)
+    panels = PanelReader(comment_panels)
     buttons = (
         Button(
             "withdraw",
@@ -123,20 +123,23 @@ class CommentAdmin(GovernedAdmin):
             _withdraw,
             done="Withdrawn. The words stand in the history of changes alone.",
             consequence="The words go from every page; that you said something stays. They are kept in the history of changes.",
-            when=_is_mine,
-            leads_to=lambda comment: where_it_is_read(comment.proposal),
+            when=_reader_may_withdraw,
+            leads_to=lambda comment: comments_url(comment.proposal),
             tone="danger",
         ),
     )
 
     @admin.display(description="Comment")
     def beginning(self, comment: Comment) -> str:
-        words = plain_words(comment.text[:READ])
-        return words[:BEGINNING] + ("…" if len(words) > BEGINNING else "") or "withdrawn by its author"
+        words = plain_words(comment.text[:READ_CHARACTERS])
+        return (
+            words[:BEGINNING_CHARACTERS] + ("…" if len(words) > BEGINNING_CHARACTERS else "")
+            or "withdrawn by its author"
+        )
 
     @admin.display(description="On", ordering="proposal")
     def about(self, comment: Comment) -> SafeString:
-        return format_html('<a href="{}">{}</a>', where_it_is_read(comment.proposal), title_of(comment.proposal))
+        return format_html('<a href="{}">{}</a>', comments_url(comment.proposal), title_of(comment.proposal))
 
     @admin.display(description="Agent", ordering="proposal__agent__key")
     def agent_shown(self, comment: Comment) -> str:
@@ -148,7 +151,7 @@ class CommentAdmin(GovernedAdmin):
 
     @admin.display(description="When", ordering="created_at")
     def said_at(self, comment: Comment) -> str:
-        return moment(comment.created_at)
+        return format_moment(comment.created_at)
 
     @admin.display(description="State", ordering="status")
     def state_shown(self, comment: Comment) -> SafeString:

@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from apps.governance.actors import Actor
 from apps.prompt.injection_scanner.rule_language import Suspicion
 from apps.prompt.injection_scanner.scanner import scan
-from apps.prompt.prompt_input import Rule
+from apps.prompt.prompt_input import SanitizerRule
 from apps.prompt.sanitizer.clean import sanitize
-from apps.tenants.pii_flags import private_in
+from apps.tenants.pii_flags import find_pii
 
-LONGEST = 100_000
+MAX_CHARACTERS = 100_000
 QUOTED_CHARACTERS = 120
-NEUTRALISED = {
-    Rule.ESCAPED: "A line looks like one of the prompt's own titles or separators.",
-    Rule.INVISIBLE: "It holds invisible or direction-changing characters.",
-    Rule.ROLE_CONTROL: "It tries to speak as another role or to override instructions.",
-    Rule.TRUNCATED: "It is longer than the model may be given.",
+SANITIZER_SENTENCES = {
+    SanitizerRule.ESCAPED: "A line looks like one of the prompt's own titles or separators.",
+    SanitizerRule.INVISIBLE: "It holds invisible or direction-changing characters.",
+    SanitizerRule.ROLE_CONTROL: "It tries to speak as another role or to override instructions.",
+    SanitizerRule.TRUNCATED: "It is longer than the model may be given.",
 }
-SUSPECTED = {
+INJECTION_SENTENCES = {
     Suspicion.OVERRIDE: "It seems to override instructions.",
     Suspicion.NEW_TASK: "It seems to put another task in place of the agent's.",
     Suspicion.EXTRACTION: "It seems to ask for the prompt or for secrets.",
@@ -39,7 +39,7 @@ SUSPECTED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class ContentFlag:
     """One sentence for the reviewer, with the field it is about and the words it points at."""
 
     sentence: str
@@ -47,29 +47,31 @@ class Flag:
     words: str = ""
 
 
-def flags(texts: Mapping[str, str]) -> list[Flag]:
+def find_content_flags(texts: Mapping[str, str]) -> list[ContentFlag]:
     """All that stands out in some texts, field by field. It advises; the decision is the reviewer's."""
-    return [flag for field, text in texts.items() for flag in dict.fromkeys(_flags(field.replace("_", " "), text))]
-
-
-def _flags(field: str, text: str) -> Iterator[Flag]:
-    for rule in sanitize(text, LONGEST).notes:
-        yield Flag(NEUTRALISED[rule], field)
-    for finding in scan(text):
-        words = " ".join(text[finding.start : finding.end].split())
-        cut = "…" if len(words) > QUOTED_CHARACTERS else ""
-        yield Flag(SUSPECTED[finding.rule], field, words[:QUOTED_CHARACTERS] + cut)
-
-
-def private_flags(texts: Mapping[str, str], actor: Actor) -> list[Flag]:
-    """Field by field; the reviewer knows whether it is the house's own."""
     return [
-        Flag(f"It holds what looks like somebody's ({found.kind}).", found.place.replace("_", " "), found.words)
-        for found in private_in(texts, actor=actor)
+        flag for field, text in texts.items() for flag in dict.fromkeys(_flags_of_field(field.replace("_", " "), text))
     ]
 
 
-def unapproved(body: str, approved: str) -> str:
+def _flags_of_field(field: str, text: str) -> Iterator[ContentFlag]:
+    for rule in sanitize(text, MAX_CHARACTERS).notes:
+        yield ContentFlag(SANITIZER_SENTENCES[rule], field)
+    for finding in scan(text):
+        words = " ".join(text[finding.start : finding.end].split())
+        cut = "…" if len(words) > QUOTED_CHARACTERS else ""
+        yield ContentFlag(INJECTION_SENTENCES[finding.rule], field, words[:QUOTED_CHARACTERS] + cut)
+
+
+def personal_data_flags(texts: Mapping[str, str], actor: Actor) -> list[ContentFlag]:
+    """Field by field; the reviewer knows whether it is the house's own."""
+    return [
+        ContentFlag(f"It holds what looks like somebody's ({found.kind}).", found.place.replace("_", " "), found.words)
+        for found in find_pii(texts, actor=actor)
+    ]
+
+
+def unapproved_lines(body: str, approved: str) -> str:
     """The lines of a text that nobody has vouched for."""
     passed = frozenset(line.strip() for line in approved.splitlines())
     return "\n".join(line for line in body.splitlines() if line.strip() not in passed)

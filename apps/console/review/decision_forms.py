@@ -6,22 +6,22 @@ from typing import Any
 from django import forms
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
-from apps.console.framework.forms import Confirming, Decision, OptionalReason, Prose
-from apps.console.framework.text_diffs import label_of
+from apps.console.framework.forms import ConfirmationForm, DecisionForm, OptionalReasonForm, VerbatimTextField
+from apps.console.framework.text_diffs import field_label
 from apps.console.review.proposal_wording import as_text
 from apps.governance.models import Proposal
 
-TEXT, LINES, DAYS = "text__", "lines__", "days__"
-KINDS = (TEXT, LINES, DAYS)
-TAKE = "take__"
+TEXT_PREFIX, LINES_PREFIX, DAYS_PREFIX = "text__", "lines__", "days__"
+FIELD_PREFIXES = (TEXT_PREFIX, LINES_PREFIX, DAYS_PREFIX)
+SECTION_PREFIX = "take__"
 
 
-def typed_over(words: Mapping[str, Any]) -> dict[str, str]:
+def words_as_fields(words: Mapping[str, Any]) -> dict[str, str]:
     """The words of a proposal as a form begins with them; lines stand one below the other, a line's day before it."""
-    return {_kind(value) + name: as_text(value) for name, value in words.items()}
+    return {_field_prefix(value) + name: as_text(value) for name, value in words.items()}
 
 
-class Rejection(OptionalReason):
+class RejectionForm(OptionalReasonForm):
     """A no, and why in a word."""
 
     reason_code = forms.ChoiceField(
@@ -32,7 +32,7 @@ class Rejection(OptionalReason):
     field_order = ("reason_code", "reason")
 
 
-class Snooze(Decision):
+class SnoozeForm(DecisionForm):
     """Until when it is put off."""
 
     days = forms.TypedChoiceField(
@@ -44,39 +44,39 @@ class Snooze(Decision):
     )
 
 
-class Yes(Confirming):
+class ProposalApprovalForm(ConfirmationForm):
     """A yes to exactly the bytes of a proposal."""
 
     reviewed_sha256 = forms.CharField(widget=forms.HiddenInput)
 
 
-class Wording(forms.Form):
+class WordingForm(forms.Form):
     """A decision that may change the words: one field for each, named by whoever fills the form."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        named = [name for name in self.data or self.initial if name.startswith(KINDS)]
-        self.fields |= {name: _field(name) for name in named}
+        named = [name for name in self.data or self.initial if name.startswith(FIELD_PREFIXES)]
+        self.fields |= {name: _words_field(name) for name in named}
         self.order_fields([*named, *(name for name in self.fields if name not in named)])
 
     @property
     def typed(self) -> dict[str, str]:
         """The words as they were typed."""
-        return {name: value for name, value in self.cleaned_data.items() if name.startswith(KINDS)}
+        return {name: value for name, value in self.cleaned_data.items() if name.startswith(FIELD_PREFIXES)}
 
     def clean(self) -> dict[str, Any]:
         """The words stand apart from what is said about them."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        return {**cleaned, "typed": self.typed, "content": dict(_words(self.typed))}
+        return {**cleaned, "typed": self.typed, "content": dict(_parse_words(self.typed))}
 
 
-class EditedYes(Wording, Yes):
+class EditedApprovalForm(WordingForm, ProposalApprovalForm):
     """A yes to what the reviewer makes of the words."""
 
     target_version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
 
-class SomeSections(Yes):
+class SectionApprovalForm(ProposalApprovalForm):
     """A yes to some sections, each with a box to tick; whoever fills the form says which are offered."""
 
     offered = forms.CharField(widget=forms.HiddenInput)
@@ -85,47 +85,47 @@ class SomeSections(Yes):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.named = str((self.data or self.initial).get("offered", "")).split()
-        boxes = {TAKE + name: _box(name) for name in self.named}
+        boxes = {SECTION_PREFIX + name: _section_checkbox(name) for name in self.named}
         self.fields |= boxes
         self.order_fields([*boxes, *(name for name in self.fields if name not in boxes)])
 
     def clean(self) -> dict[str, Any]:
         """No section at all is no yes."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        sections = [name for name in self.named if cleaned.get(TAKE + name)]
+        sections = [name for name in self.named if cleaned.get(SECTION_PREFIX + name)]
         if not sections:
             self.add_error(None, "Tick at least one section. To take none of them, reject the proposal.")
         return {**cleaned, "sections": sections}
 
 
-class Rebasing(Wording, Decision):
+class RebaseForm(WordingForm, DecisionForm):
     """The words over what is live now."""
 
 
-def _kind(value: Any) -> str:
+def _field_prefix(value: Any) -> str:
     if isinstance(value, Mapping):
-        return DAYS
-    return LINES if isinstance(value, list) else TEXT
+        return DAYS_PREFIX
+    return LINES_PREFIX if isinstance(value, list) else TEXT_PREFIX
 
 
-def _box(name: str) -> forms.BooleanField:
-    return forms.BooleanField(required=False, label=label_of(name).capitalize(), widget=UnfoldBooleanWidget)
+def _section_checkbox(name: str) -> forms.BooleanField:
+    return forms.BooleanField(required=False, label=field_label(name).capitalize(), widget=UnfoldBooleanWidget)
 
 
-def _field(name: str) -> Prose:
-    kind = next(kind for kind in KINDS if name.startswith(kind))
-    plain = label_of(name.removeprefix(kind)).capitalize()
-    told = {TEXT: "", LINES: ", one to a line", DAYS: ", a day and its line to each line"}[kind]
-    return Prose(required=False, label=plain + told, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
+def _words_field(name: str) -> VerbatimTextField:
+    kind = next(kind for kind in FIELD_PREFIXES if name.startswith(kind))
+    plain = field_label(name.removeprefix(kind)).capitalize()
+    told = {TEXT_PREFIX: "", LINES_PREFIX: ", one to a line", DAYS_PREFIX: ", a day and its line to each line"}[kind]
+    return VerbatimTextField(required=False, label=plain + told, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
 
 
-def _words(typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _parse_words(typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for name, value in typed.items():
         lines = [line.strip() for line in value.splitlines() if line.strip()]
-        if name.startswith(TEXT):
-            yield name.removeprefix(TEXT), value
-        elif name.startswith(LINES):
-            yield name.removeprefix(LINES), lines
+        if name.startswith(TEXT_PREFIX):
+            yield name.removeprefix(TEXT_PREFIX), value
+        elif name.startswith(LINES_PREFIX):
+            yield name.removeprefix(LINES_PREFIX), lines
         elif lines:
             dated = (line.partition(" ") for line in lines)
-            yield name.removeprefix(DAYS), {line.strip(): day for day, _, line in dated}
+            yield name.removeprefix(DAYS_PREFIX), {line.strip(): day for day, _, line in dated}

@@ -15,7 +15,7 @@ from django.utils import timezone
 from apps.console.framework.change_lists import ALL, TAB, TabbedList
 from apps.console.framework.page_actions import Tab
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.review.saved_filters import Shelf, shelf_of
+from apps.console.review.saved_filters import SavedFilterPanel, saved_filter_panel
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
@@ -23,15 +23,15 @@ from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import UNDO_WITHIN
 from apps.learning.extraction.models import Extraction
 from apps.review.models import Comment
-from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
+from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed_condition, overdue_condition, queue_conditions
 
-Kind = Proposal.Kind
+InboxKind = Proposal.Kind
 KIND, OTHER = "kind", "other"
 AGE, OVERDUE = "age", "overdue"
 CLAIM, MINE = "claim", "mine"
 WAITING = "waiting"
 UNDOABLE_SHOWN = 3
-EMPTY = {
+EMPTY_QUEUE_TEXTS = {
     "snoozed": "Nothing is put off. What somebody puts off until later stands here, and comes back by itself.",
     "needs_second_reviewer": "Nothing waits for a second reviewer. What one has approved and another has to approve stands here.",
     "decided": "Nothing has been decided yet. What is approved or rejected stays here: who decided, when and why.",
@@ -46,12 +46,14 @@ class Inbox(TabbedList):
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         """The proposals of the queue."""
         every: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
-        self.queues = queues(timezone.now())
+        self.queues = queue_conditions(timezone.now())
         self.request = request
         asked = request.GET.get(TAB) or WAITING
         self.tab = asked if asked in self.queues else ALL
         within = every if self.tab == ALL else every.filter(self.queues[self.tab])
-        rows: QuerySet[Any] = within.annotate(comment_count=Coalesce(Subquery(_comments()), 0), seconded=SECONDED)
+        rows: QuerySet[Any] = within.annotate(
+            comment_count=Coalesce(Subquery(_comment_counts()), 0), seconded=LATER_SUPPORT
+        )
         return rows
 
     def is_tab(self, name: str) -> bool:
@@ -70,21 +72,21 @@ class Inbox(TabbedList):
     @property
     def empty(self) -> str:
         """What a queue without proposals is for."""
-        return EMPTY.get(self.tab, super().empty)
+        return EMPTY_QUEUE_TEXTS.get(self.tab, super().empty)
 
     @property
     def is_narrowed(self) -> bool:
         """Whether more was asked for than a place in the menu asks for."""
-        of_the_menu = {KIND} if self.params.get(KIND) in {Kind.SKILL_NEW.value, OTHER} else set()
+        of_the_menu = {KIND} if self.params.get(KIND) in {InboxKind.SKILL_NEW.value, OTHER} else set()
         return bool(self.query or self.get_filters_params().keys() - of_the_menu)
 
     def undoable(self) -> list[Proposal]:
         """What the reader may still take back."""
-        return just_applied(actor_of(self.request))
+        return undoable_proposals(actor_of(self.request))
 
-    def shelf(self) -> Shelf:
+    def shelf(self) -> SavedFilterPanel:
         """The filters that the reader saved, and those that others share."""
-        return shelf_of(self.request, self.list_display)
+        return saved_filter_panel(self.request, self.list_display)
 
     @property
     def has_open(self) -> bool:
@@ -92,19 +94,21 @@ class Inbox(TabbedList):
         return any(row.state == Proposal.State.OPEN for row in self.result_list)
 
 
-def _seconding() -> QuerySet[Any]:
+def _later_support_count() -> QuerySet[Any]:
     """How many later conversations an extraction laid to a draft that waits."""
     found = Extraction.objects.filter(verdict=Extraction.Verdict.SUPPORTS, skill=OuterRef("target_id")).order_by()
     return found.values("skill").annotate(count=Count("pk")).values("count")
 
 
 # They stand in the journal of extractions and not in the proposal: nothing changes under the hands of whoever reads it.
-SECONDED: Final = Case(When(kind=Kind.SKILL_NEW, then=Coalesce(Subquery(_seconding()), 0)), default=0)
+LATER_SUPPORT: Final = Case(
+    When(kind=InboxKind.SKILL_NEW, then=Coalesce(Subquery(_later_support_count()), 0)), default=0
+)
 # What speaks for a proposal, to be sorted by.
-EVIDENCE: Final = F("support_count") + SECONDED
+EVIDENCE_COUNT: Final = F("support_count") + LATER_SUPPORT
 
 
-def _comments() -> QuerySet[Any]:
+def _comment_counts() -> QuerySet[Any]:
     """How many comments stand on each proposal."""
     said = Comment.objects.standing().filter(proposal=OuterRef("pk")).order_by()
     return said.values("proposal").annotate(count=Count("pk")).values("count")
@@ -118,13 +122,15 @@ class KindFilter(SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         """Every kind, and all but new skills."""
-        return [(OTHER, "All but new skills"), *Kind.choices]
+        return [(OTHER, "All but new skills"), *InboxKind.choices]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The proposals of the kind."""
         if self.value() is None:
             return queryset
-        return queryset.exclude(kind=Kind.SKILL_NEW) if self.value() == OTHER else queryset.filter(kind=self.value())
+        return (
+            queryset.exclude(kind=InboxKind.SKILL_NEW) if self.value() == OTHER else queryset.filter(kind=self.value())
+        )
 
 
 class AgentFilter(RelatedFieldListFilter):
@@ -147,7 +153,7 @@ class ClaimFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The proposals with such a claim."""
-        looked_at = claimed(timezone.now())
+        looked_at = claimed_condition(timezone.now())
         if self.value() == MINE:
             return queryset.filter(claimed_by(actor_of(request), timezone.now()))
         return queryset.exclude(looked_at) if self.value() == "none" else queryset
@@ -165,43 +171,45 @@ class AgeFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The proposals of that age."""
-        return queryset.filter(overdue(timezone.now())) if self.value() == OVERDUE else queryset
+        return queryset.filter(overdue_condition(timezone.now())) if self.value() == OVERDUE else queryset
 
 
-def waiting(actor: Actor) -> ProposalQuerySet:
+def waiting_proposals(actor: Actor) -> ProposalQuerySet:
     """What waits for a person now."""
     return Proposal.objects.visible_to(actor).waiting(timezone.now())
 
 
 def claimed_by(actor: Actor, now: datetime) -> Q:
     """What this person is looking at."""
-    return claimed(now) & Q(claimed_by_id=actor.user_id)
+    return claimed_condition(now) & Q(claimed_by_id=actor.user_id)
 
 
 def next_to_decide(actor: Actor) -> ProposalQuerySet:
     """What waits: first what this person is looking at, then whatever waited longest."""
     mine = claimed_by(actor, timezone.now())
-    return waiting(actor).annotate(is_mine=Case(When(mine, then=True), default=False)).order_by("-is_mine", "pk")
+    return (
+        waiting_proposals(actor).annotate(is_mine=Case(When(mine, then=True), default=False)).order_by("-is_mine", "pk")
+    )
 
 
-def open_about(row: Governed, actor: Actor) -> ProposalQuerySet:
+def open_proposals_about(row: Governed, actor: Actor) -> ProposalQuerySet:
     """What nobody has decided on about a row, put off or not."""
     return Proposal.objects.visible_to(actor).open().about(row).select_related("agent")
 
 
-def next_waiting(after: Proposal, actor: Actor) -> Proposal | None:
+def next_waiting_proposal(after: Proposal, actor: Actor) -> Proposal | None:
     """The one to read next: further down the list, then from its top; not what waits for others than the reader."""
     agreed = Approval.objects.filter(
         proposal=OuterRef("pk"), user_label=actor.label, content_sha256=OuterRef("content_sha256")
     )
-    elsewhere = claimed(timezone.now()) & ~Q(claimed_by_id=actor.user_id)
-    rows = waiting(actor).exclude(pk=after.pk).exclude(elsewhere).filter(~Exists(agreed))
+    elsewhere = claimed_condition(timezone.now()) & ~Q(claimed_by_id=actor.user_id)
+    rows = waiting_proposals(actor).exclude(pk=after.pk).exclude(elsewhere).filter(~Exists(agreed))
     # What was removed has no place in the list any more.
     beyond = rows.filter(pk__lt=after.pk).first() if after.pk else None
     return beyond or rows.first()
 
 
-def just_applied(actor: Actor) -> list[Proposal]:
+def undoable_proposals(actor: Actor) -> list[Proposal]:
     """What this person applied less than a minute ago and may take back, the latest first."""
     if not may(actor, Act.PROPOSAL_UNDO):
         return []

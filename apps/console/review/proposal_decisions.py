@@ -11,25 +11,25 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apps.console.framework.forms import Decision, OptionalReason, ReasonedDecision
+from apps.console.framework.forms import DecisionForm, OptionalReasonForm, ReasonedDecisionForm
 from apps.console.framework.page_actions import Button, Values
 from apps.console.framework.row_titles import title_of
-from apps.console.review.comments import Commenting, comment_on, said_of, where_it_is_read
+from apps.console.review.comments import CommentForm, comments_of, comments_url, post_comment
 from apps.console.review.decision_forms import (
-    TAKE,
-    EditedYes,
-    Rebasing,
-    Rejection,
-    Snooze,
-    SomeSections,
-    Yes,
-    typed_over,
+    SECTION_PREFIX,
+    EditedApprovalForm,
+    ProposalApprovalForm,
+    RebaseForm,
+    RejectionForm,
+    SectionApprovalForm,
+    SnoozeForm,
+    words_as_fields,
 )
-from apps.console.review.inbox_filters import next_waiting
-from apps.console.review.proposal_page import sheet_on
+from apps.console.review.inbox_filters import next_waiting_proposal
+from apps.console.review.proposal_page import cached_sheet
 from apps.console.review.proposal_wording import may_agree
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.governance.errors import MissingActor
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
@@ -46,24 +46,24 @@ from apps.governance.proposals.actions import (
 )
 from apps.review import decisions
 from apps.review.appliers.registry import applier_of
-from apps.review.decisions import Decided, rebase, undo
+from apps.review.decisions import DecisionResult, rebase, undo
 from apps.review.proposal_sheet import approve_sections
 from apps.tenants.review_terms import review_terms
 
 
-def say_yes(proposal: Proposal, actor: Actor, said: Values) -> Decided:
+def approve(proposal: Proposal, actor: Actor, said: Values) -> DecisionResult:
     typed = said.get("typed", {})
     # Words that came back as they were shown are no edit.
-    content = said["content"] if typed and typed != typed_over(proposal.words) else None
-    return decisions.approve(proposal, _yes(said, content), actor=actor)
+    content = said["content"] if typed and typed != words_as_fields(proposal.words) else None
+    return decisions.approve(proposal, _approval_request(said, content), actor=actor)
 
 
-def take_sections(proposal: Proposal, actor: Actor, said: Values) -> Decided:
-    return approve_sections(proposal, said["sections"], _yes(said), actor=actor)
+def take_sections(proposal: Proposal, actor: Actor, said: Values) -> DecisionResult:
+    return approve_sections(proposal, said["sections"], _approval_request(said), actor=actor)
 
 
-def _yes(said: Values, content: Values | None = None) -> decisions.Yes:
-    return decisions.Yes(
+def _approval_request(said: Values, content: Values | None = None) -> decisions.ApprovalRequest:
+    return decisions.ApprovalRequest(
         said["reviewed_sha256"],
         content,
         said.get("confirm_findings", False),
@@ -74,44 +74,44 @@ def _yes(said: Values, content: Values | None = None) -> decisions.Yes:
 
 
 def _reader() -> Actor:
-    actor = acting_actor()
+    actor = current_actor()
     if actor is None:
         raise MissingActor("A page of decisions is read by a person.")
     return actor
 
 
-def what_is_seen(proposal: Proposal) -> dict[str, Any]:
-    findings = sheet_on(proposal, _reader()).findings
+def approval_initial(proposal: Proposal) -> dict[str, Any]:
+    findings = cached_sheet(proposal, _reader()).findings
     return {"reviewed_sha256": proposal.content_sha256, "findings": findings}
 
 
-def words_to_edit(proposal: Proposal) -> dict[str, Any]:
-    sheet = sheet_on(proposal, _reader())
+def edit_initial(proposal: Proposal) -> dict[str, Any]:
+    sheet = cached_sheet(proposal, _reader())
     live = sheet.applier.live(sheet.target) if sheet.needs_edited_content and sheet.target is not None else {}
     words = live or proposal.words
     version = sheet.target.version if live and sheet.target is not None else None
-    return {"target_version": version, **what_is_seen(proposal), **typed_over(words)}
+    return {"target_version": version, **approval_initial(proposal), **words_as_fields(words)}
 
 
-def sections_to_take(proposal: Proposal) -> dict[str, Any]:
-    offered = sheet_on(proposal, _reader()).offered
+def sections_initial(proposal: Proposal) -> dict[str, Any]:
+    offered = cached_sheet(proposal, _reader()).offered
     # Whoever was there first may have taken some already; nobody has to untick what nobody took.
-    taken = {TAKE + name: True for name in offered if proposal.is_edited and name in proposal.words}
-    return {**what_is_seen(proposal), "offered": " ".join(offered), **taken}
+    taken = {SECTION_PREFIX + name: True for name in offered if proposal.is_edited and name in proposal.words}
+    return {**approval_initial(proposal), "offered": " ".join(offered), **taken}
 
 
-def words_to_rebase(proposal: Proposal) -> dict[str, Any]:
-    return typed_over(proposal.words)
+def rebase_initial(proposal: Proposal) -> dict[str, Any]:
+    return words_as_fields(proposal.words)
 
 
-def _linked(sentence: str, proposal: Proposal) -> SafeString:
+def _link_to_proposal(sentence: str, proposal: Proposal) -> SafeString:
     page = reverse("admin:governance_proposal_change", args=[proposal.pk])
     return format_html('{} <a href="{}">{}</a>', sentence, page, title_of(proposal))
 
 
-def outcome(decided: Decided) -> SafeString:
+def outcome_message(decided: DecisionResult) -> SafeString:
     undo_it = " You can undo it for a minute." if decided.applied and _can_undo(decided.proposal) else ""
-    return _linked(f"{decided.sentence}{undo_it}", decided.proposal)
+    return _link_to_proposal(f"{decided.sentence}{undo_it}", decided.proposal)
 
 
 def _can_undo(proposal: Proposal) -> bool:
@@ -124,12 +124,12 @@ def reject(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
     )
 
 
-def take_back(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+def undo_approval(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
     return undo(proposal, actor=actor, read_at=said["read_at"])
 
 
-def bind_anew(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
-    content = said["content"] if said["typed"] and said["typed"] != typed_over(proposal.words) else None
+def rebase_on_live(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+    content = said["content"] if said["typed"] and said["typed"] != words_as_fields(proposal.words) else None
     return rebase(proposal, actor=actor, content=content, read_at=said["read_at"])
 
 
@@ -151,7 +151,7 @@ def claim(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
     return claim_proposal(proposal, actor=actor, read_at=said["read_at"])
 
 
-def ask_again(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+def ask_for_revision(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
     return request_revision(proposal, actor=actor, words=said["reason"], read_at=said["read_at"])
 
 
@@ -172,29 +172,31 @@ def is_open(proposal: Proposal) -> bool:
 
 
 def _is_decidable(proposal: Proposal) -> bool:
-    sheet = sheet_on(proposal, _reader())
+    sheet = cached_sheet(proposal, _reader())
     return is_open(proposal) and sheet.target is not None and not sheet.needs_rebase
 
 
-def is_ready(proposal: Proposal) -> bool:
-    sheet = sheet_on(proposal, _reader())
+def is_approvable(proposal: Proposal) -> bool:
+    sheet = cached_sheet(proposal, _reader())
     return _is_decidable(proposal) and not sheet.needs_edited_content and may_agree(sheet, _reader().user_id)
 
 
 def is_editable(proposal: Proposal) -> bool:
-    return _is_decidable(proposal) and not sheet_on(proposal, _reader()).needs_edited_content and bool(proposal.words)
+    return (
+        _is_decidable(proposal) and not cached_sheet(proposal, _reader()).needs_edited_content and bool(proposal.words)
+    )
 
 
 def is_divisible(proposal: Proposal) -> bool:
-    return is_editable(proposal) and len(sheet_on(proposal, _reader()).offered) > 1
+    return is_editable(proposal) and len(cached_sheet(proposal, _reader()).offered) > 1
 
 
 def is_free_text(proposal: Proposal) -> bool:
-    return _is_decidable(proposal) and sheet_on(proposal, _reader()).needs_edited_content
+    return _is_decidable(proposal) and cached_sheet(proposal, _reader()).needs_edited_content
 
 
-def is_behind(proposal: Proposal) -> bool:
-    return is_open(proposal) and sheet_on(proposal, _reader()).needs_rebase
+def is_outdated(proposal: Proposal) -> bool:
+    return is_open(proposal) and cached_sheet(proposal, _reader()).needs_rebase
 
 
 def is_snoozed(proposal: Proposal) -> bool:
@@ -202,7 +204,7 @@ def is_snoozed(proposal: Proposal) -> bool:
     return is_open(proposal) and until is not None and until > timezone.now()
 
 
-def is_here(proposal: Proposal) -> bool:
+def is_in_queue(proposal: Proposal) -> bool:
     return is_open(proposal) and not is_snoozed(proposal)
 
 
@@ -212,7 +214,7 @@ def is_unclaimed(proposal: Proposal) -> bool:
 
 
 def is_unanswered(proposal: Any) -> bool:
-    return is_open(proposal) and not proposal.approval_count and not said_of(proposal, _reader(), proposal.people)
+    return is_open(proposal) and not proposal.approval_count and not comments_of(proposal, _reader(), proposal.people)
 
 
 def is_undoable(proposal: Proposal) -> bool:
@@ -226,20 +228,20 @@ def is_closed(proposal: Proposal) -> bool:
     return proposal.state in {Proposal.State.REJECTED, Proposal.State.EXPIRED}
 
 
-def is_held(proposal: Proposal) -> bool:
+def is_quarantined(proposal: Proposal) -> bool:
     return bool(proposal.state == Proposal.State.QUARANTINED)
 
 
-def next_one(proposal: Proposal) -> str:
+def next_proposal_url(proposal: Proposal) -> str:
     """The next one that waits for this reader, and the inbox once there is none."""
-    following = next_waiting(proposal, _reader())
+    following = next_waiting_proposal(proposal, _reader())
     if following is None:
         return reverse("admin:governance_proposal_changelist")
     return reverse("admin:governance_proposal_change", args=[following.pk])
 
 
-def saying(sentence: str) -> Any:
-    return lambda proposal: _linked(sentence, proposal)
+def linked_sentence(sentence: str) -> Any:
+    return lambda proposal: _link_to_proposal(sentence, proposal)
 
 
 BUTTONS = (
@@ -247,67 +249,67 @@ BUTTONS = (
         "approve",
         "Approve",
         Act.PROPOSAL_APPROVE,
-        say_yes,
-        done=outcome,
+        approve,
+        done=outcome_message,
         consequence="What is proposed takes effect, signed by you, once everybody has agreed whom its risk asks for.",
-        form=Yes,
-        initial=what_is_seen,
-        when=is_ready,
+        form=ProposalApprovalForm,
+        initial=approval_initial,
+        when=is_approvable,
         tone="primary",
         folded=False,
-        leads_to=next_one,
+        leads_to=next_proposal_url,
     ),
     Button(
         "apply",
         "Approve these words",
         Act.PROPOSAL_APPROVE,
-        say_yes,
-        done=outcome,
+        approve,
+        done=outcome_message,
         consequence="The proposal is free text: write what it comes to. What stands in these fields becomes live for the next"
         " session; sessions already open keep theirs.",
-        form=EditedYes,
-        initial=words_to_edit,
+        form=EditedApprovalForm,
+        initial=edit_initial,
         when=is_free_text,
         tone="primary",
         folded=False,
-        leads_to=next_one,
+        leads_to=next_proposal_url,
     ),
     Button(
         "edit",
         "Edit, then approve",
         Act.PROPOSAL_APPROVE,
-        say_yes,
-        done=outcome,
+        approve,
+        done=outcome_message,
         consequence="Your words become live in place of the proposed ones; both are kept. At high risk an edit needs other"
         " reviewers than whoever made it.",
-        form=EditedYes,
-        initial=words_to_edit,
+        form=EditedApprovalForm,
+        initial=edit_initial,
         when=is_editable,
-        leads_to=next_one,
+        leads_to=next_proposal_url,
     ),
     Button(
         "take",
         "Apply to sections",
         Act.PROPOSAL_APPROVE,
         take_sections,
-        done=outcome,
+        done=outcome_message,
         consequence="Only the sections you tick become live, in the proposed words; the others stay as they are. That is an edit"
         " like any other: at high risk others have to approve it.",
-        form=SomeSections,
-        initial=sections_to_take,
+        form=SectionApprovalForm,
+        initial=sections_initial,
         when=is_divisible,
-        leads_to=next_one,
+        leads_to=next_proposal_url,
     ),
     Button(
         "rebase",
         "Rebase",
         Act.PROPOSAL_REBASE,
-        bind_anew,
+        rebase_on_live,
         done="Bound to what is live now. Read it once more and decide.",
         consequence="Binds the proposal to what is live now, in the words of these fields. Earlier approvals no longer count.",
-        form=Rebasing,
-        initial=words_to_rebase,
-        when=is_behind,
+        form=RebaseForm,
+        initial=rebase_initial,
+        when=is_outdated,
         tone="primary",
         folded=False,
     ),
@@ -315,7 +317,7 @@ BUTTONS = (
         "undo",
         "Undo",
         Act.PROPOSAL_UNDO,
-        take_back,
+        undo_approval,
         done="Undone. What was live before is live again, and the proposal waits.",
         consequence="Within a minute of your approval: what was live before is live again.",
         when=is_undoable,
@@ -326,34 +328,34 @@ BUTTONS = (
         "Reject",
         Act.PROPOSAL_REJECT,
         reject,
-        done=saying("Rejected. What is live stays as it is."),
+        done=linked_sentence("Rejected. What is live stays as it is."),
         consequence="What is live stays as it is. The agent is told the reason.",
-        form=Rejection,
+        form=RejectionForm,
         when=is_open,
         tone="danger",
-        leads_to=next_one,
+        leads_to=next_proposal_url,
     ),
     Button(
         "ask",
         "Ask for another version",
         Act.PROPOSAL_REQUEST_REVISION,
-        ask_again,
-        done=saying("Asked. The agent reads it with its proposal."),
+        ask_for_revision,
+        done=linked_sentence("Asked. The agent reads it with its proposal."),
         consequence="The agent reads your words with its proposal and may revise it.",
-        form=ReasonedDecision,
+        form=ReasonedDecisionForm,
         when=is_open,
-        leads_to=next_one,
+        leads_to=next_proposal_url,
     ),
     Button(
         "snooze",
         "Later",
         Act.PROPOSAL_SNOOZE,
         snooze,
-        done=saying("Put off. It comes back by itself."),
+        done=linked_sentence("Put off. It comes back by itself."),
         consequence="It leaves the queue and comes back by itself.",
-        form=Snooze,
-        when=is_here,
-        leads_to=next_one,
+        form=SnoozeForm,
+        when=is_in_queue,
+        leads_to=next_proposal_url,
     ),
     Button(
         "wake",
@@ -361,7 +363,7 @@ BUTTONS = (
         Act.PROPOSAL_SNOOZE,
         wake,
         done="Back in the queue.",
-        form=Decision,
+        form=DecisionForm,
         when=is_snoozed,
     ),
     Button(
@@ -378,12 +380,12 @@ BUTTONS = (
         "Quarantine",
         Act.PROPOSAL_QUARANTINE,
         quarantine,
-        done=saying("Held apart. Nobody decides on it until it is released."),
+        done=linked_sentence("Held apart. Nobody decides on it until it is released."),
         consequence="Nobody decides on it, and its agent cannot revise it, until somebody releases it.",
-        form=ReasonedDecision,
+        form=ReasonedDecisionForm,
         when=is_open,
         tone="danger",
-        leads_to=next_one,
+        leads_to=next_proposal_url,
     ),
     Button(
         "release",
@@ -392,8 +394,8 @@ BUTTONS = (
         release,
         done="Released. It waits for a decision again.",
         consequence="It waits for a decision again.",
-        form=ReasonedDecision,
-        when=is_held,
+        form=ReasonedDecisionForm,
+        when=is_quarantined,
     ),
     Button(
         "reopen",
@@ -402,7 +404,7 @@ BUTTONS = (
         reopen,
         done="Reopened. It waits for a decision again.",
         consequence="It waits for a decision again. Earlier approvals do not count.",
-        form=OptionalReason,
+        form=OptionalReasonForm,
         when=is_closed,
     ),
     Button(
@@ -412,19 +414,19 @@ BUTTONS = (
         withdraw,
         done="Removed. Its words stay in the history of changes.",
         consequence="Without an answer to the agent. The words stay in the history of changes.",
-        form=OptionalReason,
+        form=OptionalReasonForm,
         when=is_unanswered,
-        leads_to=next_one,
+        leads_to=next_proposal_url,
     ),
     Button(
         "comment",
         "Comment",
         Act.COMMENT_ADD,
-        comment_on,
+        post_comment,
         done="Said. Everybody who may decide reads it here.",
         consequence="For the people who decide. No agent reads it, and nothing of the proposal changes.",
-        form=Commenting,
-        leads_to=where_it_is_read,
+        form=CommentForm,
+        leads_to=comments_url,
         on_others=True,
         beside=True,
     ),

@@ -8,18 +8,18 @@ from apps.console.framework.token_usage import dollars
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.prompt.instruction_texts import SLOT_TITLES
-from apps.prompt.prompt_diff import Difference
-from apps.review.proposal_sheet import Sheet
-from apps.runtime.explain.impact import foreseen, reached
+from apps.prompt.prompt_diff import PromptSizeDiff
+from apps.review.proposal_sheet import ProposalSheet
+from apps.runtime.explain.impact import impact_of, reach_of_row
 
 
-def reach_panel(sheet: Sheet, actor: Actor, now: datetime) -> dict[str, Any]:
+def impact_panel(sheet: ProposalSheet, actor: Actor, now: datetime) -> dict[str, Any]:
     """Nothing where nothing can be told. Free text says whom it reaches before anybody knows in which words."""
     if sheet.would is None:
         if sheet.target is None or not sheet.needs_edited_content or sheet.proposal.state != Proposal.State.OPEN:
             return {}
-        return {"reach": reached(sheet.target, actor=actor, now=now), "awaits_words": True}
-    reach = foreseen(sheet.would, actor=actor, now=now)
+        return {"reach": reach_of_row(sheet.target, actor=actor, now=now), "awaits_words": True}
+    reach = impact_of(sheet.would, actor=actor, now=now)
     cost = reach.cost
     return {
         "reach": reach,
@@ -29,7 +29,7 @@ def reach_panel(sheet: Sheet, actor: Actor, now: datetime) -> dict[str, Any]:
     }
 
 
-def slots_changed(prompt: Difference) -> Iterator[str]:
+def slots_changed(prompt: PromptSizeDiff) -> Iterator[str]:
     """Each slot that differs, and by how many bytes."""
     for slot in prompt.slots:
         name = SLOT_TITLES[slot.slot]

@@ -7,28 +7,28 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils import timezone
 
-from apps.console.framework.actor_names import People
+from apps.console.framework.actor_names import ActorNames
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_urls import url_of_subject
 from apps.console.framework.text_diffs import FieldDiff, field_diffs
 from apps.console.review import proposal_wording as words
 from apps.console.review.comments import comments_panel
-from apps.console.review.content_flags import flags, private_flags
-from apps.console.review.inbox_filters import just_applied
-from apps.console.review.proposal_impact import reach_panel
-from apps.console.review.provenance import brought, words_panel
+from apps.console.review.content_flags import find_content_flags, personal_data_flags
+from apps.console.review.inbox_filters import undoable_proposals
+from apps.console.review.proposal_impact import impact_panel
+from apps.console.review.provenance import import_origin, provenance_panel
 from apps.governance.actors import Actor
 from apps.governance.models import Approval, Proposal
 from apps.governance.proposals.approval_rules import CONVERSATION, CONVERSATIONS
-from apps.learning.contradictions.memory_warnings import Clash, clashes
+from apps.learning.contradictions.memory_warnings import MemoryContradiction, contradictions_of
 from apps.memory.models import AgentMemory, MemoryBlock
-from apps.prompt.memory_lines.line_diff import lines_of
-from apps.review.impact_summary import consequence_of
-from apps.review.proposal_sheet import Sheet, sheet_of
+from apps.prompt.memory_lines.line_diff import split_lines
+from apps.review.impact_summary import impact_of
+from apps.review.proposal_sheet import ProposalSheet, read_review_sheet
 
 
 @dataclass(frozen=True, slots=True)
-class Signed:
+class ShownApproval:
     """One approval of the journal, and whether it is of the words that stand there."""
 
     approval: Approval
@@ -37,7 +37,7 @@ class Signed:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class TextComparison:
     """Two texts side by side, and what each of them is."""
 
     title: str
@@ -49,39 +49,42 @@ class Compared:
 def proposal_panels(proposal: Any, request: HttpRequest) -> dict[str, Any]:
     """Everything a reviewer needs to decide, or to see how it was decided."""
     actor, now = actor_of(request), timezone.now()
-    sheet = sheet_on(proposal, actor)
+    sheet = cached_sheet(proposal, actor)
     is_open = proposal.state == Proposal.State.OPEN
-    people: People = proposal.people
+    people: ActorNames = proposal.people
     texts = words.texts_of(proposal.words)
     return {
-        **words_panel(proposal, texts.values(), actor, _named(proposal)),
+        **provenance_panel(proposal, texts.values(), actor, _evidence_conversation_ids(proposal)),
         "sheet": sheet,
         "is_open": is_open,
-        "consequence": consequence_of(proposal),
+        "consequence": impact_of(proposal),
         "base_moved": sheet.target is not None and sheet.applier.sha256(sheet.target) != proposal.base_sha256,
         "target_url": url_of_subject(proposal.target_type, proposal.target_id),
-        "touched": words.touched(sheet),
-        **reach_panel(sheet, actor, now),
-        "asks_for": words.asks_for(sheet.panel),
-        "standing": list(words.standing(sheet, people, actor.user_id)) if is_open else [],
-        "claim": words.claim(proposal, people, now) if is_open else "",
+        "touched": words.touched_areas(sheet),
+        **impact_panel(sheet, actor, now),
+        "asks_for": words.required_approvals_sentence(sheet.panel),
+        "standing": list(words.approval_sentences(sheet, people, actor.user_id)) if is_open else [],
+        "claim": words.claim_sentence(proposal, people, now) if is_open else "",
         "is_snoozed": is_open and proposal.snoozed_until is not None and proposal.snoozed_until > now,
-        "expiry": words.expiry(proposal, now) if is_open else "",
-        "compared": list(_compared(sheet)),
+        "expiry": words.expiry_sentence(proposal, now) if is_open else "",
+        "compared": list(_comparisons(sheet)),
         "free_text": proposal.content.get("text", "") if sheet.applier.free_text else "",
-        **_who(proposal, people),
-        "signed": _signed(proposal, people),
-        "flags": [*flags(texts), *(private_flags(texts, actor) if is_open and _is_for_all(proposal) else ())],
-        "clashes": _clashes(proposal, sheet, actor) if is_open else (),
+        **_people_context(proposal, people),
+        "signed": _shown_approvals(proposal, people),
+        "flags": [
+            *find_content_flags(texts),
+            *(personal_data_flags(texts, actor) if is_open and _is_for_all_customers(proposal) else ()),
+        ],
+        "clashes": _memory_contradictions(proposal, sheet, actor) if is_open else (),
         **comments_panel(proposal, request),
-        "undoable": just_applied(actor),
+        "undoable": undoable_proposals(actor),
     }
 
 
-def _who(proposal: Proposal, people: People) -> dict[str, Any]:
+def _people_context(proposal: Proposal, people: ActorNames) -> dict[str, Any]:
     wrote, decided = proposal.edited_by, proposal.decided_by
     return {
-        "brought": brought(proposal.evidence),
+        "brought": import_origin(proposal.evidence),
         "people": people,
         "proposer": people[proposal.proposed_by],
         "editor": people[wrote] if wrote else "",
@@ -89,40 +92,42 @@ def _who(proposal: Proposal, people: People) -> dict[str, Any]:
     }
 
 
-def sheet_on(proposal: Any, actor: Actor) -> Sheet:
+def cached_sheet(proposal: Any, actor: Actor) -> ProposalSheet:
     """The sheet of a proposal, read once for its page."""
     if not hasattr(proposal, "sheet"):
-        proposal.sheet = sheet_of(proposal, actor=actor)
-    sheet: Sheet = proposal.sheet
+        proposal.sheet = read_review_sheet(proposal, actor=actor)
+    sheet: ProposalSheet = proposal.sheet
     return sheet
 
 
-def _is_for_all(proposal: Proposal) -> bool:
+def _is_for_all_customers(proposal: Proposal) -> bool:
     """What is noted of one customer is theirs; everything else reaches others."""
     return proposal.kind != Proposal.Kind.PROFILE_CHANGE
 
 
-def _clashes(proposal: Proposal, sheet: Sheet, actor: Actor) -> tuple[Clash, ...]:
+def _memory_contradictions(proposal: Proposal, sheet: ProposalSheet, actor: Actor) -> tuple[MemoryContradiction, ...]:
     """What lines that would join memory contradict in what the agent goes by."""
     target = sheet.target
     if not isinstance(target, AgentMemory | MemoryBlock):
         return ()
-    lines = [*proposal.words.get("lines", ()), *lines_of(proposal.words.get("body", ""))]
-    return clashes(target, lines, actor=actor)
+    lines = [*proposal.words.get("lines", ()), *split_lines(proposal.words.get("body", ""))]
+    return contradictions_of(target, lines, actor=actor)
 
 
-def _compared(sheet: Sheet) -> Iterable[Compared]:
+def _comparisons(sheet: ProposalSheet) -> Iterable[TextComparison]:
     proposal, applier = sheet.proposal, sheet.applier
     open_now = proposal.state == Proposal.State.OPEN
     if sheet.needs_edited_content:
         return
-    before = _live(sheet) if open_now else _before(sheet)
+    before = _live_values(sheet) if open_now else _values_before(sheet)
     if open_now and sheet.needs_rebase:
         base = proposal.base_content
-        yield _pair("What changed since the proposer read it", "As the proposer read it", "Live now", base, before)
+        yield _compare_fields(
+            "What changed since the proposer read it", "As the proposer read it", "Live now", base, before
+        )
     after = applier.after(before, proposal.words) if before or not applier.appends else proposal.words
     if open_now and sheet.needs_rebase:
-        asked = _pair(
+        asked = _compare_fields(
             "What the proposer asked for",
             "As the proposer read it",
             "Proposed",
@@ -130,41 +135,45 @@ def _compared(sheet: Sheet) -> Iterable[Compared]:
             applier.after(base, proposal.words),
         )
         # Where only other fields moved, both comparisons would say the same.
-        if asked.diffs != field_diffs(_as_text(before), _as_text(after)):
+        if asked.diffs != field_diffs(_field_texts(before), _field_texts(after)):
             yield asked
     title = "What would change" if open_now else "What was asked for"
-    yield _pair(title, "Live now" if open_now else "Before", "Proposed", before, after)
-    yield from _of_reviewers(sheet, before)
+    yield _compare_fields(title, "Live now" if open_now else "Before", "Proposed", before, after)
+    yield from _reviewer_comparisons(sheet, before)
 
 
-def _of_reviewers(sheet: Sheet, before: Mapping[str, Any]) -> Iterable[Compared]:
+def _reviewer_comparisons(sheet: ProposalSheet, before: Mapping[str, Any]) -> Iterable[TextComparison]:
     """What reviewers left out of it, and what they made of the rest."""
     proposal = sheet.proposal
     if sheet.left_out:
         left = {name: proposal.content[name] for name in sheet.left_out}
         stays = {name: before.get(name, "") for name in left}
-        yield _pair("What was not taken", "Proposed", "Stays", left, stays)
+        yield _compare_fields("What was not taken", "Proposed", "Stays", left, stays)
     if proposal.is_edited and not sheet.applier.free_text:
         asked = {name: text for name, text in proposal.content.items() if name not in sheet.left_out}
-        made = _pair("What the reviewer made of it", "As it was proposed", "As it was edited", asked, proposal.words)
+        made = _compare_fields(
+            "What the reviewer made of it", "As it was proposed", "As it was edited", asked, proposal.words
+        )
         # Where sections were taken as they were proposed, nothing was made of them.
         if made.diffs or not sheet.left_out:
             yield made
 
 
-def _pair(title: str, left: str, right: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Compared:
-    return Compared(title, left, right, field_diffs(_as_text(before), _as_text(after)))
+def _compare_fields(
+    title: str, left: str, right: str, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> TextComparison:
+    return TextComparison(title, left, right, field_diffs(_field_texts(before), _field_texts(after)))
 
 
-def _as_text(side: Mapping[str, Any]) -> dict[str, str]:
+def _field_texts(side: Mapping[str, Any]) -> dict[str, str]:
     return {name: words.as_text(text) for name, text in side.items()}
 
 
-def _live(sheet: Sheet) -> Mapping[str, Any]:
-    return sheet.applier.live(sheet.target) if sheet.target is not None else _before(sheet)
+def _live_values(sheet: ProposalSheet) -> Mapping[str, Any]:
+    return sheet.applier.live(sheet.target) if sheet.target is not None else _values_before(sheet)
 
 
-def _before(sheet: Sheet) -> Mapping[str, Any]:
+def _values_before(sheet: ProposalSheet) -> Mapping[str, Any]:
     """What stood there when it was decided; where nothing did, the fields are empty."""
     proposal = sheet.proposal
     known: Mapping[str, Any] = proposal.replaced_values.get("values") or proposal.base_content
@@ -173,17 +182,17 @@ def _before(sheet: Sheet) -> Mapping[str, Any]:
     return known
 
 
-def _named(proposal: Proposal) -> list[int]:
+def _evidence_conversation_ids(proposal: Proposal) -> list[int]:
     named = [*proposal.evidence.get(CONVERSATIONS, []), proposal.evidence.get(CONVERSATION)]
     return [conversation_id for conversation_id in named if conversation_id]
 
 
-def _signed(proposal: Proposal, people: People) -> list[Signed]:
+def _shown_approvals(proposal: Proposal, people: ActorNames) -> list[ShownApproval]:
     rows = Approval.objects.filter(proposal=proposal)
-    return [Signed(one, people[one.user_label], _counts(one, proposal)) for one in rows]
+    return [ShownApproval(one, people[one.user_label], _approval_validity(one, proposal)) for one in rows]
 
 
-def _counts(approval: Approval, proposal: Proposal) -> str:
+def _approval_validity(approval: Approval, proposal: Proposal) -> str:
     if approval.content_sha256 != proposal.content_sha256:
         return "no: for earlier words, or before it waited again"
     return "yes, for the words that stand here"

@@ -8,36 +8,36 @@ from typing import Any
 from django.utils import timezone
 from django.utils.timesince import timesince, timeuntil
 
-from apps.console.framework.actor_names import People
+from apps.console.framework.actor_names import ActorNames
 from apps.console.framework.markdown_rendering import plain_words
-from apps.console.framework.row_titles import moment
-from apps.console.framework.text_diffs import label_of
+from apps.console.framework.row_titles import format_moment
+from apps.console.framework.text_diffs import field_label
 from apps.governance.models import Proposal
-from apps.governance.policy.risk_tiers import Panel, Touch
+from apps.governance.policy.risk_tiers import RequiredApprovals, RiskFactor
 from apps.governance.proposals.approval_rules import CONVERSATIONS
 from apps.review.appliers.registry import applier_of
-from apps.review.proposal_sheet import Sheet
+from apps.review.proposal_sheet import ProposalSheet
 
-EXCERPT = 110
+EXCERPT_CHARACTERS = 110
 # So much of a text is read for the beginning of its plain words.
-READ = 1_000
-SOON = timedelta(days=3)
+READ_CHARACTERS = 1_000
+EXPIRES_SOON = timedelta(days=3)
 MINUTE = timedelta(minutes=1)
-NUMBERS = {1: "one reviewer", 2: "two reviewers"}
+REVIEWER_COUNTS = {1: "one reviewer", 2: "two reviewers"}
 
-TOUCHED: Mapping[Touch, str] = MappingProxyType(
+RISK_FACTOR_LABELS: Mapping[RiskFactor, str] = MappingProxyType(
     {
-        Touch.AVOID: "what the agent must never do",
-        Touch.CONTRACT: "what the agent has to answer in",
-        Touch.AUTONOMOUS_SEND: "sending without a person",
-        Touch.PAYING_TOOL: "a tool that moves money",
-        Touch.PERSONA: "how the agent speaks to every customer",
-        Touch.RULES: "rules that hold in every conversation",
-        Touch.WRITING_TOOL: "a tool that changes data",
-        Touch.AGENT_WIDE_MEMORY: "every customer, by way of memory",
-        Touch.SKILL_TEXT: "the text of a runbook",
-        Touch.CUSTOMER_ONLY: "one customer alone",
-        Touch.RETIREMENT: "nothing new: it takes something away",
+        RiskFactor.AVOID: "what the agent must never do",
+        RiskFactor.CONTRACT: "what the agent has to answer in",
+        RiskFactor.AUTONOMOUS_SEND: "sending without a person",
+        RiskFactor.PAYING_TOOL: "a tool that moves money",
+        RiskFactor.PERSONA: "how the agent speaks to every customer",
+        RiskFactor.RULES: "rules that hold in every conversation",
+        RiskFactor.WRITING_TOOL: "a tool that changes data",
+        RiskFactor.AGENT_WIDE_MEMORY: "every customer, by way of memory",
+        RiskFactor.SKILL_TEXT: "the text of a runbook",
+        RiskFactor.CUSTOMER_ONLY: "one customer alone",
+        RiskFactor.RETIREMENT: "nothing new: it takes something away",
     }
 )
 
@@ -47,12 +47,12 @@ def excerpt(proposal: Proposal) -> str:
     texts = texts_of(proposal.words).items()
     said = [(name, text) for name, text in texts if text.strip()]
     if not said:
-        return " ".join(proposal.rationale.split())[:EXCERPT] or applier_of(proposal).consequence
+        return " ".join(proposal.rationale.split())[:EXCERPT_CHARACTERS] or applier_of(proposal).consequence
     name, longest = max(said, key=lambda each: len(each[1]))
     others = f" and {len(said) - 1} more" if len(said) > 1 else ""
-    begins = plain_words(longest[:READ])
-    is_cut = len(begins) > EXCERPT or len(longest) > READ
-    return f"{label_of(name).capitalize()}{others}: {begins[:EXCERPT]}{'…' if is_cut else ''}"
+    begins = plain_words(longest[:READ_CHARACTERS])
+    is_cut = len(begins) > EXCERPT_CHARACTERS or len(longest) > READ_CHARACTERS
+    return f"{field_label(name).capitalize()}{others}: {begins[:EXCERPT_CHARACTERS]}{'…' if is_cut else ''}"
 
 
 def texts_of(said: Mapping[str, Any]) -> dict[str, str]:
@@ -67,7 +67,7 @@ def as_text(value: Any) -> str:
     return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def evidence(proposal: Proposal, seconded: int) -> str:
+def evidence_summary(proposal: Proposal, seconded: int) -> str:
     """How many conversations speak for it, `seconded` later ones among them, and how often it was asked for where that is more."""
     named = len(proposal.evidence.get(CONVERSATIONS, ())) + seconded
     said = f"{named} conversation{'' if named == 1 else 's'}" if named else "none"
@@ -75,51 +75,51 @@ def evidence(proposal: Proposal, seconded: int) -> str:
     return f"{said}, asked for {asked} times" if asked > max(named, 1) else said
 
 
-def commented(count: int) -> str:
+def comment_summary(count: int) -> str:
     """How much people said about it; nothing where nobody did."""
     return f"{count} comment{'' if count == 1 else 's'}" if count else ""
 
 
-def claim(proposal: Proposal, people: People, now: datetime) -> str:
+def claim_sentence(proposal: Proposal, people: ActorNames, now: datetime) -> str:
     """Who looks at it, as long as that stands."""
     if not proposal.claim_stands(now) or proposal.claimed_at is None:
         return ""
     return f"{people[proposal.claimed_by]} looks at this since {timezone.localtime(proposal.claimed_at):%H:%M}"
 
 
-def waits(proposal: Proposal) -> str:
+def waiting_time(proposal: Proposal) -> str:
     """How long it has waited, or when that ended."""
     if proposal.state != Proposal.State.OPEN:
-        return f"on {moment(proposal.decided_at)}"
+        return f"on {format_moment(proposal.decided_at)}"
     if timezone.now() - proposal.created_at < MINUTE:
         return "for less than a minute"
     return f"for {str(timesince(proposal.created_at)).split(',')[0]}"
 
 
-def expiry(proposal: Proposal, now: datetime) -> str:
+def expiry_sentence(proposal: Proposal, now: datetime) -> str:
     """How long there is left to decide."""
     if proposal.expires_at is None:
         return "never"
     if proposal.expires_at <= now:
         return "its time is over; it closes at the next sweep"
     left = str(timeuntil(proposal.expires_at)).split(",")[0]
-    soon = ", so decide soon" if proposal.expires_at - now < SOON else ""
-    return f"in {left}, on {moment(proposal.expires_at)}{soon}"
+    soon = ", so decide soon" if proposal.expires_at - now < EXPIRES_SOON else ""
+    return f"in {left}, on {format_moment(proposal.expires_at)}{soon}"
 
 
-def touched(sheet: Sheet) -> list[str]:
+def touched_areas(sheet: ProposalSheet) -> list[str]:
     """What the change reaches."""
-    return [TOUCHED[touch] for touch in Touch if touch in sheet.touches]
+    return [RISK_FACTOR_LABELS[touch] for touch in RiskFactor if touch in sheet.touches]
 
 
-def asks_for(panel: Panel) -> str:
+def required_approvals_sentence(panel: RequiredApprovals) -> str:
     """Who has to agree."""
     if panel.may_self_approve:
-        return f"It takes {NUMBERS[panel.reviewers]}; whoever proposed or edited the words may be the one."
-    return f"It takes {NUMBERS[panel.reviewers]} who neither proposed nor edited the words."
+        return f"It takes {REVIEWER_COUNTS[panel.reviewers]}; whoever proposed or edited the words may be the one."
+    return f"It takes {REVIEWER_COUNTS[panel.reviewers]} who neither proposed nor edited the words."
 
 
-def standing(sheet: Sheet, people: People, user_id: int | None) -> Iterator[str]:
+def approval_sentences(sheet: ProposalSheet, people: ActorNames, user_id: int | None) -> Iterator[str]:
     """Who has agreed, and whether the reader may."""
     for one in sheet.approvals:
         counts = (
@@ -128,7 +128,7 @@ def standing(sheet: Sheet, people: People, user_id: int | None) -> Iterator[str]
             else " It is their own wording, so it does not count."
         )
         who = "You" if one.user_id == user_id else people[one.user_label]
-        yield f"{who} approved these words on {moment(one.created_at)}.{counts}"
+        yield f"{who} approved these words on {format_moment(one.created_at)}.{counts}"
     missing = sheet.panel.reviewers - sheet.proposal.approval_count
     if sheet.approvals and missing > 0:
         yield f"Needs {'one more reviewer' if missing == 1 else f'{missing} more reviewers'}."
@@ -136,11 +136,11 @@ def standing(sheet: Sheet, people: People, user_id: int | None) -> Iterator[str]
         yield "You proposed or edited these words, so others have to approve them."
 
 
-def has_agreed(sheet: Sheet, user_id: int | None) -> bool:
+def has_agreed(sheet: ProposalSheet, user_id: int | None) -> bool:
     """Whether the reader said yes to these words already."""
     return any(one.user_id == user_id for one in sheet.approvals)
 
 
-def may_agree(sheet: Sheet, user_id: int | None) -> bool:
+def may_agree(sheet: ProposalSheet, user_id: int | None) -> bool:
     """Whether a yes of the reader to the words as they stand would count."""
     return not has_agreed(sheet, user_id) and (sheet.panel.may_self_approve or not sheet.is_author)

@@ -9,14 +9,14 @@ from django.utils.safestring import SafeString
 
 from apps.console.framework.badges import badge
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Panels, Tabs
+from apps.console.framework.page_actions import PanelReader, Tabs
 from apps.console.framework.row_titles import title_of
 from apps.console.review import proposal_wording as words
-from apps.console.review.inbox_filters import EVIDENCE, AgeFilter, AgentFilter, ClaimFilter, Inbox, KindFilter
+from apps.console.review.inbox_filters import EVIDENCE_COUNT, AgeFilter, AgentFilter, ClaimFilter, Inbox, KindFilter
 from apps.console.review.proposal_decisions import BUTTONS
 from apps.console.review.proposal_page import proposal_panels
 from apps.governance.models import Proposal
-from apps.review.impact_summary import consequence_of
+from apps.review.impact_summary import impact_of
 
 
 class ProposalAdmin(GovernedAdmin):
@@ -46,14 +46,14 @@ class ProposalAdmin(GovernedAdmin):
     )
     fields = ()
     change_form_template = "console/review/proposal.html"
-    panels = Panels(proposal_panels)
+    panels = PanelReader(proposal_panels)
     buttons = BUTTONS
 
     @admin.display(description="Choose")
     def chosen(self, proposal: Proposal) -> SafeString | str:
         if proposal.state != Proposal.State.OPEN:
             return ""
-        box = '<input type="checkbox" form="pc-together" name="row" value="{}" aria-label="Choose {}">'
+        box = '<input type="checkbox" form="pc-bulk-bar" name="row" value="{}" aria-label="Choose {}">'
         return format_html(box, proposal.pk, title_of(proposal))
 
     @admin.display(description="Proposal", ordering="target_label")
@@ -62,25 +62,25 @@ class ProposalAdmin(GovernedAdmin):
 
     @admin.display(description="What a yes changes")
     def yes(self, proposal: Proposal) -> SafeString:
-        said = consequence_of(proposal), words.excerpt(proposal)
-        return format_html('<div>{}<span class="pc-below-it">{}</span></div>', *said)
+        said = impact_of(proposal), words.excerpt(proposal)
+        return format_html('<div>{}<span class="pc-subline">{}</span></div>', *said)
 
     @admin.display(description="Risk", ordering="risk")
     def risk_shown(self, proposal: Proposal) -> SafeString:
         agreed = f"{proposal.approval_count} approved" if proposal.approval_count else ""
-        badge_of = '<div><span class="pc-badge pc-tier-{}">{}</span> <span class="pc-below-it">{}</span></div>'
+        badge_of = '<div><span class="pc-badge pc-tier-{}">{}</span> <span class="pc-subline">{}</span></div>'
         return format_html(badge_of, proposal.risk, proposal.risk, agreed)
 
     @admin.display(description="State", ordering="-created_at")
     def state_shown(self, proposal: Any) -> SafeString:
-        claim = words.claim(proposal, proposal.people, timezone.now())
-        said = badge(proposal.state), words.waits(proposal), claim
-        return format_html('<div>{} {}<span class="pc-below-it">{}</span></div>', *said)
+        claim = words.claim_sentence(proposal, proposal.people, timezone.now())
+        said = badge(proposal.state), words.waiting_time(proposal), claim
+        return format_html('<div>{} {}<span class="pc-subline">{}</span></div>', *said)
 
-    @admin.display(description="Evidence", ordering=EVIDENCE)
+    @admin.display(description="Evidence", ordering=EVIDENCE_COUNT)
     def evidence_shown(self, proposal: Any) -> SafeString:
-        said = words.evidence(proposal, proposal.seconded), words.commented(proposal.comment_count)
-        return format_html('<div>{}<span class="pc-below-it">{}</span></div>', *said)
+        said = words.evidence_summary(proposal, proposal.seconded), words.comment_summary(proposal.comment_count)
+        return format_html('<div>{}<span class="pc-subline">{}</span></div>', *said)
 
     @admin.display(description="Agent", ordering="agent__key")
     def agent_shown(self, proposal: Proposal) -> str:

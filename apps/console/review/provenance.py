@@ -11,16 +11,16 @@ from apps.console.framework.row_urls import url_of_subject
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, Governed, Taint
-from apps.prompt.builtin_tools import HOUSE
-from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.builtin_tools import BUILTIN_TOOL_NAMES
+from apps.prompt.memory_lines.line_diff import split_lines
 from apps.prompt.memory_lines.write_holds import MemoryReview
-from apps.prompt.text_reuse.derived_lines import Heard, Whose, derived
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts, RepeatedSource, find_derived_lines
 from apps.tenants.models import TenantSettings
 
 CONVERSATIONS_COMPARED: Final = 10
 MESSAGES_COMPARED: Final = 200
 
-SENTENCES: Final = {
+SOURCE_SENTENCES: Final = {
     Taint.OPERATOR: "A person wrote or approved these very words.",
     Taint.AGENT: "The agent's words, as far as anybody can tell. A paraphrase of a customer is not seen.",
     Taint.TOOL: "Some of these words were given back by a tool.",
@@ -30,32 +30,34 @@ SENTENCES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class RepeatedLine:
     """A line that repeats somebody, cut where the repeated stretch begins and ends."""
 
     before: str
     repeated: str
     after: str
-    whose: Whose
+    whose: RepeatedSource
 
 
-def words_panel(row: Any, texts: Iterable[str], actor: Actor, conversation_ids: Iterable[int] = ()) -> dict[str, Any]:
+def provenance_panel(
+    row: Any, texts: Iterable[str], actor: Actor, conversation_ids: Iterable[int] = ()
+) -> dict[str, Any]:
     """Whose words a row carries, its lines that repeat somebody, and the conversations it names."""
-    ids = sorted({*conversation_ids, *_named(row)})[-CONVERSATIONS_COMPARED:]
+    ids = sorted({*conversation_ids, *_evidence_conversation_ids(row)})[-CONVERSATIONS_COMPARED:]
     known = list(Conversation.objects.visible_to(actor).filter(pk__in=ids).order_by("-id"))
-    lines = [line for text in texts for line in lines_of(text)]
+    lines = [line for text in texts for line in split_lines(text)]
     return {
-        "taint_sentence": SENTENCES[Taint(row.taint)],
-        "marked": marked(lines, known),
+        "taint_sentence": SOURCE_SENTENCES[Taint(row.taint)],
+        "marked": repeated_lines(lines, known),
         "come_from": [(each, url_of_subject(each._meta.label_lower, each.pk)) for each in known],
     }
 
 
-def marked(lines: list[str], conversations: Iterable[Conversation]) -> list[Marked]:
+def repeated_lines(lines: list[str], conversations: Iterable[Conversation]) -> list[RepeatedLine]:
     """The lines that repeat what these conversations said."""
-    found = derived(lines, _said_in(conversations))
+    found = find_derived_lines(lines, _received_texts(conversations))
     return [
-        Marked(
+        RepeatedLine(
             lines[each.number][: each.start],
             lines[each.number][each.start : each.end],
             lines[each.number][each.end :],
@@ -65,28 +67,28 @@ def marked(lines: list[str], conversations: Iterable[Conversation]) -> list[Mark
     ]
 
 
-def review_now(actor: Actor) -> MemoryReview:
+def current_memory_review(actor: Actor) -> MemoryReview:
     """What of memory the tenant has reviewed."""
     return MemoryReview(TenantSettings.objects.visible_to(actor).get().memory_review)
 
 
-def _named(row: Governed) -> set[int]:
+def _evidence_conversation_ids(row: Governed) -> set[int]:
     records = ChangeRecord.objects.filter(subject_type=row._meta.label_lower, subject_id=row.pk)
     evidence = records.order_by("-id").values_list("evidence", flat=True)[:MESSAGES_COMPARED]
     return {pk for each in evidence for pk in (each.get("conversation_id"), *each.get("conversation_ids", ())) if pk}
 
 
-def _said_in(conversations: Iterable[Conversation]) -> Heard:
+def _received_texts(conversations: Iterable[Conversation]) -> ReceivedTexts:
     messages = Message.objects.filter(conversation__in=list(conversations)).order_by("-id")
     told = messages.filter(sender__in=(Message.Sender.CUSTOMER, Message.Sender.PEER))
     customers = told.values_list("text", flat=True)[:MESSAGES_COMPARED]
     calls = messages.exclude(tool_calls=[]).values_list("tool_calls", flat=True)[:MESSAGES_COMPARED]
-    results = [str(call["result"]) for made in calls for call in made if call["name"] not in HOUSE]
-    return Heard(tuple(customers), tuple(results))
+    results = [str(call["result"]) for made in calls for call in made if call["name"] not in BUILTIN_TOOL_NAMES]
+    return ReceivedTexts(tuple(customers), tuple(results))
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ImportOrigin:
     """Where it came from, what did not come along, and what is kept of its front matter, name by name."""
 
     source: str
@@ -94,15 +96,17 @@ class Brought:
     kept: tuple[tuple[str, str], ...]
 
 
-def brought(evidence: Mapping[str, Any]) -> Brought | None:
+def import_origin(evidence: Mapping[str, Any]) -> ImportOrigin | None:
     """Of what an import laid to its draft; None for whatever was written here."""
     source = evidence.get("imported_from")
     if not isinstance(source, str):
         return None
-    return Brought(source, tuple(evidence.get("left_out", ())), tuple(_lines(evidence.get("front_matter", {}))))
+    return ImportOrigin(
+        source, tuple(evidence.get("left_out", ())), tuple(_front_matter_lines(evidence.get("front_matter", {})))
+    )
 
 
-def _lines(front_matter: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _front_matter_lines(front_matter: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in front_matter.items():
         if isinstance(value, Mapping):
             yield from ((str(key), str(text)) for key, text in value.items())

@@ -15,9 +15,9 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import URLPattern, path, reverse
 from unfold.widgets import UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
-from apps.console.framework.actor_names import label_of
-from apps.console.framework.change_lists import ALL, TAB, in_words
-from apps.console.framework.form_errors import explain, status_of
+from apps.console.framework.actor_names import actor_label
+from apps.console.framework.change_lists import ALL, TAB, order_by_names
+from apps.console.framework.form_errors import add_refusal_to_form, status_of
 from apps.console.framework.request_context import actor_of, people_of
 from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.models import Proposal
@@ -27,15 +27,15 @@ from apps.review.rules import QUERY_CHARACTERS
 from apps.review.saved_filters import delete_filter, may_be_deleted_by, save_filter
 
 # Where in a list somebody is, and not what it is narrowed to.
-PLACES_IN_A_LIST: Final = frozenset({PAGE_VAR, ALL_VAR, ERROR_FLAG})
-NOTHING: Final = "The inbox is not narrowed to anything. Choose a tab, a filter or words to search first."
+POSITION_PARAMETERS: Final = frozenset({PAGE_VAR, ALL_VAR, ERROR_FLAG})
+NOT_NARROWED: Final = "The inbox is not narrowed to anything. Choose a tab, a filter or words to search first."
 TOO_LONG: Final = (
     f"What the inbox is narrowed to takes more than {QUERY_CHARACTERS:,} characters. Search for fewer words."
 )
-NOT_TAKEN: Final = "The inbox cannot be narrowed like that. Choose its filters again."
+INVALID_FILTER: Final = "The inbox cannot be narrowed like that. Choose its filters again."
 
 
-class SavingForm(forms.Form):
+class SaveFilterForm(forms.Form):
     """A name, and whether everybody in the tenant has the filter too."""
 
     name = forms.CharField(
@@ -56,7 +56,7 @@ class SavingForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ShownFilter:
     """One saved filter as the inbox shows it; `sharer` is empty where it is the reader's own."""
 
     saved: SavedFilter
@@ -66,86 +66,86 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class SavedFilterPanel:
     """The saved filters above the inbox, and the form that saves what it is narrowed to now."""
 
-    kept: tuple[Kept, ...]
+    kept: tuple[ShownFilter, ...]
     query: str
-    form: SavingForm | None
+    form: SaveFilterForm | None
     is_refused: bool
 
     @property
-    def deletable(self) -> list[Kept]:
+    def deletable(self) -> list[ShownFilter]:
         """Those that the reader may take away."""
         return [each for each in self.kept if each.may_be_deleted]
 
 
-def canonical(asked: QueryDict, columns: Sequence[Any]) -> str:
+def canonical_query(asked: QueryDict, columns: Sequence[Any]) -> str:
     """What the inbox is narrowed to, as an address says it: the same for the same, without the page, and by its columns' names."""
-    pairs = {(name, word) for name, words in asked.lists() if name not in PLACES_IN_A_LIST for word in words if word}
-    named = {(name, in_words(word, columns) if name == ORDER_VAR else word) for name, word in pairs}
+    pairs = {(name, word) for name, words in asked.lists() if name not in POSITION_PARAMETERS for word in words if word}
+    named = {(name, order_by_names(word, columns) if name == ORDER_VAR else word) for name, word in pairs}
     return urlencode(sorted(named))
 
 
-def shelf_of(request: HttpRequest, columns: Sequence[Any]) -> Shelf:
+def saved_filter_panel(request: HttpRequest, columns: Sequence[Any]) -> SavedFilterPanel:
     """What stands above the inbox of whoever reads it; one's own first."""
-    actor, query = actor_of(request), canonical(request.GET, columns)
-    refused: SavingForm | None = getattr(request, "refused_filter", None)
-    unbound = SavingForm(initial={"query": query}) if query and actor.is_person else None
-    kept = sorted(_kept(request, query), key=lambda each: (bool(each.sharer), each.saved.name.casefold()))
-    return Shelf(tuple(kept), query, refused or unbound, is_refused=refused is not None)
+    actor, query = actor_of(request), canonical_query(request.GET, columns)
+    refused: SaveFilterForm | None = getattr(request, "refused_filter", None)
+    unbound = SaveFilterForm(initial={"query": query}) if query and actor.is_person else None
+    kept = sorted(_shown_filters(request, query), key=lambda each: (bool(each.sharer), each.saved.name.casefold()))
+    return SavedFilterPanel(tuple(kept), query, refused or unbound, is_refused=refused is not None)
 
 
-def _kept(request: HttpRequest, query: str) -> Iterator[Kept]:
+def _shown_filters(request: HttpRequest, query: str) -> Iterator[ShownFilter]:
     actor = actor_of(request)
     for saved in SavedFilter.objects.visible_to(actor):
-        sharer = "" if saved.user_id == actor.user_id else people_of(request)[label_of(saved.user_id)]
-        yield Kept(saved, sharer, saved.query == query, may_be_deleted_by(saved, actor))
+        sharer = "" if saved.user_id == actor.user_id else people_of(request)[actor_label(saved.user_id)]
+        yield ShownFilter(saved, sharer, saved.query == query, may_be_deleted_by(saved, actor))
 
 
 def filter_urls(site: AdminSite) -> list[URLPattern]:
     """Where the forms above the inbox are posted to."""
     return [
-        path("inbox/filters/", site.admin_view(partial(save_page, site)), name="save_filter"),
-        path("inbox/filters/<int:filter_id>/delete/", site.admin_view(delete_page), name="delete_filter"),
+        path("inbox/filters/", site.admin_view(partial(save_filter_page, site)), name="save_filter"),
+        path("inbox/filters/<int:filter_id>/delete/", site.admin_view(delete_filter_page), name="delete_filter"),
     ]
 
 
-def save_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
+def save_filter_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Save what the form says. Refused, it stands above the inbox with the reason. A GET saves nothing and shows the inbox."""
     if request.method != "POST":
-        return HttpResponseRedirect(_inbox(request.GET.urlencode()))
-    pages, form = site.get_model_admin(Proposal), SavingForm(request.POST)
+        return HttpResponseRedirect(_inbox_url(request.GET.urlencode()))
+    pages, form = site.get_model_admin(Proposal), SaveFilterForm(request.POST)
     # The list is asked what it takes, and shown where the form is refused.
     request.method, request.GET = "GET", QueryDict(request.POST.get("query", ""))
     try:
-        query = narrowing(pages, request)
+        query = checked_query(pages, request)
     except Invalid as refusal:
         request.GET = QueryDict()
-        return _refused(pages, request, form, refusal)
+        return _rerender_inbox(pages, request, form, refusal)
     if not form.is_valid():
-        return _refused(pages, request, form)
+        return _rerender_inbox(pages, request, form)
     said = form.cleaned_data
     try:
         saved = save_filter(actor=actor_of(request), name=said["name"], query=query, is_shared=said["is_shared"])
     except GovernanceError as refusal:
-        return _refused(pages, request, form, refusal)
+        return _rerender_inbox(pages, request, form, refusal)
     messages.success(request, f"Saved. “{saved.name}” stands above the inbox.")
-    return HttpResponseRedirect(_inbox(query), status=303)
+    return HttpResponseRedirect(_inbox_url(query), status=303)
 
 
-def _refused(
-    pages: "ModelAdmin[Any]", request: HttpRequest, form: SavingForm, refusal: GovernanceError | None = None
+def _rerender_inbox(
+    pages: "ModelAdmin[Any]", request: HttpRequest, form: SaveFilterForm, refusal: GovernanceError | None = None
 ) -> HttpResponse:
     if refusal is not None:
-        explain(form, refusal)
+        add_refusal_to_form(form, refusal)
     request.refused_filter = form  # type: ignore[attr-defined]  # read by shelf_of
     shown: HttpResponse = pages.changelist_view(request)
     shown.status_code = 422 if refusal is None else status_of(refusal)
     return shown
 
 
-def delete_page(request: HttpRequest, filter_id: int) -> HttpResponse:
+def delete_filter_page(request: HttpRequest, filter_id: int) -> HttpResponse:
     """Take one away, and go on reading as before. A GET deletes nothing."""
     if request.method == "POST":
         actor = actor_of(request)
@@ -154,22 +154,22 @@ def delete_page(request: HttpRequest, filter_id: int) -> HttpResponse:
             raise Http404("There is no such filter.")
         delete_filter(saved, actor=actor)
         messages.success(request, f"Deleted “{saved.name}”.")
-    return HttpResponseRedirect(_inbox(canonical(QueryDict(request.POST.get("query", "")), ())), status=303)
+    return HttpResponseRedirect(_inbox_url(canonical_query(QueryDict(request.POST.get("query", "")), ())), status=303)
 
 
-def narrowing(pages: "ModelAdmin[Any]", request: HttpRequest) -> str:
+def checked_query(pages: "ModelAdmin[Any]", request: HttpRequest) -> str:
     """What the list is narrowed to, once it has been asked whether it takes every word of it."""
-    query, columns = canonical(request.GET, pages.list_display), {str(name) for name in pages.list_display}
+    query, columns = canonical_query(request.GET, pages.list_display), {str(name) for name in pages.list_display}
     if not query:
-        _refuse(NOTHING)
+        _refuse(NOT_NARROWED)
     if len(query) > QUERY_CHARACTERS:
         _refuse(TOO_LONG)
-    if strange := sorted(set(request.GET) - PLACES_IN_A_LIST - set(_known(pages, request))):
+    if strange := sorted(set(request.GET) - POSITION_PARAMETERS - set(_known_parameters(pages, request))):
         _refuse(f"The inbox has no filter “{strange[0][:40]}”. Choose its filters again.")
     try:
         listed = pages.get_changelist_instance(request)
     except IncorrectLookupParameters:
-        _refuse(NOT_TAKEN)
+        _refuse(INVALID_FILTER)
     tab, order = request.GET.get(TAB, ALL), QueryDict(query).get(ORDER_VAR)
     chosen = (any(choice["selected"] for choice in spec.choices(listed)) for spec in listed.filter_specs)
     if (
@@ -177,11 +177,11 @@ def narrowing(pages: "ModelAdmin[Any]", request: HttpRequest) -> str:
         or (order and {each.removeprefix("-") for each in order.split(".")} - columns)
         or not all(chosen)
     ):
-        _refuse(NOT_TAKEN)
+        _refuse(INVALID_FILTER)
     return query
 
 
-def _known(pages: "ModelAdmin[Any]", request: HttpRequest) -> Iterator[str]:
+def _known_parameters(pages: "ModelAdmin[Any]", request: HttpRequest) -> Iterator[str]:
     """The names by which the list's own links narrow it."""
     yield from (TAB, SEARCH_VAR, ORDER_VAR)
     for declared in pages.get_list_filter(request):
@@ -197,5 +197,5 @@ def _refuse(said: str) -> NoReturn:
     raise Invalid(said, {})
 
 
-def _inbox(query: str = "") -> str:
+def _inbox_url(query: str = "") -> str:
     return reverse("admin:governance_proposal_changelist") + (f"?{query}" if query else "")

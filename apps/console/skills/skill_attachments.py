@@ -9,32 +9,32 @@ from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from apps.console.framework.form_errors import explain, shown_again, status_of
-from apps.console.framework.forms import Decision
+from apps.console.framework.form_errors import add_refusal_to_form, rerender_row_page, status_of
+from apps.console.framework.forms import DecisionForm
 from apps.console.framework.request_context import actor_of, people_of
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
 from apps.skills.actions import arrange_files, detach_file
 from apps.skills.attachment_upload import upload_file
-from apps.skills.attachments.attachment_access import Read, read_file
-from apps.skills.attachments.signed_links import link_to
+from apps.skills.attachments.attachment_access import AttachmentPreview, read_file
+from apps.skills.attachments.signed_links import make_link
 from apps.skills.models import Skill
-from apps.skills.skill_validation import MEDIA_TYPES, Attached, mentions
+from apps.skills.skill_validation import MEDIA_TYPES, Attachment, has_file_mention
 from apps.tenants.authentication.signed_link_holders import holder_of
 
-DONE = "Attached. The file is part of what is reviewed and approved."
+ATTACHED_MESSAGE = "Attached. The file is part of what is reviewed and approved."
 
 
-class FileDecision(Decision):
+class SkillFileForm(DecisionForm):
     """A decision about one file of a skill."""
 
     name = forms.CharField(widget=forms.HiddenInput, strip=False)
 
 
-class Upload(Decision):
+class AttachFileForm(DecisionForm):
     """A file for a skill."""
 
     file = forms.FileField(
@@ -48,14 +48,14 @@ class Upload(Decision):
 
 
 @dataclass(frozen=True, slots=True)
-class FileShown:
+class ShownFile:
     """A file as the page shows it."""
 
-    file: Attached
+    file: Attachment
     by: str
     url: str
     is_mentioned: bool
-    read: Read
+    read: AttachmentPreview
 
 
 def files_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
@@ -63,9 +63,9 @@ def files_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
     actor, refused = actor_of(request), getattr(request, "refused_upload", None)
     may_change = skill.status != Skill.Status.DEPRECATED and may(actor, Act.SKILL_ATTACH, row=skill)
     return {
-        "files": [_shown(skill, placed, request) for placed in enumerate(skill.files)],
+        "files": [_shown_file(skill, placed, request) for placed in enumerate(skill.files)],
         "may_change_files": may_change,
-        "upload_form": refused or _unbound(skill),
+        "upload_form": refused or _empty_form(skill),
         "upload_url": reverse("admin:upload_file", args=[skill.pk]),
         "detach_url": reverse("admin:skills_skill_decide", args=[skill.pk, "detach"]),
         "arrange_url": reverse("admin:skills_skill_decide", args=[skill.pk, "arrange"]),
@@ -75,31 +75,31 @@ def files_panel(skill: Skill, request: HttpRequest) -> dict[str, Any]:
 def upload(request: HttpRequest, skill_id: int, site: AdminSite) -> HttpResponse:
     """Take a file. This page runs outside the request's transaction: nothing is locked while bytes are stored."""
     actor = actor_of(request)
-    skill = _skill(skill_id, actor)
+    skill = _skill_or_404(skill_id, actor)
     if request.method != "POST":
-        return HttpResponseRedirect(_page(skill))
-    form = Upload(request.POST, request.FILES, auto_id="upload_%s", label_suffix="")
+        return HttpResponseRedirect(_skill_url(skill))
+    form = AttachFileForm(request.POST, request.FILES, auto_id="upload_%s", label_suffix="")
     status = 422
     if form.is_valid():
         try:
             _upload(skill, form, actor)
         except GovernanceError as refusal:
-            explain(form, refusal)
+            add_refusal_to_form(form, refusal)
             status = status_of(refusal)
         else:
-            messages.success(request, DONE)
-            return HttpResponseRedirect(f"{_page(skill)}#files", status=303)
-    return _shown_again(request, skill, form, status, site)
+            messages.success(request, ATTACHED_MESSAGE)
+            return HttpResponseRedirect(f"{_skill_url(skill)}#files", status=303)
+    return _rerender_skill(request, skill, form, status, site)
 
 
 def download(request: HttpRequest, skill_id: int, at: int, site: AdminSite) -> HttpResponse:
     """Lead to the file by a link that is fresh: one on the page would be dead before the reviewer gets there."""
     del site
     actor = actor_of(request)
-    skill = _skill(skill_id, actor)
+    skill = _skill_or_404(skill_id, actor)
     if at >= len(skill.files):
         raise Http404("There is no such file.")
-    link = link_to(skill.files[at], skill.pk, holder_of(actor, ""))
+    link = make_link(skill.files[at], skill.pk, holder_of(actor, ""))
     return HttpResponseRedirect(reverse("file", args=[link.token]))
 
 
@@ -116,35 +116,37 @@ def move_up(skill: Skill, actor: Actor, said: Any) -> Skill:
     return arrange_files(skill, actor=actor, names=names, read_at=said["read_at"])
 
 
-def _upload(skill: Skill, form: Upload, actor: Actor) -> None:
+def _upload(skill: Skill, form: AttachFileForm, actor: Actor) -> None:
     sent = form.cleaned_data["file"]
     upload_file(skill, actor=actor, name=sent.name, content=sent.read(), read_at=form.cleaned_data["read_at"])
 
 
-def _shown_again(request: HttpRequest, skill: Skill, form: Upload, status: int, site: AdminSite) -> HttpResponse:
+def _rerender_skill(
+    request: HttpRequest, skill: Skill, form: AttachFileForm, status: int, site: AdminSite
+) -> HttpResponse:
     form.data = {"read_at": str(skill.version)}
     request.refused_upload = form  # type: ignore[attr-defined]  # read by files_panel
-    return shown_again(request, Skill, skill.pk, status, site)
+    return rerender_row_page(request, Skill, skill.pk, status, site)
 
 
-def _skill(skill_id: int, actor: Actor) -> Skill:
-    with acting(actor):
+def _skill_or_404(skill_id: int, actor: Actor) -> Skill:
+    with acting_as(actor):
         skill = Skill.objects.visible_to(actor).filter(pk=skill_id).first()
     if skill is None:
         raise Http404("There is no such skill.")
     return skill
 
 
-def _page(skill: Skill) -> str:
+def _skill_url(skill: Skill) -> str:
     return reverse("admin:skills_skill_change", args=[skill.pk])
 
 
-def _shown(skill: Skill, placed: tuple[int, Attached], request: HttpRequest) -> FileShown:
+def _shown_file(skill: Skill, placed: tuple[int, Attachment], request: HttpRequest) -> ShownFile:
     at, file = placed
     url = reverse("admin:download_file", args=[skill.pk, at])
     by = people_of(request)[file.uploaded_by]
-    return FileShown(file, by, url, mentions(skill.body, file.name), read_file(file))
+    return ShownFile(file, by, url, has_file_mention(skill.body, file.name), read_file(file))
 
 
-def _unbound(skill: Skill) -> Upload:
-    return Upload(initial={"read_at": skill.version}, auto_id="upload_%s", label_suffix="")
+def _empty_form(skill: Skill) -> AttachFileForm:
+    return AttachFileForm(initial={"read_at": skill.version}, auto_id="upload_%s", label_suffix="")

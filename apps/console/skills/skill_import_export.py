@@ -19,27 +19,38 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from apps.console.framework.form_errors import explain, status_of
+from apps.console.framework.form_errors import add_refusal_to_form, status_of
 from apps.console.framework.request_context import actor_of, settings_of
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import FindingsUnconfirmed, GovernanceError, Invalid
 from apps.governance.governed_write import authorize, may
 from apps.governance.policy.table import Act
-from apps.skills.attachments.blob_store import bytes_at, disposition, keep
-from apps.skills.import_export.skill_export import approved_all, approved_one, archive_name, zipped
-from apps.skills.import_export.skill_import import Item, Outcome, foreseen, skills_in, take_skills
+from apps.skills.attachments.blob_store import content_disposition, read_bytes, store_bytes
+from apps.skills.import_export.skill_export import (
+    archive_name,
+    build_archive,
+    select_approved_skill,
+    select_approved_skills,
+)
+from apps.skills.import_export.skill_import import (
+    ImportOutcome,
+    SkillImportItem,
+    draft_imported_skills,
+    preview_import,
+    read_skills_file,
+)
 from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
 from apps.skills.models import Skill
 from apps.tenants.models import Agent
 
 SALT: Final = "preceptor.import.1"
 # Long enough to read through what came; the bytes are swept after a day.
-MARK_SECONDS: Final = 3_600
-GONE: Final = "What you sent is no longer here. Send it again."
+UPLOAD_TOKEN_SECONDS: Final = 3_600
+UPLOAD_GONE: Final = "What you sent is no longer here. Send it again."
 
 
-class Sending(forms.Form):
+class ImportSkillsForm(forms.Form):
     """Skills as files, and whose drafts they shall become."""
 
     agent: "forms.ModelChoiceField[Agent]" = forms.ModelChoiceField(
@@ -70,8 +81,8 @@ def import_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     # Whoever may not is told so before choosing a file.
     if request.method != "POST":
-        return _shown(site, request, _unbound(actor))
-    return _taken(site, request, actor) if "mark" in request.POST else _looked_at(site, request, actor)
+        return _render_import(site, request, _empty_form(actor))
+    return _import_chosen(site, request, actor) if "mark" in request.POST else _preview_import(site, request, actor)
 
 
 def skill_import_urls(site: AdminSite) -> list[URLPattern]:
@@ -79,91 +90,99 @@ def skill_import_urls(site: AdminSite) -> list[URLPattern]:
     return [path("skills/skill/import/", site.admin_view(partial(import_page, site)), name="import_skills")]
 
 
-def _looked_at(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpResponse:
-    with acting(actor):
-        form = Sending(request.POST, request.FILES, actor=actor)
+def _preview_import(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpResponse:
+    with acting_as(actor):
+        form = ImportSkillsForm(request.POST, request.FILES, actor=actor)
         is_valid = form.is_valid()
     if not is_valid:
-        return _shown(site, request, form, status=422)
+        return _render_import(site, request, form, status=422)
     agent, sent = form.cleaned_data["agent"], form.cleaned_data["file"]
     try:
         authorize(actor, Act.SKILL_DRAFT, actor.tenant_id, agent_id=agent.pk)
-        items = foreseen(skills_in(sent), agent.pk, actor=actor)
+        items = preview_import(read_skills_file(sent), agent.pk, actor=actor)
     except GovernanceError as refusal:
-        explain(form, refusal)
-        return _shown(site, request, form, status=status_of(refusal))
+        add_refusal_to_form(form, refusal)
+        return _render_import(site, request, form, status=status_of(refusal))
     sent.seek(0)
-    mark = _marked(sent.read(), agent, sent.name, actor)
-    return _shown(site, request, _unbound(actor, agent), items=items, mark=mark, agent=agent, source=sent.name)
+    mark = _store_upload(sent.read(), agent, sent.name, actor)
+    return _render_import(
+        site, request, _empty_form(actor, agent), items=items, mark=mark, agent=agent, source=sent.name
+    )
 
 
-def _taken(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpResponse:
+def _import_chosen(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpResponse:
     names = frozenset(request.POST.getlist("skill"))
     try:
-        content, agent, source = _behind(request.POST["mark"], actor)
-        items = take_skills(skills_in(BytesIO(content)), agent.pk, actor=actor, source=source, names=names)
+        content, agent, source = _load_upload(request.POST["mark"], actor)
+        items = draft_imported_skills(
+            read_skills_file(BytesIO(content)), agent.pk, actor=actor, source=source, names=names
+        )
     except GovernanceError as refusal:
-        form = _unbound(actor)
-        return _shown(site, request, form, status=status_of(refusal), refusal=refusal)
-    return _shown(site, request, _unbound(actor, agent), items=items, agent=agent, source=source, is_done=True)
+        form = _empty_form(actor)
+        return _render_import(site, request, form, status=status_of(refusal), refusal=refusal)
+    return _render_import(
+        site, request, _empty_form(actor, agent), items=items, agent=agent, source=source, is_done=True
+    )
 
 
-def _marked(content: bytes, agent: Agent, source: str, actor: Actor) -> str:
+def _store_upload(content: bytes, agent: Agent, source: str, actor: Actor) -> str:
     """The bytes are kept where nothing names them but this mark, which is worth something to its holder alone."""
     sha256 = hashlib.sha256(content).hexdigest()
-    said = [actor.tenant_id, actor.user_id, agent.pk, keep(actor.tenant_id, content), sha256, source[:200]]
+    said = [actor.tenant_id, actor.user_id, agent.pk, store_bytes(actor.tenant_id, content), sha256, source[:200]]
     return signing.dumps(said, salt=SALT, compress=True)
 
 
-def _behind(mark: str, actor: Actor) -> tuple[bytes, Agent, str]:
+def _load_upload(mark: str, actor: Actor) -> tuple[bytes, Agent, str]:
     try:
-        tenant_id, user_id, agent_id, key, sha256, source = signing.loads(mark, salt=SALT, max_age=MARK_SECONDS)
+        tenant_id, user_id, agent_id, key, sha256, source = signing.loads(mark, salt=SALT, max_age=UPLOAD_TOKEN_SECONDS)
     except (signing.BadSignature, ValueError) as refusal:
-        raise Invalid(GONE, {}) from refusal
+        raise Invalid(UPLOAD_GONE, {}) from refusal
     if (tenant_id, user_id) != (actor.tenant_id, actor.user_id):
-        raise Invalid(GONE, {})
-    content = bytes_at(key)
-    with acting(actor):
+        raise Invalid(UPLOAD_GONE, {})
+    content = read_bytes(key)
+    with acting_as(actor):
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
     if content is None or agent is None or hashlib.sha256(content).hexdigest() != sha256:
-        raise Invalid(GONE, {})
+        raise Invalid(UPLOAD_GONE, {})
     return content, agent, source
 
 
-def _unbound(actor: Actor, agent: Agent | None = None) -> Sending:
-    with acting(actor):
-        return Sending(actor=actor, initial={"agent": agent.pk if agent else None})
+def _empty_form(actor: Actor, agent: Agent | None = None) -> ImportSkillsForm:
+    with acting_as(actor):
+        return ImportSkillsForm(actor=actor, initial={"agent": agent.pk if agent else None})
 
 
-def _shown(site: AdminSite, request: HttpRequest, form: Sending, *, status: int = 200, **shown: Any) -> HttpResponse:
+def _render_import(
+    site: AdminSite, request: HttpRequest, form: ImportSkillsForm, *, status: int = 200, **shown: Any
+) -> HttpResponse:
     actor, items = actor_of(request), list(shown.get("items", ()))
-    with acting(actor), timezone.override(settings_of(request).timezone):
+    with acting_as(actor), timezone.override(settings_of(request).timezone):
         context: dict[str, Any] = {
             **site.each_context(request),
             "title": "Import skills",
             "form": form,
             "may_import": may(actor, Act.SKILL_DRAFT),
             **shown,
-            **_counted(items),
+            **_items_by_outcome(items),
         }
         return TemplateResponse(request, "console/skills/skill_import.html", context, status=status).render()
 
 
-def _counted(items: list[Item]) -> Mapping[str, Any]:
-    by_outcome = {outcome.value: [item for item in items if item.outcome is outcome] for outcome in Outcome}
-    return {"by_outcome": by_outcome, "new": by_outcome[Outcome.NEW]}
+def _items_by_outcome(items: list[SkillImportItem]) -> Mapping[str, Any]:
+    by_outcome = {outcome.value: [item for item in items if item.outcome is outcome] for outcome in ImportOutcome}
+    return {"by_outcome": by_outcome, "new": by_outcome[ImportOutcome.NEW]}
 
 
 def export_one(site: AdminSite, request: HttpRequest, skill_id: int) -> HttpResponse:
     """One approved skill as a zip."""
-    return _sent(site, request, approved_one(skill_id, actor=actor_of(request)))
+    return _send_archive(site, request, select_approved_skill(skill_id, actor=actor_of(request)))
 
 
 def export_all(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """Every approved skill, or one agent's."""
     asked = request.GET.get("agent", "")
     agent_id = int(asked) if asked.isascii() and asked.isdigit() and len(asked) <= 18 else None
-    return _sent(site, request, approved_all(agent_id, actor=actor_of(request)))
+    return _send_archive(site, request, select_approved_skills(agent_id, actor=actor_of(request)))
 
 
 def skill_export_urls(site: AdminSite) -> list[URLPattern]:
@@ -174,19 +193,21 @@ def skill_export_urls(site: AdminSite) -> list[URLPattern]:
     ]
 
 
-def _sent(site: AdminSite, request: HttpRequest, skills: list[Skill]) -> HttpResponse:
+def _send_archive(site: AdminSite, request: HttpRequest, skills: list[Skill]) -> HttpResponse:
     # A form, not an address: what somebody confirmed once is asked again the next time.
     confirm = request.method == "POST" and "confirm_findings" in request.POST
     try:
-        content = zipped(skills, actor=actor_of(request), confirm_findings=confirm)
+        content = build_archive(skills, actor=actor_of(request), confirm_findings=confirm)
     except FindingsUnconfirmed as refusal:
-        return _asked(site, request, skills, refusal)
-    told = {"Content-Disposition": disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
+        return _ask_confirmation(site, request, skills, refusal)
+    told = {"Content-Disposition": content_disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
     return HttpResponse(content, content_type="application/zip", headers=told)
 
 
-def _asked(site: AdminSite, request: HttpRequest, skills: list[Skill], refusal: FindingsUnconfirmed) -> HttpResponse:
-    with acting(actor_of(request)), timezone.override(settings_of(request).timezone):
+def _ask_confirmation(
+    site: AdminSite, request: HttpRequest, skills: list[Skill], refusal: FindingsUnconfirmed
+) -> HttpResponse:
+    with acting_as(actor_of(request)), timezone.override(settings_of(request).timezone):
         context: dict[str, Any] = {
             **site.each_context(request),
             "title": f"Export {skills[0].title}" if len(skills) == 1 else f"Export {len(skills)} skills",

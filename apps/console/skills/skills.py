@@ -12,20 +12,20 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.console.explain.prompt_preview import slot_text
-from apps.console.framework.change_lists import LatelyFilter, TabbedList
-from apps.console.framework.forms import Approval, OptionalReason, ReasonedDecision
+from apps.console.framework.change_lists import RecentValuesFilter, TabbedList
+from apps.console.framework.forms import OptionalReasonForm, ReasonedDecisionForm, SkillApprovalForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Tabs, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
-from apps.console.review.decision_forms import Rejection
-from apps.console.skills.skill_attachments import FileDecision, detach, move_up
+from apps.console.review.decision_forms import RejectionForm
+from apps.console.skills.skill_attachments import SkillFileForm, detach, move_up
 from apps.console.skills.skill_curation import CurationFilter
 from apps.console.skills.skill_review import review_panels
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.governance.row_ids import number_of_row
+from apps.governance.row_ids import parse_row_id
 from apps.prompt.prompt_input import Slot
 from apps.skills.actions import (
     amend_skill,
@@ -33,20 +33,20 @@ from apps.skills.actions import (
     deprecate_skill,
     discard_skill,
     draft_skill,
-    keep_skill,
+    retain_skill,
     revise_skill,
 )
 from apps.skills.models import Skill
 from apps.skills.proposals import findings_in, reject_draft
 from apps.skills.quarantine import quarantine_skill, release_skill
-from apps.skills.retirement_rules import KEPT
+from apps.skills.retirement_rules import RETENTION_PERIOD
 from apps.tenants.models import Agent
 
-AGENT: Final = "agent__id__exact"
+AGENT_PARAMETER: Final = "agent__id__exact"
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class AgentSkillIndex:
     """What the model is told of an agent's skills before it reads one."""
 
     agent: Agent
@@ -66,15 +66,15 @@ class SkillList(TabbedList):
         self.actor = actor_of(request)
         return super().get_queryset(request, exclude_parameters)
 
-    def index(self) -> Index | None:
+    def index(self) -> AgentSkillIndex | None:
         """None where no agent is chosen, or none that is there."""
-        chosen = self._chosen()
+        chosen = self._chosen_agent_id()
         agent = Agent.objects.visible_to(self.actor).filter(pk=int(chosen)).first() if chosen else None
-        return Index(agent, slot_text(agent, Slot.SKILLS, self.actor)) if agent else None
+        return AgentSkillIndex(agent, slot_text(agent, Slot.SKILLS, self.actor)) if agent else None
 
     def of_agent(self) -> str:
         """What an export is narrowed by."""
-        chosen = self._chosen()
+        chosen = self._chosen_agent_id()
         return f"?agent={chosen}" if chosen else ""
 
     def has_any_to_export(self) -> bool:
@@ -85,9 +85,9 @@ class SkillList(TabbedList):
         """Whether drafts may come in by whoever looks."""
         return may(self.actor, Act.SKILL_DRAFT)
 
-    def _chosen(self) -> str:
-        chosen = str(self.params.get(AGENT, ""))
-        return "" if number_of_row(chosen) is None else chosen
+    def _chosen_agent_id(self) -> str:
+        chosen = str(self.params.get(AGENT_PARAMETER, ""))
+        return "" if parse_row_id(chosen) is None else chosen
 
 
 FIELDS = ("title", "name", "description", "category", "body")
@@ -117,7 +117,7 @@ def _approve(skill: Skill, actor: Actor, said: Values) -> Skill:
     )
 
 
-def _approved(skill: Skill) -> str:
+def _approval_message(skill: Skill) -> str:
     if skill.status == Skill.Status.APPROVED:
         return "Approved. The next session of this agent lists the skill."
     return "Noted. Its risk asks for another reviewer; the skill reaches nobody until one has agreed."
@@ -136,12 +136,12 @@ def _discard(skill: Skill, actor: Actor, said: Values) -> None:
     discard_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
 
-def _reviewed(skill: Skill) -> dict[str, Any]:
+def _approval_initial(skill: Skill) -> dict[str, Any]:
     return {"reviewed_sha256": skill.content_sha256, "findings": findings_in(skill)}
 
 
 def _keep(skill: Skill, actor: Actor, said: Values) -> Skill:
-    return keep_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+    return retain_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
 
 def _quarantine(skill: Skill, actor: Actor, said: Values) -> Skill:
@@ -160,7 +160,7 @@ def _is_approved(skill: Skill) -> bool:
     return bool(skill.status == Skill.Status.APPROVED) and not skill.is_quarantined
 
 
-def _is_free(skill: Skill) -> bool:
+def _is_quarantinable(skill: Skill) -> bool:
     return skill.status != Skill.Status.DEPRECATED and not skill.is_quarantined
 
 
@@ -168,13 +168,13 @@ def _is_quarantined(skill: Skill) -> bool:
     return skill.is_quarantined
 
 
-def _beside_its_file(skill: Skill) -> bool:
+def _never_as_button(skill: Skill) -> bool:
     """Its form stands at each file, not among the decisions."""
     del skill
     return False
 
 
-def _queue(skill: Skill) -> str:
+def _skill_list_url(skill: Skill) -> str:
     del skill
     return reverse("admin:skills_skill_changelist")
 
@@ -183,7 +183,7 @@ class SkillAdmin(GovernedAdmin):
     """Drafts to review, and the runbooks customers are served by."""
 
     list_display = ("title", "agent", "status", "category", "author", "whose_words", "uses", "updated")
-    list_filter = ("agent", ("category", LatelyFilter), CurationFilter)
+    list_filter = ("agent", ("category", RecentValuesFilter), CurationFilter)
     list_select_related = ("agent", "use")
     search_fields = ("name", "title", "description")
     search_help_text = "Search name, title or one-liner"
@@ -197,23 +197,23 @@ class SkillAdmin(GovernedAdmin):
     fields = FIELDS
     change_form_template = "console/skills/skill.html"
     edit_label = "Edit the text"
-    creates = Creation(Act.SKILL_DRAFT, _draft, add_fields)
+    creates = CreateAction(Act.SKILL_DRAFT, _draft, add_fields)
     amends = (
-        Amendment(Act.SKILL_AMEND, _amend, when=_is_draft),
-        Amendment(Act.SKILL_REVISE, _revise, when=_is_approved),
+        EditAction(Act.SKILL_AMEND, _amend, when=_is_draft),
+        EditAction(Act.SKILL_REVISE, _revise, when=_is_approved),
     )
-    panels = Panels(review_panels)
+    panels = PanelReader(review_panels)
     buttons = (
         Button(
             "approve",
             "Approve",
             Act.SKILL_APPROVE,
             _approve,
-            done=_approved,
+            done=_approval_message,
             consequence="If you approve, the next session of agent {agent} lists this skill;"
             " sessions already open keep theirs.",
-            form=Approval,
-            initial=_reviewed,
+            form=SkillApprovalForm,
+            initial=_approval_initial,
             when=_is_draft,
             tone="primary",
             folded=False,
@@ -225,10 +225,10 @@ class SkillAdmin(GovernedAdmin):
             _reject,
             done="Rejected. The draft reaches no customer.",
             consequence="The draft reaches no customer. The agent is told the reason.",
-            form=Rejection,
+            form=RejectionForm,
             when=_is_draft,
             tone="danger",
-            leads_to=_queue,
+            leads_to=_skill_list_url,
             on_others=True,
         ),
         Button(
@@ -238,9 +238,9 @@ class SkillAdmin(GovernedAdmin):
             _discard,
             done="Discarded. The words stay in the history of changes.",
             consequence="The draft is removed, and its name becomes free. Its words stay in the history of changes.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_draft,
-            leads_to=_queue,
+            leads_to=_skill_list_url,
         ),
         Button(
             "deprecate",
@@ -250,7 +250,7 @@ class SkillAdmin(GovernedAdmin):
             done="Deprecated. The next session of this agent no longer lists it.",
             consequence="The next session of agent {agent} no longer lists this skill. There is no way back:"
             " a fresh skill is needed.",
-            form=ReasonedDecision,
+            form=ReasonedDecisionForm,
             when=_is_approved,
             tone="danger",
         ),
@@ -259,9 +259,10 @@ class SkillAdmin(GovernedAdmin):
             "Keep",
             Act.SKILL_RETAIN,
             _keep,
-            done=f"Kept. Nobody is asked about it for {KEPT.days} days.",
-            consequence=f"Nothing changes for customers. The skill is not suggested for retirement for {KEPT.days} days.",
-            form=ReasonedDecision,
+            done=f"Kept. Nobody is asked about it for {RETENTION_PERIOD.days} days.",
+            consequence=f"Nothing changes for customers. The skill is not suggested for retirement for"
+            f" {RETENTION_PERIOD.days} days.",
+            form=ReasonedDecisionForm,
             when=_is_approved,
         ),
         Button(
@@ -270,8 +271,8 @@ class SkillAdmin(GovernedAdmin):
             Act.SKILL_DETACH,
             detach,
             done="Removed. Its bytes stay as long as the history tells of it.",
-            form=FileDecision,
-            when=_beside_its_file,
+            form=SkillFileForm,
+            when=_never_as_button,
             tone="danger",
         ),
         Button(
@@ -280,8 +281,8 @@ class SkillAdmin(GovernedAdmin):
             Act.SKILL_ARRANGE,
             move_up,
             done="Moved. The first file is the one that clients see who know one attachment.",
-            form=FileDecision,
-            when=_beside_its_file,
+            form=SkillFileForm,
+            when=_never_as_button,
         ),
         Button(
             "quarantine",
@@ -291,8 +292,8 @@ class SkillAdmin(GovernedAdmin):
             done="In quarantine. From the next look-up on no agent finds it, in running sessions too.",
             consequence="No agent finds this skill any more, in running sessions too, until somebody releases it."
             " Nothing is decided about it meanwhile.",
-            form=ReasonedDecision,
-            when=_is_free,
+            form=ReasonedDecisionForm,
+            when=_is_quarantinable,
             tone="danger",
         ),
         Button(
@@ -302,7 +303,7 @@ class SkillAdmin(GovernedAdmin):
             _release,
             done="Released, in the status it had.",
             consequence="The skill is back in the status it had; an approved one serves agent {agent} again at once.",
-            form=ReasonedDecision,
+            form=ReasonedDecisionForm,
             when=_is_quarantined,
         ),
     )

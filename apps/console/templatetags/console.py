@@ -8,11 +8,11 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
-from apps.console.dashboard.live_updates import NEWS, name_of
-from apps.console.dashboard.navigation import LISTS
-from apps.console.framework.actor_names import People, agents_named
+from apps.console.dashboard.live_updates import WATCHED_LISTS, live_url_name
+from apps.console.dashboard.navigation import LIST_TITLES
+from apps.console.framework.actor_names import ActorNames, agents_named
 from apps.console.framework.badges import badge, grounded, whose
-from apps.console.framework.page_actions import Shown
+from apps.console.framework.page_actions import ButtonForm
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_titles import title_of
 from apps.console.framework.row_urls import url_of_subject
@@ -29,7 +29,7 @@ register.filter(whose)
 
 
 @register.filter
-def person(label: str, people: People) -> str:
+def person(label: str, people: ActorNames) -> str:
     """The name behind an actor's label."""
     return people[label] if label else ""
 
@@ -61,11 +61,11 @@ def called(row: Any) -> str:
 @register.filter
 def listed(opts: Any) -> str:
     """The heading of a noun's list: the words by which the menu leads to it."""
-    return LISTS.get(f"{opts.app_label}_{opts.model_name}_changelist") or str(capfirst(opts.verbose_name_plural))
+    return LIST_TITLES.get(f"{opts.app_label}_{opts.model_name}_changelist") or str(capfirst(opts.verbose_name_plural))
 
 
 @register.filter
-def beside(decisions: list[Shown] | None, is_beside: bool) -> list[Shown]:
+def beside(decisions: list[ButtonForm] | None, is_beside: bool) -> list[ButtonForm]:
     """The decisions that a page shows elsewhere, or all the others."""
     return [shown for shown in decisions or () if shown.button.beside is is_beside]
 
@@ -79,13 +79,13 @@ def about(sentence: str, agent: Any) -> str:
 @register.filter
 def news_of_list(shown: Any) -> str:
     """Where an open list asks what is new; empty where nothing tells."""
-    return reverse(f"admin:{name_of(shown.model)}") if shown.model in NEWS else ""
+    return reverse(f"admin:{live_url_name(shown.model)}") if shown.model in WATCHED_LISTS else ""
 
 
 @register.filter
 def news_of_row(row: Any) -> str:
     """Where the open page of a row asks; empty where nothing tells."""
-    return f"{reverse(f'admin:{name_of(type(row))}')}?row={row.pk}" if type(row) in NEWS else ""
+    return f"{reverse(f'admin:{live_url_name(type(row))}')}?row={row.pk}" if type(row) in WATCHED_LISTS else ""
 
 
 @register.filter

@@ -19,12 +19,18 @@ from unfold.widgets import (
     UnfoldAdminTextInputWidget,
 )
 
-from apps.console.framework.actor_names import label_of, people_of_tenant
-from apps.console.framework.forms import Decision, GovernedForm, OptionalReason, Prose, ReasonedDecision
+from apps.console.framework.actor_names import actor_label, people_of_tenant
+from apps.console.framework.forms import (
+    DecisionForm,
+    GovernedForm,
+    OptionalReasonForm,
+    ReasonedDecisionForm,
+    VerbatimTextField,
+)
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.framework.row_titles import in_words
+from apps.console.framework.row_titles import grant_label
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor, Role
 from apps.governance.policy.table import POLICY, Act, codenames, default_grants
@@ -36,7 +42,7 @@ from apps.tenants.actions import (
     write_grants,
     write_role_grants,
 )
-from apps.tenants.grants.guardian_sync import usual_grants
+from apps.tenants.grants.guardian_sync import tenant_wide_grants
 from apps.tenants.models import Agent
 from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
 from apps.tenants.models.people import ROLES
@@ -53,7 +59,7 @@ class InvitationForm(GovernedForm):
     )
 
 
-class RoleDecision(Decision):
+class ChangeRoleForm(DecisionForm):
     """What a member becomes."""
 
     role = forms.ChoiceField(choices=ROLES, widget=UnfoldAdminSelectWidget)
@@ -86,10 +92,10 @@ class LimitForm(GovernedForm):
         if "member" in self.fields:
             members: Any = self.fields["member"]
             names = people_of_tenant(self.actor)
-            members.label_from_instance = lambda member: f"{names[label_of(member.user_id)]} ({member.role})"
+            members.label_from_instance = lambda member: f"{names[actor_label(member.user_id)]} ({member.role})"
 
 
-class ChecksByGroup(UnfoldAdminCheckboxSelectMultipleWidget):
+class GroupedCheckboxes(UnfoldAdminCheckboxSelectMultipleWidget):
     """Check boxes under a heading for each group of choices."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
@@ -104,7 +110,7 @@ class GrantsForm(GovernedForm):
     permissions = forms.MultipleChoiceField(
         label="May",
         required=False,
-        widget=ChecksByGroup,
+        widget=GroupedCheckboxes,
         help_text="Untick what it may not do here. With a field unticked, the act goes on for the others.",
     )
 
@@ -114,13 +120,13 @@ class GrantsForm(GovernedForm):
             self.fields.pop("permissions", None)
         elif "permissions" in self.fields:
             granted: Any = self.fields["permissions"]
-            granted.choices = by_noun(default_grants(Role(self.instance.role)))
+            granted.choices = grants_by_noun(default_grants(Role(self.instance.role)))
 
 
 class RoleGrantsForm(GrantsForm):
     """The grants of a role in the tenant, and the reason for the change."""
 
-    reason = Prose(
+    reason = VerbatimTextField(
         label="Why",
         max_length=2000,
         help_text="Kept in the history.",
@@ -128,12 +134,12 @@ class RoleGrantsForm(GrantsForm):
     )
 
 
-def by_noun(names: Collection[str]) -> list[tuple[str, list[tuple[str, str]]]]:
+def grants_by_noun(names: Collection[str]) -> list[tuple[str, list[tuple[str, str]]]]:
     """Grants as choices under their nouns, in the order of the policy; under a noun each goes without it."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for act in Act:
         noun = act.noun.replace("_", " ")
-        held = [(name, in_words(name).removeprefix(f"{noun} ")) for name in codenames(act) if name in names]
+        held = [(name, grant_label(name).removeprefix(f"{noun} ")) for name in codenames(act) if name in names]
         if held:
             groups.setdefault(noun, []).extend(held)
     return list(groups.items())
@@ -142,24 +148,24 @@ def by_noun(names: Collection[str]) -> list[tuple[str, list[tuple[str, str]]]]:
 def limit_panels(limit: Any, request: HttpRequest) -> dict[str, Any]:
     """The agents by name."""
     allowed = Agent.objects.visible_to(actor_of(request)).filter(pk__in=limit.agent_ids)
-    return {"allowed": allowed, "name": people_of(request)[label_of(limit.member.user_id)]}
+    return {"allowed": allowed, "name": people_of(request)[actor_label(limit.member.user_id)]}
 
 
 def grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
     """What is withheld from the role here."""
     del request
     return {
-        "withheld": [in_words(name) for name in sorted(default_grants(Role(grants.role)) - set(grants.permissions))]
+        "withheld": [grant_label(name) for name in sorted(default_grants(Role(grants.role)) - set(grants.permissions))]
     }
 
 
 def role_grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
     """What the role's template grants, and what of it this tenant withholds."""
     del request
-    template = by_noun(default_grants(Role(grants.role)))
+    template = grants_by_noun(default_grants(Role(grants.role)))
     held = set(grants.permissions)
     return {
-        "withheld": [in_words(name) for name in grants.withheld],
+        "withheld": [grant_label(name) for name in grants.withheld],
         "template": [
             (
                 noun,
@@ -171,22 +177,22 @@ def role_grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _begin_role(values: Values, actor: Actor) -> RoleGrants:
+def _create_role_grants(values: Values, actor: Actor) -> RoleGrants:
     grants = RoleGrants(tenant_id=actor.tenant_id, role=values["role"])
-    usual = usual_grants(Role(values["role"]), actor.tenant_id)
+    usual = tenant_wide_grants(Role(values["role"]), actor.tenant_id)
     return write_role_grants(grants, actor=actor, granted=usual, reason=values["reason"])
 
 
-def _write_role(grants: RoleGrants, values: Values, actor: Actor, read_at: int | None) -> RoleGrants:
+def _write_role_grants(grants: RoleGrants, values: Values, actor: Actor, read_at: int | None) -> RoleGrants:
     granted = values.get("permissions", grants.permissions)
     return write_role_grants(grants, actor=actor, granted=granted, reason=values["reason"], read_at=read_at)
 
 
-def _withdraw_role(grants: RoleGrants, actor: Actor, said: Values) -> None:
+def _withdraw_role_grants(grants: RoleGrants, actor: Actor, said: Values) -> None:
     withdraw_role_grants(grants, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
 
-def _list_of_roles(grants: RoleGrants) -> str:
+def _role_list_url(grants: RoleGrants) -> str:
     del grants
     return reverse("admin:tenants_rolegrants_changelist")
 
@@ -204,9 +210,9 @@ def _unlimit(limit: MemberLimit, actor: Actor, said: Values) -> None:
     unlimit_member(limit, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
 
-def _set(values: Values, actor: Actor) -> AgentGrants:
+def _create_grants(values: Values, actor: Actor) -> AgentGrants:
     grants = AgentGrants(tenant_id=actor.tenant_id, agent=values["agent"], role=values["role"])
-    return write_grants(grants, actor=actor, granted=usual_grants(Role(values["role"]), actor.tenant_id))
+    return write_grants(grants, actor=actor, granted=tenant_wide_grants(Role(values["role"]), actor.tenant_id))
 
 
 def _write(grants: AgentGrants, values: Values, actor: Actor, read_at: int | None) -> AgentGrants:
@@ -244,9 +250,9 @@ class LimitAdmin(GovernedAdmin):
     change_form_template = "console/tenants/member_limit.html"
     edit_label = "Choose the agents anew"
     saved = "Saved. It holds from the member's next request on."
-    creates = Creation(Act.LIMIT_WRITE, _limit, add_fields)
-    amends = (Amendment(Act.LIMIT_WRITE, _amend_limit),)
-    panels = Panels(limit_panels)
+    creates = CreateAction(Act.LIMIT_WRITE, _limit, add_fields)
+    amends = (EditAction(Act.LIMIT_WRITE, _amend_limit),)
+    panels = PanelReader(limit_panels)
     buttons = (
         Button(
             "lift",
@@ -255,14 +261,14 @@ class LimitAdmin(GovernedAdmin):
             _unlimit,
             done="Lifted. The member may do the act wherever their role may.",
             consequence="From the next request on the member may do this wherever their role may.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             leads_to=_page_of_member,
         ),
     )
 
     @admin.display(description="Member", ordering="member__user__username")
     def person(self, limit: Any) -> str:
-        return str(limit.people[label_of(limit.member.user_id)])
+        return str(limit.people[actor_label(limit.member.user_id)])
 
     @admin.display(description="Agents")
     def how_many(self, limit: MemberLimit) -> str:
@@ -280,19 +286,19 @@ class RoleGrantsAdmin(GovernedAdmin):
     change_form_template = "console/tenants/role_grants.html"
     edit_label = "Add or take grants"
     saved = "Saved. It holds from the next request on."
-    creates = Creation(Act.ROLE_GRANT_WRITE, _begin_role, add_fields)
-    amends = (Amendment(Act.ROLE_GRANT_WRITE, _write_role),)
-    panels = Panels(role_grants_panels)
+    creates = CreateAction(Act.ROLE_GRANT_WRITE, _create_role_grants, add_fields)
+    amends = (EditAction(Act.ROLE_GRANT_WRITE, _write_role_grants),)
+    panels = PanelReader(role_grants_panels)
     buttons = (
         Button(
             "withdraw",
             "Return to the template",
             Act.ROLE_GRANT_WITHDRAW,
-            _withdraw_role,
+            _withdraw_role_grants,
             done="Withdrawn. The role may do what its template grants.",
             consequence="From the next request on the role may do all that its template grants, in the whole tenant.",
-            form=ReasonedDecision,
-            leads_to=_list_of_roles,
+            form=ReasonedDecisionForm,
+            leads_to=_role_list_url,
         ),
     )
 
@@ -314,9 +320,9 @@ class GrantsAdmin(GovernedAdmin):
     change_form_template = "console/tenants/grants.html"
     edit_label = "Choose the grants"
     saved = "Saved. It holds from the next request on."
-    creates = Creation(Act.GRANT_WRITE, _set, add_fields)
-    amends = (Amendment(Act.GRANT_WRITE, _write),)
-    panels = Panels(grants_panels)
+    creates = CreateAction(Act.GRANT_WRITE, _create_grants, add_fields)
+    amends = (EditAction(Act.GRANT_WRITE, _write),)
+    panels = PanelReader(grants_panels)
     buttons = (
         Button(
             "withdraw",
@@ -325,7 +331,7 @@ class GrantsAdmin(GovernedAdmin):
             _withdraw,
             done="Withdrawn. The role may do here what it may elsewhere.",
             consequence="From the next request on the role may do with agent {agent} what it may elsewhere.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             leads_to=_page_of_agent,
         ),
     )

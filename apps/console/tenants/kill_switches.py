@@ -6,27 +6,27 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.dashboard.navigation import may_read
-from apps.console.dashboard.pending_work import SWITCHES, awaiting
-from apps.console.framework.forms import OptionalReason
+from apps.console.dashboard.pending_work import SWITCHES, pending_counts
+from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Creation, Tabs, Values
+from apps.console.framework.page_actions import Button, CreateAction, Tabs, Values
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.actions import activate_kill_switch, deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
 
 
 def switches_on(request: HttpRequest) -> list[KillSwitch]:
     """Those in force in the books that are open, the oldest first."""
-    if not may_read(request) or not awaiting(request).count(SWITCHES):
+    if not may_read(request) or not pending_counts(request).count(SWITCHES):
         return []
     return list(KillSwitch.objects.visible_to(actor_of(request)).on().select_related("agent").order_by("pk"))
 
 
 def _throw(values: Values, actor: Actor) -> KillSwitch:
     agent = values["agent"]
-    return throw_switch(
+    return activate_kill_switch(
         KillSwitch.Kind(values["kind"]),
         actor=actor,
         reason=values["reason"],
@@ -36,7 +36,7 @@ def _throw(values: Values, actor: Actor) -> KillSwitch:
 
 
 def _lift(switch: KillSwitch, actor: Actor, said: Values) -> KillSwitch:
-    return lift_switch(switch, actor=actor, reason=said["reason"], read_at=said["read_at"])
+    return deactivate_kill_switch(switch, actor=actor, reason=said["reason"], read_at=said["read_at"])
 
 
 def _is_on(switch: KillSwitch) -> bool:
@@ -57,7 +57,7 @@ class SwitchAdmin(GovernedAdmin):
     fields = ()
     change_form_template = "console/tenants/kill_switch.html"
     saved = "Stopped. It holds before the next model call."
-    creates = Creation(Act.KILL_SWITCH_ACTIVATE, _throw, add_fields)
+    creates = CreateAction(Act.KILL_SWITCH_ACTIVATE, _throw, add_fields)
     buttons = (
         Button(
             "lift",
@@ -66,7 +66,7 @@ class SwitchAdmin(GovernedAdmin):
             _lift,
             done="Lifted. What waited is taken up within seconds.",
             consequence="What waited is taken up within seconds: every message that arrived meanwhile is answered.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_on,
             tone="primary",
             folded=False,

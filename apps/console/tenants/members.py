@@ -6,24 +6,24 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from apps.console.framework.actor_names import label_of, people_of_tenant
-from apps.console.framework.forms import OptionalReason
+from apps.console.framework.actor_names import actor_label, people_of_tenant
+from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, Creation, Panels, Values
+from apps.console.framework.page_actions import Button, CreateAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.tenants.grants import InvitationForm, RoleDecision
+from apps.console.tenants.grants import ChangeRoleForm, InvitationForm
 from apps.governance.actors import Actor, Role
 from apps.governance.governed_write import may
 from apps.governance.policy.table import Act
-from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_to, invite
-from apps.tenants.accounts.people import dismiss, reset
+from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_url, invite
+from apps.tenants.accounts.people import deactivate_and_sign_out, reset_sign_in
 from apps.tenants.actions import change_role, reactivate_member
 from apps.tenants.models import Membership
 from apps.tenants.models.grants import MemberLimit
 
 
 @dataclass(frozen=True, slots=True)
-class Welcome:
+class MemberLink:
     """A member at the one moment their link can be shown; without a link for whoever is known to own the address."""
 
     row: Membership
@@ -41,30 +41,30 @@ def member_panels(member: Any, request: HttpRequest) -> dict[str, Any]:
     """What the member is confined to."""
     actor = actor_of(request)
     limits = MemberLimit.objects.visible_to(actor).filter(member=member)
-    name = people_of(request)[label_of(member.user_id)]
+    name = people_of(request)[actor_label(member.user_id)]
     may_confine = may(actor, Act.LIMIT_WRITE)
-    return {"limits": limits, "name": name, "standing": standing_of(member), "may_confine": may_confine}
+    return {"limits": limits, "name": name, "standing": member_state(member), "may_confine": may_confine}
 
 
-def standing_of(member: Any) -> str:
+def member_state(member: Any) -> str:
     """Whether they may come in, and whether they have."""
     if not member.is_active:
         return "deactivated"
-    return "waits for its link" if _waits(member) else "active"
+    return "waits for its link" if _is_invited(member) else "active"
 
 
-def _invite(values: Values, actor: Actor) -> Welcome:
+def _invite(values: Values, actor: Actor) -> MemberLink:
     invited = invite(values["email"], Role(values["role"]), actor=actor)
-    return Welcome(invited.row, values["email"], invitation_to(invited.row))
+    return MemberLink(invited.row, values["email"], invitation_url(invited.row))
 
 
-def _reset(member: Membership, actor: Actor, said: Values) -> Welcome:
-    reset(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
-    return Welcome(member, people_of_tenant(actor)[label_of(member.user_id)], invitation_to(member))
+def _reset(member: Membership, actor: Actor, said: Values) -> MemberLink:
+    reset_sign_in(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
+    return MemberLink(member, people_of_tenant(actor)[actor_label(member.user_id)], invitation_url(member))
 
 
 def _deactivate(member: Membership, actor: Actor, said: Values) -> Membership:
-    return dismiss(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
+    return deactivate_and_sign_out(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
 
 
 def _reactivate(member: Membership, actor: Actor, said: Values) -> Membership:
@@ -79,11 +79,11 @@ def _is_active(member: Membership) -> bool:
     return member.is_active
 
 
-def _came_in(member: Any) -> bool:
+def _has_joined(member: Any) -> bool:
     return member.is_active and not member.is_pending
 
 
-def _waits(member: Any) -> bool:
+def _is_invited(member: Any) -> bool:
     return bool(member.is_pending)
 
 
@@ -104,8 +104,8 @@ class MemberAdmin(GovernedAdmin):
     add_fields = ("email", "role")
     fields = ()
     change_form_template = "console/tenants/member.html"
-    creates = Creation(Act.MEMBER_INVITE, _invite, add_fields, answer_template="console/tenants/member_link.html")
-    panels = Panels(member_panels)
+    creates = CreateAction(Act.MEMBER_INVITE, _invite, add_fields, answer_template="console/tenants/member_link.html")
+    panels = PanelReader(member_panels)
     buttons = (
         Button(
             "role",
@@ -114,7 +114,7 @@ class MemberAdmin(GovernedAdmin):
             _change_role,
             done="Changed. It holds from their next request on.",
             consequence="Admins decide about members, agents, tokens and settings; operators about what agents go by.",
-            form=RoleDecision,
+            form=ChangeRoleForm,
             when=_is_active,
         ),
         Button(
@@ -124,8 +124,8 @@ class MemberAdmin(GovernedAdmin):
             _reset,
             done="",
             consequence="Their password, their second factor and every session end now. You get a link for them that works once.",
-            form=OptionalReason,
-            when=_came_in,
+            form=OptionalReasonForm,
+            when=_has_joined,
             answer_template="console/tenants/member_link.html",
         ),
         Button(
@@ -135,8 +135,8 @@ class MemberAdmin(GovernedAdmin):
             _reset,
             done="",
             consequence="The link they were given ends now. You get another one that works once.",
-            form=OptionalReason,
-            when=_waits,
+            form=OptionalReasonForm,
+            when=_is_invited,
             answer_template="console/tenants/member_link.html",
         ),
         Button(
@@ -146,7 +146,7 @@ class MemberAdmin(GovernedAdmin):
             _deactivate,
             done="Deactivated. From their next request on they are nobody here.",
             consequence="From their next request on they are nobody here. What they did stays in the books.",
-            form=OptionalReason,
+            form=OptionalReasonForm,
             when=_is_active,
             tone="danger",
         ),
@@ -163,7 +163,7 @@ class MemberAdmin(GovernedAdmin):
 
     @admin.display(description="Person", ordering="user__username")
     def person(self, member: Any) -> str:
-        return str(member.people[label_of(member.user_id)])
+        return str(member.people[actor_label(member.user_id)])
 
     @admin.display(description="Second factor")
     def second_factor(self, member: Any) -> str:
@@ -171,4 +171,4 @@ class MemberAdmin(GovernedAdmin):
 
     @admin.display(description="State", ordering="is_active")
     def standing(self, member: Membership) -> str:
-        return standing_of(member)
+        return member_state(member)

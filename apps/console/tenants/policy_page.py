@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 
 from apps.console.framework.request_context import actor_of, settings_of
-from apps.console.framework.row_titles import in_words
+from apps.console.framework.row_titles import grant_label
 from apps.governance.actors import Actor, Role
 from apps.governance.governed_write import may
 from apps.governance.policy.table import POLICY, Act, default_grants
@@ -20,7 +20,7 @@ from apps.tenants.policy_sync.policy_page import verdict
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ActRow:
     """One act: what each role may, what this reader may, and what it takes."""
 
     act: str
@@ -32,20 +32,20 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Noun:
+class NounActs:
     """The acts on one kind of thing."""
 
     title: str
-    rows: tuple[Row, ...]
+    rows: tuple[ActRow, ...]
 
 
-def policy_shown(site: AdminSite, request: HttpRequest) -> HttpResponse:
+def policy_table_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     """It is made of the table that every act asks, so it cannot say anything else."""
     shown = {
         "title": "Policy",
         "roles": [role.value for role in Role],
         "own": actor_of(request).role.value,
-        "nouns": list(nouns(actor_of(request))),
+        "nouns": list(nouns_with_acts(actor_of(request))),
         "changed": list(changed_roles(actor_of(request), settings_of(request).tenant)),
         "may_change": may(actor_of(request), Act.ROLE_GRANT_WRITE),
     }
@@ -67,18 +67,18 @@ def changed_roles(actor: Actor, tenant: Tenant) -> Iterator[ChangedRole]:
     rows = {row.role: row for row in RoleGrants.objects.visible_to(actor)} if held else {}
     for role, names in held.items():
         withheld = sorted(default_grants(role) - names)
-        yield ChangedRole(role.value, tuple(in_words(name) for name in withheld), rows.get(role.value))
+        yield ChangedRole(role.value, tuple(grant_label(name) for name in withheld), rows.get(role.value))
 
 
-def nouns(actor: Actor) -> Iterator[Noun]:
+def nouns_with_acts(actor: Actor) -> Iterator[NounActs]:
     """Every act under its noun, in the order of their names."""
     for noun, acts in groupby(sorted(POLICY, key=lambda act: act.value), key=lambda act: act.value.partition(".")[0]):
-        yield Noun(noun.replace("_", " ").capitalize(), tuple(_row(act, actor) for act in acts))
+        yield NounActs(noun.replace("_", " ").capitalize(), tuple(_act_row(act, actor) for act in acts))
 
 
-def _row(act: Act, actor: Actor) -> Row:
+def _act_row(act: Act, actor: Actor) -> ActRow:
     rule = POLICY[act]
-    return Row(
+    return ActRow(
         act=act.value.partition(".")[2].replace("_", " "),
         verdicts=tuple((role.value, verdict(rule, role)) for role in Role),
         is_open=may(actor, act),

@@ -3,9 +3,9 @@
 from django import forms
 from unfold.widgets import UnfoldAdminPasswordWidget
 
-from apps.console.framework.forms import Decision
+from apps.console.framework.forms import DecisionForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Values
+from apps.console.framework.page_actions import Button, EditAction, Values
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.tenants.actions import amend_settings
@@ -17,7 +17,7 @@ def _amend(settings: TenantSettings, values: Values, actor: Actor, read_at: int 
     return amend_settings(settings, actor=actor, read_at=read_at, **values)
 
 
-class ProofKey(Decision):
+class ProofKeyForm(DecisionForm):
     """A key for signatures, typed once."""
 
     key = forms.CharField(
@@ -40,7 +40,7 @@ def _rotate(settings: TenantSettings, actor: Actor, said: Values) -> TenantSetti
     return rotate_proof_key(settings, actor=actor, key=said["key"], keep_former=kept, read_at=read_at)
 
 
-def _key_kept(settings: TenantSettings) -> str:
+def _key_message(settings: TenantSettings) -> str:
     if settings.has_proof_key:
         return "The new key is kept. Messages that arrive from now on may be signed with it."
     return "There is no key for signatures any more, so nobody can prove who they are."
@@ -62,17 +62,17 @@ class SettingsAdmin(GovernedAdmin):
     change_form_template = "console/tenants/tenant_settings.html"
     edit_label = "Change the settings"
     saved = "Saved. What is about money, limits, time and memory holds from the next message on, the rest from the next session."
-    amends = (Amendment(Act.SETTINGS_AMEND, _amend),)
+    amends = (EditAction(Act.SETTINGS_AMEND, _amend),)
     buttons = (
         Button(
             "proof_key",
             "Change the key for signatures",
             Act.SETTINGS_ROTATE_PROOF_KEY,
             _rotate,
-            done=_key_kept,
+            done=_key_message,
             consequence="Your server signs with the new key from now on. What it signed with the present key goes on holding until"
             " the next change, unless you say otherwise.",
-            form=ProofKey,
+            form=ProofKeyForm,
             tone="primary",
         ),
     )

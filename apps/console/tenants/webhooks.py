@@ -8,21 +8,21 @@ from django.db.models import Count, Field
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminPasswordWidget
 
-from apps.console.framework.forms import Decision
+from apps.console.framework.forms import DecisionForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Amendment, Button, Creation, Panels, Values
-from apps.console.framework.row_titles import moment
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.row_titles import format_moment
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.delivery_replay import replay_deliveries
-from apps.webhooks.models import EVENTS, Delivery, Webhook
+from apps.webhooks.models import EVENT_FIELDS, Delivery, Webhook
 
 DELIVERIES_SHOWN = 30
-TOLD = ("title", "url", *EVENTS, "is_active")
+WEBHOOK_FIELDS = ("title", "url", *EVENT_FIELDS, "is_active")
 
 
-class NewSecret(Decision):
+class NewSecretForm(DecisionForm):
     """A secret, typed once."""
 
     secret = forms.CharField(
@@ -46,16 +46,16 @@ def webhook_panels(webhook: Any, request: HttpRequest) -> dict[str, Any]:
     return {
         "health": getattr(webhook, "health", None),
         "counts": dict(counted),
-        "told": [field.verbose_name for field in _events() if getattr(webhook, field.name)],
+        "told": [field.verbose_name for field in _event_fields() if getattr(webhook, field.name)],
         "deliveries": webhook.deliveries.select_related("conversation")[:DELIVERIES_SHOWN],
     }
 
 
-def _events() -> "list[Field[Any, Any]]":
-    return [field for field in Webhook._meta.fields if field.name in EVENTS]
+def _event_fields() -> "list[Field[Any, Any]]":
+    return [field for field in Webhook._meta.fields if field.name in EVENT_FIELDS]
 
 
-def has_dead(webhook: Any) -> bool:
+def has_dead_deliveries(webhook: Any) -> bool:
     """Whether something was given up."""
     return bool(webhook.deliveries.filter(status=Delivery.Status.DEAD).exists())
 
@@ -78,7 +78,7 @@ def _replay(webhook: Webhook, actor: Actor, said: Values) -> int:
     return replay_deliveries(webhook.pk, actor=actor)
 
 
-def _sent_again(number: int) -> str:
+def _replay_message(number: int) -> str:
     return f"{number} on their way again." if number != 1 else "One is on its way again."
 
 
@@ -91,13 +91,13 @@ class WebhookAdmin(GovernedAdmin):
     search_fields = ("key", "title", "url")
     search_help_text = "Search key, title or address"
     empty = "No webhook yet: replies are fetched by your server. Add one, give it a secret, and they are sent to it."
-    add_fields = ("key", *TOLD)
-    fields = TOLD
+    add_fields = ("key", *WEBHOOK_FIELDS)
+    fields = WEBHOOK_FIELDS
     change_form_template = "console/tenants/webhook.html"
     saved = "Saved. What waits already goes by it too. Nothing is told before there is a secret."
-    creates = Creation(Act.WEBHOOK_CREATE, _create, add_fields)
-    amends = (Amendment(Act.WEBHOOK_AMEND, _amend),)
-    panels = Panels(webhook_panels)
+    creates = CreateAction(Act.WEBHOOK_CREATE, _create, add_fields)
+    amends = (EditAction(Act.WEBHOOK_AMEND, _amend),)
+    panels = PanelReader(webhook_panels)
     buttons = (
         Button(
             "secret",
@@ -107,7 +107,7 @@ class WebhookAdmin(GovernedAdmin):
             done="The new secret is kept. What is sent from now on is signed with it.",
             consequence="Your server checks what it is sent with the new secret. Until the next change it is signed with the"
             " present one too, unless you say otherwise.",
-            form=NewSecret,
+            form=NewSecretForm,
             tone="primary",
         ),
         Button(
@@ -115,10 +115,10 @@ class WebhookAdmin(GovernedAdmin):
             "Send again what was given up",
             Act.WEBHOOK_REPLAY,
             _replay,
-            done=_sent_again,
+            done=_replay_message,
             consequence="Each is sent under the number it has, so a server that took one already knows it. They may arrive behind"
             " what was said later.",
-            when=has_dead,
+            when=has_dead_deliveries,
         ),
     )
 
@@ -131,4 +131,4 @@ class WebhookAdmin(GovernedAdmin):
         health = getattr(webhook, "health", None)
         if health is None or not health.consecutive_failures:
             return "well" if health else "not used yet"
-        return f"failing since {moment(health.failing_since)}, {health.consecutive_failures} times"
+        return f"failing since {format_moment(health.failing_since)}, {health.consecutive_failures} times"

@@ -2,10 +2,10 @@
 
 from django.core.management.base import OutputWrapper
 
-LINES_APART = 25
+ITEMS_PER_LINE = 25
 
 
-class Progress:
+class CommandProgress:
     """One moving line on a terminal; elsewhere a line every so many items, so that a log stays short."""
 
     def __init__(self, stderr: OutputWrapper, noun: str, total: int | None = None) -> None:
@@ -18,9 +18,9 @@ class Progress:
     def advance(self) -> None:
         self._count += 1
         if self._moves:
-            self._write(f"\r{self._told()}", ending="")
-        elif self._count % LINES_APART == 0:
-            self._write(self._told())
+            self._write(f"\r{self._count_text()}", ending="")
+        elif self._count % ITEMS_PER_LINE == 0:
+            self._write(self._count_text())
 
     def interrupt(self, sentence: str) -> None:
         """Say something in between, on a line of its own."""
@@ -30,7 +30,7 @@ class Progress:
         if self._moves and self._count:
             self._write("")
 
-    def _told(self) -> str:
+    def _count_text(self) -> str:
         return f"{self._count}{self._of_total} {self._noun}"
 
     def _write(self, text: str, ending: str = "\n") -> None:

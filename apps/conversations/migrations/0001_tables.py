@@ -64,7 +64,7 @@ class Migration(TableMigration):
                 ),
                 (
                     "conversation_key",
-                    models.CharField(max_length=200, validators=[apps.governance.stored_text.plain_text]),
+                    models.CharField(max_length=200, validators=[apps.governance.stored_text.validate_storable_text]),
                 ),
                 ("end_user_key", models.CharField(blank=True, max_length=200)),
                 (
@@ -164,7 +164,7 @@ class Migration(TableMigration):
                         blank=True,
                         editable=False,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                     ),

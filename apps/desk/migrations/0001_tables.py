@@ -64,7 +64,7 @@ class Migration(TableMigration):
                     "text",
                     models.TextField(
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ]
                     ),
@@ -101,7 +101,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ],
                     ),
@@ -128,7 +128,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(500),
                         ],
                     ),
@@ -268,7 +268,7 @@ class Migration(TableMigration):
                     "question",
                     models.TextField(
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(4000),
                         ]
                     ),
@@ -287,7 +287,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(10000),
                         ],
                     ),
@@ -297,7 +297,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(500),
                         ],
                         verbose_name="why it needs no answer",
@@ -427,7 +427,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                     ),
@@ -437,7 +437,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(4000),
                         ],
                         verbose_name="what should have been said",
@@ -472,7 +472,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                         verbose_name="what was done about it",

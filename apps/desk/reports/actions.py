@@ -4,10 +4,10 @@ from django.core.exceptions import ObjectDoesNotExist
 from django.utils import timezone
 
 from apps.desk.reports.models import Report
-from apps.desk.reports.rules import ONLY_ITS_REPORTER, Reply, unexplained, unreportable
+from apps.desk.reports.rules import ONLY_REPORTER_WITHDRAWS, ReportableReply, missing_explanation, reason_unreportable
 from apps.governance.actors import Actor
-from apps.governance.errors import Conflicting, Invalid, NotPermitted, NotVisible
-from apps.governance.governed_write import governed, take_values
+from apps.governance.errors import Conflict, Invalid, NotPermitted, NotVisible
+from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 
@@ -32,12 +32,12 @@ def make_report(
         # Whoever explains what was wrong repeats what a customer wrote.
         taint=Taint.CUSTOMER,
     )
-    values = {"explanation": _plain(explanation), "correction": _plain(correction)}
+    values = {"explanation": _normalise_line_ends(explanation), "correction": _normalise_line_ends(correction)}
     # The conversation is not named: a report is about it, and nothing that the conversation left behind.
     with governed(Act.REPORT_CREATE, row, actor=actor, evidence={"message_id": message_id}):
         _refuse_unreportable(row)
-        take_values(row, Act.REPORT_CREATE, {"reason_code": reason_code, **values})
-        if flaw := unexplained(reason_code, explanation):
+        assign_values(row, Act.REPORT_CREATE, {"reason_code": reason_code, **values})
+        if flaw := missing_explanation(reason_code, explanation):
             raise Invalid(flaw, {"explanation": [flaw]})
     return row
 
@@ -46,7 +46,7 @@ def withdraw_report(report: Report, *, actor: Actor, read_at: int | None = None,
     """Take one's own report back while it waits. That there was one stays to be seen; its words stay in the history alone."""
     with governed(Act.REPORT_WITHDRAW, report, actor=actor, read_at=read_at, reason=reason) as row:
         if row.author != actor.label:
-            raise NotPermitted(ONLY_ITS_REPORTER)
+            raise NotPermitted(ONLY_REPORTER_WITHDRAWS)
         row.withdraw()
         row.explanation, row.correction = "", ""
     return report
@@ -60,12 +60,12 @@ def settle_report(
         raise Invalid("Say what came of the report.", {"outcome": ["This may not be blank."]})
     with governed(Act.REPORT_RESOLVE, report, actor=actor, read_at=read_at, reason=resolution) as row:
         row.settle()
-        row.outcome, row.resolution = outcome, _plain(resolution)
+        row.outcome, row.resolution = outcome, _normalise_line_ends(resolution)
         row.decided_by, row.decided_at = actor.label, timezone.now()
     return report
 
 
-def _plain(text: str) -> str:
+def _normalise_line_ends(text: str) -> str:
     """A browser sends other line ends than it was given."""
     return text.replace("\r\n", "\n").strip()
 
@@ -80,5 +80,5 @@ def _refuse_unreportable(row: Report) -> None:
     if (thread.pk, thread.agent_id) != (row.conversation_id, row.agent_id):
         raise NotVisible("There is no such reply.")
     is_agents = message.is_reply and message.sender == "agent"
-    if refusal := unreportable(Reply(is_agents, thread.off_the_record, thread.is_talk)):
-        raise Conflicting(refusal)
+    if refusal := reason_unreportable(ReportableReply(is_agents, thread.off_the_record, thread.is_talk)):
+        raise Conflict(refusal)

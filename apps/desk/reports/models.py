@@ -9,7 +9,7 @@ from django_fsm import transition
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, RESOLUTION_CHARACTERS
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import plain_text
+from apps.governance.stored_text import validate_storable_text
 
 
 class ReportQuerySet(GovernedQuerySet["Report"]):
@@ -68,15 +68,21 @@ class Report(Governed):
         "conversations.Message", on_delete=models.PROTECT, related_name="reports", editable=False
     )
     reason_code = models.CharField("what is wrong", max_length=20, choices=Reason.choices)
-    explanation = models.TextField(blank=True, validators=[plain_text, MaxLengthValidator(EXPLANATION_CHARACTERS)])
+    explanation = models.TextField(
+        blank=True, validators=[validate_storable_text, MaxLengthValidator(EXPLANATION_CHARACTERS)]
+    )
     correction = models.TextField(
-        "what should have been said", blank=True, validators=[plain_text, MaxLengthValidator(CORRECTION_CHARACTERS)]
+        "what should have been said",
+        blank=True,
+        validators=[validate_storable_text, MaxLengthValidator(CORRECTION_CHARACTERS)],
     )
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     author = models.CharField(max_length=200, editable=False)
     outcome = models.CharField(max_length=20, choices=Outcome.choices, blank=True)
     resolution = models.TextField(
-        "what was done about it", blank=True, validators=[plain_text, MaxLengthValidator(RESOLUTION_CHARACTERS)]
+        "what was done about it",
+        blank=True,
+        validators=[validate_storable_text, MaxLengthValidator(RESOLUTION_CHARACTERS)],
     )
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
     decided_at = models.DateTimeField(null=True, editable=False)

@@ -7,13 +7,13 @@ EXPLANATION_CHARACTERS: Final = 2_000
 CORRECTION_CHARACTERS: Final = 4_000
 RESOLUTION_CHARACTERS: Final = 2_000
 # The reason that says nothing by itself.
-OTHER: Final = "other"
-ONLY_ITS_REPORTER: Final = "Only whoever made a report withdraws it. Settle it instead: nothing was wrong."
-SAY_WHAT: Final = "Say in words what is wrong with the reply."
+OTHER_REASON: Final = "other"
+ONLY_REPORTER_WITHDRAWS: Final = "Only whoever made a report withdraws it. Settle it instead: nothing was wrong."
+EXPLANATION_REQUIRED: Final = "Say in words what is wrong with the reply."
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ReportableReply:
     """Of a message what decides whether it may be reported."""
 
     is_agents: bool
@@ -21,7 +21,7 @@ class Reply:
     is_talk: bool
 
 
-def unreportable(reply: Reply) -> str:
+def reason_unreportable(reply: ReportableReply) -> str:
     """Why no report of it is kept; empty where one is."""
     if reply.is_off_the_record:
         return "This conversation is off the record: no words about it are kept, so its replies are not reported."
@@ -32,6 +32,6 @@ def unreportable(reply: Reply) -> str:
     return ""
 
 
-def unexplained(reason_code: str, explanation: str) -> str:
+def missing_explanation(reason_code: str, explanation: str) -> str:
     """What is missing of an explanation; empty where nothing is."""
-    return SAY_WHAT if reason_code == OTHER and not explanation.strip() else ""
+    return EXPLANATION_REQUIRED if reason_code == OTHER_REASON and not explanation.strip() else ""

@@ -8,9 +8,9 @@ from typing import Any
 from django.db.models import Q
 
 from apps.governance.actors import Actor
-from apps.governance.audit.hash_chain import as_stored
-from apps.governance.audit.row_history import records_naming
-from apps.governance.errors import Conflicting, NotVisible
+from apps.governance.audit.hash_chain import database_text
+from apps.governance.audit.row_history import records_by_evidence
+from apps.governance.errors import Conflict, NotVisible
 from apps.governance.models import AuditLink, ChangeRecord, Proposal
 
 Receipt = Mapping[str, Any]
@@ -22,15 +22,15 @@ def receipt_of(proposal_id: int, *, tenant_key: str, actor: Actor) -> Receipt:
     if proposal is None:
         raise NotVisible("There is no such proposal in this tenant.")
     if proposal.state == Proposal.State.OPEN:
-        raise Conflicting("This proposal is not decided yet; a receipt is for what was.")
+        raise Conflict("This proposal is not decided yet; a receipt is for what was.")
     return {
         "receipt": "approval",
         "tenant": tenant_key,
-        "proposal": _said(proposal),
+        "proposal": _proposal_entry(proposal),
         "decision": {
             "state": str(proposal.state),
             "by": proposal.decided_by,
-            "at": as_stored(proposal.decided_at),
+            "at": database_text(proposal.decided_at),
             "version": proposal.version,
         },
         "approvals": list(_approvals(proposal)),
@@ -60,7 +60,7 @@ def mismatches(receipt: Receipt, now: Receipt) -> list[str]:
     return said
 
 
-def _said(proposal: Proposal) -> dict[str, Any]:
+def _proposal_entry(proposal: Proposal) -> dict[str, Any]:
     content = json.dumps(proposal.content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return {
         "id": proposal.pk,
@@ -78,7 +78,7 @@ def _approvals(proposal: Proposal) -> Iterator[dict[str, Any]]:
     for approval in proposal.approvals.order_by("id"):
         yield {
             "by": approval.user_label,
-            "created_at": as_stored(approval.created_at),
+            "created_at": database_text(approval.created_at),
             "content_sha256": approval.content_sha256,
             "is_edited": approval.is_edited,
             "confirmed_findings": approval.confirmed_findings,
@@ -86,7 +86,7 @@ def _approvals(proposal: Proposal) -> Iterator[dict[str, Any]]:
 
 
 def _changes(proposal: Proposal) -> Iterator[dict[str, Any]]:
-    named = records_naming(proposal.tenant_id, ({"proposal_id": proposal.pk},)).values_list("pk", flat=True)
+    named = records_by_evidence(proposal.tenant_id, ({"proposal_id": proposal.pk},)).values_list("pk", flat=True)
     about = Q(subject_type=proposal._meta.label_lower, subject_id=proposal.pk) | Q(pk__in=list(named))
     records = ChangeRecord.objects.filter(about, tenant_id=proposal.tenant_id).order_by("id")
     links = {

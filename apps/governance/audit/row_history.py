@@ -1,6 +1,7 @@
 """Row history from change records: rows at a moment, the last writer of each field, versions and their differences.
 
-One change record is one version of a governed row (R031, R062). `records_naming` finds the records that name something as evidence.
+One change record is one version of a governed row (R031, R062). `records_by_evidence` finds the records that name something
+as evidence.
 """
 
 import json
@@ -13,11 +14,11 @@ from django.db import connection
 from django.db.models import Q, QuerySet, UniqueConstraint
 
 from apps.governance.actors import PEOPLE
-from apps.governance.errors import Erased, NotVisible
+from apps.governance.errors import NotVisible, TextErased
 from apps.governance.models import ChangeRecord, Governed
 
 Row = TypeVar("Row", bound=Governed)
-Field = tuple[str, int, str]
+FieldKey = tuple[str, int, str]
 
 # A session's beginning must not grow with the number of times a row was saved.
 RECORDS_READ = 100
@@ -41,11 +42,11 @@ SELECT DISTINCT ON (subject.kind, subject.pk, field.key)
  WHERE NOT read.is_unknown AND field.value IS DISTINCT FROM read.before -> field.key
  ORDER BY subject.kind, subject.pk, field.key, read.id DESC
 """
-_NAMING: Final = "SELECT find_change_records_by_evidence(%s::text[]::jsonb[])"
+_EVIDENCE_QUERY: Final = "SELECT find_change_records_by_evidence(%s::text[]::jsonb[])"
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FieldAuthorship:
     """Who last wrote a field, in which version; `approver` is the person who did or let it, if one did."""
 
     version: int
@@ -55,7 +56,7 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecordsAtMoment:
     """The records that decide what stood at a moment: those whose words are kept, and those whose words were erased."""
 
     known: tuple[ChangeRecord, ...]
@@ -70,12 +71,12 @@ def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | s
     the records.
     """
     found = records_at(model, moment, tenant_id, **equal)
-    if found.erased and not (found.known and _is_alone(model, equal)):
-        raise _erased(found.erased[0])
-    return [row_of(model, record) for record in found.known]
+    if found.erased and not (found.known and _is_unique_row(model, equal)):
+        raise _erased_text_error(found.erased[0])
+    return [row_from_record(model, record) for record in found.known]
 
 
-def records_at(model: type[Governed], moment: datetime, tenant_id: int, **equal: int | str | None) -> Found:
+def records_at(model: type[Governed], moment: datetime, tenant_id: int, **equal: int | str | None) -> RecordsAtMoment:
     """The record of each such row that was its latest then; an erased one may be of any row of the noun."""
     latest = (
         ChangeRecord.objects.filter(tenant_id=tenant_id, subject_type=model._meta.label_lower, created_at__lte=moment)
@@ -90,40 +91,42 @@ def records_at(model: type[Governed], moment: datetime, tenant_id: int, **equal:
         .order_by("subject_id")
     )
     known = tuple(record for record in records if hasattr(record, "text"))
-    return Found(known, tuple(record for record in records if not hasattr(record, "text")))
+    return RecordsAtMoment(known, tuple(record for record in records if not hasattr(record, "text")))
 
 
-def _is_alone(model: type[Governed], equal: Iterable[str]) -> bool:
+def _is_unique_row(model: type[Governed], equal: Iterable[str]) -> bool:
     """Whether no second row can have these values."""
     given = {"tenant", *(name.removesuffix("_id") for name in equal)}
     alone = (each for each in model._meta.constraints if isinstance(each, UniqueConstraint) and not each.condition)
     return any(given >= set(each.fields) for each in alone)
 
 
-def _erased(record: ChangeRecord) -> Erased:
-    return Erased(
+def _erased_text_error(record: ChangeRecord) -> TextErased:
+    return TextErased(
         f"The text of record {record.pk} was erased ({record.act} on {record.subject_type} {record.subject_id},"
         f" {record.created_at.isoformat(timespec='seconds')}), so nobody can say any more what stood there then."
         " Ask for a moment before it, or after a later change of that row."
     )
 
 
-def records_naming(tenant_id: int, facts: Iterable[Mapping[str, object]]) -> QuerySet[ChangeRecord]:
+def records_by_evidence(tenant_id: int, facts: Iterable[Mapping[str, object]]) -> QuerySet[ChangeRecord]:
     """The records whose evidence says one of these, oldest first. Whoever calls acts as a person or the house."""
     said = [json.dumps(fact) for fact in facts]
     with connection.cursor() as cursor:
-        ids = [row_id for (row_id,) in cursor.execute(_NAMING, [said])] if said else []
+        ids = [row_id for (row_id,) in cursor.execute(_EVIDENCE_QUERY, [said])] if said else []
     return ChangeRecord.objects.filter(tenant_id=tenant_id, pk__in=ids).order_by("id")
 
 
-def row_of(model: type[Row], record: ChangeRecord) -> Row:
+def row_from_record(model: type[Row], record: ChangeRecord) -> Row:
     """The row as a record left it, unsaved."""
     known = {field.attname: field for field in model._meta.concrete_fields}
     values = {name: known[name].to_python(value) for name, value in record.text.after.items() if name in known}
     return model(pk=record.subject_id, version=record.version_after, **values)
 
 
-def stamps(rows: Iterable[Governed], tenant_id: int, moment: datetime | None = None) -> Mapping[Field, Stamp]:
+def field_authorships(
+    rows: Iterable[Governed], tenant_id: int, moment: datetime | None = None
+) -> Mapping[FieldKey, FieldAuthorship]:
     """For each field of these rows the change that last wrote it, until `moment`.
 
     A field that the row's latest `RECORDS_READ` records did not write has none, nor has one that a later record, whose text
@@ -137,18 +140,18 @@ def stamps(rows: Iterable[Governed], tenant_id: int, moment: datetime | None = N
             _LAST_WRITERS,
             [*map(list, zip(*subjects, strict=True)), tenant_id, moment, moment, RECORDS_READ],
         )
-        return {(kind, pk, key): _stamp(*rest) for kind, pk, key, *rest in cursor.fetchall()}
+        return {(kind, pk, key): _field_authorship(*rest) for kind, pk, key, *rest in cursor.fetchall()}
 
 
-def _stamp(version: int, author: str, role: str, taint: str) -> Stamp:
-    return Stamp(version, author, author if role in PEOPLE else "", taint)
+def _field_authorship(version: int, author: str, role: str, taint: str) -> FieldAuthorship:
+    return FieldAuthorship(version, author, author if role in PEOPLE else "", taint)
 
 
 Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class RowVersion:
     """A row as one change left it, and who left it so. Values that were erased are None; number 0 is a removal."""
 
     number: int
@@ -188,10 +191,10 @@ def records_of(subject_type: str, subject_id: int) -> QuerySet[ChangeRecord]:
     return ChangeRecord.objects.filter(subject_type=subject_type, subject_id=subject_id).select_related("text")
 
 
-def version_of(record: ChangeRecord) -> Version:
+def version_of(record: ChangeRecord) -> RowVersion:
     """The version that a change left."""
     text = getattr(record, "text", None)
-    return Version(
+    return RowVersion(
         number=record.version_after,
         record_id=record.pk,
         act=record.act,
@@ -204,7 +207,7 @@ def version_of(record: ChangeRecord) -> Version:
     )
 
 
-def record_named(subject_type: str, subject_id: int, number: int) -> ChangeRecord:
+def record_of_version(subject_type: str, subject_id: int, number: int) -> ChangeRecord:
     """The record that left this version; refused where the row never had it."""
     record = records_of(subject_type, subject_id).filter(version_after=number).first() if number > 0 else None
     if record is None:
@@ -214,7 +217,7 @@ def record_named(subject_type: str, subject_id: int, number: int) -> ChangeRecor
     return record
 
 
-def versions_named(row: Governed, numbers: Iterable[int]) -> list[Version]:
+def numbered_versions(row: Governed, numbers: Iterable[int]) -> list[RowVersion]:
     """These versions of a row in the order asked, read at once; refused if one of them never was."""
     asked = list(numbers)
     found = records_of(row._meta.label_lower, row.pk).filter(version_after__in=asked, version_after__gt=0)
@@ -227,11 +230,11 @@ def versions_named(row: Governed, numbers: Iterable[int]) -> list[Version]:
     return [known[number] for number in asked]
 
 
-def difference(before: Version, after: Version) -> tuple[FieldDifference, ...]:
+def field_differences(before: RowVersion, after: RowVersion) -> tuple[FieldDifference, ...]:
     """The fields that differ, in the order of their names. Erased words cannot be compared, and nobody guesses."""
     for version in (before, after):
         if version.values is None:
-            raise Erased(f"The words of version {version.number} were erased. Compare two other versions.")
+            raise TextErased(f"The words of version {version.number} were erased. Compare two other versions.")
     old, new = before.values or {}, after.values or {}
     return tuple(
         FieldDifference(name, old.get(name), new.get(name))

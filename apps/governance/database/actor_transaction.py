@@ -24,18 +24,18 @@ DATABASE_ROLES = {
     Role.STAFF: "staff",
 }
 
-_acting: ContextVar[Actor | None] = ContextVar("acting", default=None)
-_afterwards: ContextVar[list[Callable[[], None]] | None] = ContextVar("afterwards", default=None)
+_current_actor: ContextVar[Actor | None] = ContextVar("acting", default=None)
+_after_callbacks: ContextVar[list[Callable[[], None]] | None] = ContextVar("afterwards", default=None)
 
 
-def acting_actor() -> Actor | None:
+def current_actor() -> Actor | None:
     """The actor whose role the present transaction runs as, if any."""
-    return _acting.get()
+    return _current_actor.get()
 
 
-def after_acting(call: Callable[[], None]) -> None:
+def after_transaction(call: Callable[[], None]) -> None:
     """Have something done once the transaction of whoever acts has ended, whether it stands or not; at once if nobody acts."""
-    waiting = _afterwards.get()
+    waiting = _after_callbacks.get()
     if waiting is None:
         call()
     else:
@@ -43,61 +43,61 @@ def after_acting(call: Callable[[], None]) -> None:
 
 
 @contextmanager
-def acting(actor: Actor) -> Iterator[None]:
+def acting_as(actor: Actor) -> Iterator[None]:
     """Open a transaction, or a savepoint, that sees and may write what this actor may and nothing else."""
-    if _acting.get() is not None:
-        with _assumed(actor):
+    if _current_actor.get() is not None:
+        with _enter_actor(actor):
             yield
         return
     waiting: list[Callable[[], None]] = []
-    token = _afterwards.set(waiting)
+    token = _after_callbacks.set(waiting)
     try:
-        with _assumed(actor):
+        with _enter_actor(actor):
             yield
     finally:
-        _afterwards.reset(token)
+        _after_callbacks.reset(token)
         for call in waiting:
             call()
 
 
 @contextmanager
-def _assumed(actor: Actor) -> Iterator[None]:
-    before = _acting.get()
+def _enter_actor(actor: Actor) -> Iterator[None]:
+    before = _current_actor.get()
     if before == actor and connection.in_atomic_block:
         with transaction.atomic():
             yield
         return
     nested = connection.in_atomic_block
     with transaction.atomic():
-        _assume(actor)
+        _set_actor_settings(actor)
         if actor.via_agent_id is not None:
-            _read_only()
-        token = _acting.set(actor)
+            _set_read_only()
+        token = _current_actor.set(actor)
         try:
             yield
         finally:
-            _acting.reset(token)
+            _current_actor.reset(token)
         # After an exception the rolled back savepoint has already taken the settings with it.
         if nested and not connection.needs_rollback:
-            _assume(before)
+            _set_actor_settings(before)
 
 
 @contextmanager
-def outside() -> Iterator[None]:
+def outside_tenant() -> Iterator[None]:
     """Step out of the tenant for what belongs to none: people, their passwords and sessions. Then act again as before."""
-    before = _acting.get()
+    before = _current_actor.get()
     with transaction.atomic():
-        _assume(None)
-        token = _acting.set(None)
+        _set_actor_settings(None)
+        token = _current_actor.set(None)
         try:
             yield
         finally:
-            _acting.reset(token)
+            _current_actor.reset(token)
         if not connection.needs_rollback:
-            _assume(before)
+            _set_actor_settings(before)
 
 
-def one_shot(
+def execute_as(
     actor: Actor, sql: str, params: Mapping[str, Any], *, alone: str = ""
 ) -> list[tuple[Any, ...]]:  # Any: columns of a row
     """Run one statement as this actor in a transaction of its own and one round trip; in a transaction, as a part of it.
@@ -108,44 +108,44 @@ def one_shot(
     """
     with connection.cursor() as cursor:
         if connection.in_atomic_block:
-            with acting(actor):
+            with acting_as(actor):
                 if alone:
-                    hold_name(alone)
+                    lock_name(alone)
                 cursor.execute(sql, params)
                 return list(cursor.fetchall())
-        before = ", ".join((_ASSUME, _PLAN_ONCE, *((_HOLD_NAME,) if alone else ())))
-        prepared_statements.call(cursor, before, sql, {**params, **_assumptions(actor), "held_name": alone})
+        before = ", ".join((_SET_ACTOR_SETTINGS, _FORCE_GENERIC_PLAN, *((_LOCK_NAME,) if alone else ())))
+        prepared_statements.call_prepared(cursor, before, sql, {**params, **_actor_settings(actor), "held_name": alone})
         return list(cursor.fetchall())
 
 
-def hold_name(name: str) -> None:
+def lock_name(name: str) -> None:
     """Take the advisory lock of this name until the transaction ends; wait while another transaction has it."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {_HOLD_NAME}", {"held_name": name})
+        cursor.execute(f"SELECT {_LOCK_NAME}", {"held_name": name})
 
 
-_HOLD_NAME: Final = "pg_advisory_xact_lock(hashtextextended(%(held_name)s, 0))"
+_LOCK_NAME: Final = "pg_advisory_xact_lock(hashtextextended(%(held_name)s, 0))"
 # Whatever the arguments: a statement that is called by name is not planned for each of them.
-_PLAN_ONCE: Final = "set_config('plan_cache_mode', 'force_generic_plan', true)"
-_ASSUME: Final = (
+_FORCE_GENERIC_PLAN: Final = "set_config('plan_cache_mode', 'force_generic_plan', true)"
+_SET_ACTOR_SETTINGS: Final = (
     "SELECT set_config('role', %(as_role)s, true), set_config('app.tenant', %(as_tenant)s, true),"
     " set_config('app.agent', %(as_agent)s, true), set_config('app.customer', %(as_customer)s, true),"
     " set_config('app.member', %(as_member)s, true)"
 )
 
 
-def _assume(actor: Actor | None) -> None:
+def _set_actor_settings(actor: Actor | None) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(_ASSUME, _assumptions(actor))
+        cursor.execute(_SET_ACTOR_SETTINGS, _actor_settings(actor))
 
 
-def _read_only() -> None:
+def _set_read_only() -> None:
     """Until the transaction or savepoint ends. PostgreSQL refuses every write, and refuses to take this back."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL transaction_read_only = on")
 
 
-def _assumptions(actor: Actor | None) -> dict[str, str]:
+def _actor_settings(actor: Actor | None) -> dict[str, str]:
     if actor is None:
         return {"as_role": "none", "as_tenant": "", "as_agent": "", "as_customer": "", "as_member": ""}
     return {
@@ -165,14 +165,14 @@ def _customer_setting(actor: Actor) -> str:
     return f"{'=' if actor.customer_is_proven else '~'}{actor.customer_key}"
 
 
-def tenant_id_named(key: str) -> int | None:
+def tenant_id_of_key(key: str) -> int | None:
     """The id of the tenant a command names. Whoever knows the key sees that one row; nobody can list the others."""
-    before = _acting.get()
+    before = _current_actor.get()
     with transaction.atomic(), connection.cursor() as cursor:
         worker = f"{settings.DATABASE_ROLE_PREFIX}_worker"
         cursor.execute("SELECT set_config('role', %s, true), set_config('app.tenant_key', %s, true)", [worker, key])
         cursor.execute("SELECT id FROM tenants_tenant WHERE key = %s", [key])
         row = cursor.fetchone()
         cursor.execute("SELECT set_config('app.tenant_key', '', true)")
-        _assume(before)
+        _set_actor_settings(before)
     return int(row[0]) if row else None

@@ -10,30 +10,30 @@ def check_references(table: str) -> None:
 
     The links of the audit chain wait for the commit too, and have to: whoever writes one holds up the tenant's other commits.
     """
-    _look_at(_deferred(table))
+    _check_constraints_now(_foreign_keys_of(table))
 
 
 def check_references_to(table: str) -> None:
     """Check whether something still refers to what was removed from a table."""
-    _look_at(_deferred_to(table))
+    _check_constraints_now(_foreign_keys_to(table))
 
 
-def _look_at(names: str) -> None:
+def _check_constraints_now(names: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"SET CONSTRAINTS {names} IMMEDIATE; SET CONSTRAINTS {names} DEFERRED")
 
 
 @cache
-def _deferred(table: str) -> str:
-    return _named("conrelid = %s::regclass", table)
+def _foreign_keys_of(table: str) -> str:
+    return _constraint_names("conrelid = %s::regclass", table)
 
 
 @cache
-def _deferred_to(table: str) -> str:
-    return _named("confrelid = %s::regclass", table)
+def _foreign_keys_to(table: str) -> str:
+    return _constraint_names("confrelid = %s::regclass", table)
 
 
-def _named(which: str, table: str) -> str:
+def _constraint_names(which: str, table: str) -> str:
     names = f"SELECT string_agg(quote_ident(conname), ', ') FROM pg_constraint WHERE {which} AND contype = 'f' AND condeferrable"  # noqa: S608  # a constant
     with connection.cursor() as cursor:
         cursor.execute(names, [table])

@@ -7,7 +7,7 @@ from django.db import connection
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchHits:
     """The newest rows of a kind; `is_common` where so many hold the words that only the newest of all were looked at."""
 
     rows: tuple[tuple[int, datetime], ...] = ()
@@ -19,7 +19,7 @@ class Found:
         return tuple(row_id for row_id, _ in self.rows)
 
 
-def rows_with_words(asked: str, most: int, *kinds: str) -> dict[str, Found]:
+def rows_with_words(asked: str, most: int, *kinds: str) -> dict[str, SearchHits]:
     """At most so many rows of each kind: `message`, `skill`, `line` of memory, `block` by its label, `proposal`,
     `profile_line`, which is what stands noted of a customer, and `change`, by the words that it brought or took.
 
@@ -35,4 +35,4 @@ def rows_with_words(asked: str, most: int, *kinds: str) -> dict[str, Found]:
     for kind, row_id, at, _ in answers:
         rows[kind].append((int(row_id), at))
     common = {kind for kind, _, _, is_common in answers if is_common}
-    return {kind: Found(tuple(found), kind in common) for kind, found in rows.items()}
+    return {kind: SearchHits(tuple(found), kind in common) for kind, found in rows.items()}

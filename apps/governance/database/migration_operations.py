@@ -28,10 +28,10 @@ from django.db.migrations.state import ProjectState
 
 import apps
 
-_APPS: Final = Path(str(apps.__file__)).resolve().parent
+_APPS_FOLDER: Final = Path(str(apps.__file__)).resolve().parent
 ROLES = ("owner", "operator", "agent", "worker", "staff", "login", "cross_tenant")
 # Where a reference carries the tenant, Django's plain one beside it only tells which ids exist elsewhere.
-ONE_REFERENCE_EACH: Final = """
+DROP_DUPLICATE_FOREIGN_KEYS: Final = """
 DO $$ DECLARE plain record; BEGIN
     FOR plain IN
         SELECT key.conname, key.conrelid::regclass AS source FROM pg_constraint AS key
@@ -57,7 +57,7 @@ def role_name(role: str) -> str:
     return f"{settings.DATABASE_ROLE_PREFIX}_{role}"
 
 
-def with_roles(sql: str) -> str:
+def substitute_roles(sql: str) -> str:
     """Replace `@agent@` and its like by the quoted role names."""
     for role in ROLES:
         sql = sql.replace(f"@{role}@", f'"{role_name(role)}"')
@@ -108,7 +108,7 @@ class RoleSQL(Operation):
     ) -> None:
         """Run the SQL as it stands, without parameters."""
         del app_label, from_state, to_state
-        schema_editor.execute(with_roles(self.sql), params=None)
+        schema_editor.execute(substitute_roles(self.sql), params=None)
 
     def describe(self) -> str:
         """What `migrate --plan` prints."""
@@ -123,7 +123,7 @@ class LoadSQL(RoleSQL):
 
     def __init__(self, app: str, name: str) -> None:
         self.app, self.name = app, name
-        super().__init__(_unchecked(sql_text(app, name)))
+        super().__init__(_skip_body_checks(sql_text(app, name)))
 
     def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
         """As written in the migration."""
@@ -140,7 +140,7 @@ class ReplaceFunction(RoleSQL):
     def __init__(self, app: str, function: str) -> None:
         self.app, self.function = app, function
         as_its_owner = _ASSUME_OWNER.replace("@function@", function)
-        super().__init__(_unchecked(f"{as_its_owner};\n{function_text(app, function)}\nRESET ROLE;"))
+        super().__init__(_skip_body_checks(f"{as_its_owner};\n{function_text(app, function)}\nRESET ROLE;"))
 
     def deconstruct(self) -> tuple[str, list[Any], Mapping[str, Any]]:  # type: ignore[override]  # Django's stub wants dict
         """As written in the migration."""
@@ -153,7 +153,7 @@ class ReplaceFunction(RoleSQL):
 
 def sql_text(app: str, name: str) -> str:
     """The text of `apps/<app>/sql/<name>.sql`."""
-    return (_APPS / app / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    return (_APPS_FOLDER / app / "sql" / f"{name}.sql").read_text(encoding="utf-8")
 
 
 def function_text(app: str, function: str) -> str:
@@ -165,15 +165,15 @@ def function_text(app: str, function: str) -> str:
     return found[0]
 
 
-def _unchecked(sql: str) -> str:
+def _skip_body_checks(sql: str) -> str:
     return f"SET LOCAL check_function_bodies = off;\n{sql}\nSET LOCAL check_function_bodies = on;"
 
 
-class OneReferenceEach(RoleSQL):
+class DropDuplicateForeignKeys(RoleSQL):
     """Drop each foreign key of Django's by the id alone where one beside it carries the tenant.
 
     Django's key is checked past row security and would tell which ids exist in other tenants.
     """
 
     def __init__(self) -> None:
-        super().__init__(ONE_REFERENCE_EACH)
+        super().__init__(DROP_DUPLICATE_FOREIGN_KEYS)

@@ -19,11 +19,11 @@ from psycopg.errors import DuplicatePreparedStatement, InvalidSqlStatementName
 _PARAMETER: Final = re.compile(r"%\((\w+)\)s")
 
 # Which statements the present connection is thought to have.
-_known: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
+_statements_by_connection: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedStatement:
     """A statement's two texts: the one that has it planned and the one that calls it."""
 
     name: str
@@ -32,22 +32,24 @@ class Prepared:
 
 
 @cache
-def prepared(sql: str) -> Prepared:
+def prepare_statement(sql: str) -> PreparedStatement:
     """The texts of a statement of constants, whose parameters are written by name."""
     names = list(dict.fromkeys(_PARAMETER.findall(sql)))
     numbered = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", sql)
     name = f"preceptor_{sha256(sql.encode()).hexdigest()[:32]}"
     arguments = f"({', '.join(f'%({each})s' for each in names)})" if names else ""
-    return Prepared(name, f"PREPARE {name} AS {numbered.strip()}", f"EXECUTE {name}{arguments}")
+    return PreparedStatement(name, f"PREPARE {name} AS {numbered.strip()}", f"EXECUTE {name}{arguments}")
 
 
-def call(cursor: CursorWrapper, before: str, sql: str, params: Mapping[str, Any]) -> None:  # Any: values of a statement
+def call_prepared(
+    cursor: CursorWrapper, before: str, sql: str, params: Mapping[str, Any]
+) -> None:  # Any: values of a statement
     """Send `before` and the statement as one message, and leave the cursor at the statement's answer.
 
     A message that is refused because the connection has the plan, or has it not, did nothing. It is sent again without a plan,
     since a pooler may answer the second from another connection than the first.
     """
-    statement, has = prepared(sql), _known.setdefault(connection.connection, set())
+    statement, has = prepare_statement(sql), _statements_by_connection.setdefault(connection.connection, set())
     try:
         if statement.name in has:
             _send(cursor, [before, statement.call], params)

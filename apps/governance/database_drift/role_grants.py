@@ -11,15 +11,15 @@ from django.conf import settings
 from django.db import connections, transaction
 
 from apps.governance.actors import Role
-from apps.governance.authorization import columns_of, subject_of
+from apps.governance.authorization import columns_of, noun_written_by
 from apps.governance.database.actor_transaction import DATABASE_ROLES
 from apps.governance.database.migration_operations import role_name
 from apps.governance.models import Governed
-from apps.governance.policy.table import POLICY, Act, Does
+from apps.governance.policy.table import POLICY, Act, RowEffect
 
 # A removal begins with a lock, which needs the right to update some column; a trigger stamps this one.
-LOCKED_BY: Final = "updated_at"
-_HELD: Final = """
+LOCK_COLUMN: Final = "updated_at"
+_HELD_GRANTS_QUERY: Final = """
 SELECT held.relname, held.rolname, held.right
   FROM (SELECT class.relname, class.relowner, acl.grantee, role.rolname, acl.privilege_type AS right
           FROM pg_class AS class, aclexplode(class.relacl) AS acl
@@ -35,7 +35,7 @@ SELECT held.relname, held.rolname, held.right
 """
 
 
-class Right(NamedTuple):
+class RoleGrant(NamedTuple):
     """One right of one of the product's database roles, such as `UPDATE (body)` on a table."""
 
     table: str
@@ -51,22 +51,22 @@ def governed_models() -> dict[str, type[Governed]]:
     return {model.noun: model for model in apps.get_models() if issubclass(model, Governed)}
 
 
-def rights_of_policy() -> frozenset[Right]:
+def rights_of_policy() -> frozenset[RoleGrant]:
     """What the acts need, and nothing else."""
     models = governed_models()
     rights = frozenset(
-        Right(models[noun]._meta.db_table, DATABASE_ROLES[role], right)
+        RoleGrant(models[noun]._meta.db_table, DATABASE_ROLES[role], right)
         for act, rule in POLICY.items()
         for role in rule.allowed
-        if (noun := subject_of(act, role)) in models and rule.does is not Does.NOTHING
-        for right in _needed(act, role, models[noun])
+        if (noun := noun_written_by(act, role)) in models and rule.does is not RowEffect.NOTHING
+        for right in _rights_needed(act, role, models[noun])
     )
     changing = {(right.table, right.role) for right in rights if right.right.startswith("UPDATE")}
     removing = {(right.table, right.role) for right in rights if right.right == "DELETE"}
-    return rights | {Right(table, role, f"UPDATE ({LOCKED_BY})") for table, role in removing - changing}
+    return rights | {RoleGrant(table, role, f"UPDATE ({LOCK_COLUMN})") for table, role in removing - changing}
 
 
-def _needed(act: Act, role: Role, model: type[Governed]) -> Iterator[str]:
+def _rights_needed(act: Act, role: Role, model: type[Governed]) -> Iterator[str]:
     rule = POLICY[act]
     if rule.makes:
         yield "INSERT"
@@ -77,13 +77,13 @@ def _needed(act: Act, role: Role, model: type[Governed]) -> Iterator[str]:
         yield from (f"UPDATE ({field.column})" for field in model._meta.concrete_fields if field.name in written)
 
 
-def rights_held(using: str = "default") -> frozenset[Right]:
+def rights_held(using: str = "default") -> frozenset[RoleGrant]:
     """What the database grants the roles that actors run as, on governed tables."""
     tables = [model._meta.db_table for model in governed_models().values()]
     names = {role_name(role): role for role in set(DATABASE_ROLES.values())}
     with connections[using].cursor() as cursor:
-        cursor.execute(_HELD, [tables, list(names)])
-        return frozenset(Right(table, names[name], right) for table, name, right in cursor.fetchall())
+        cursor.execute(_HELD_GRANTS_QUERY, [tables, list(names)])
+        return frozenset(RoleGrant(table, names[name], right) for table, name, right in cursor.fetchall())
 
 
 def rights_drift(using: str = "default") -> list[str]:
@@ -103,7 +103,7 @@ def sync_rights(using: str) -> int:
     return len(before ^ wanted)
 
 
-def _execute(using: str, statement: str, rights: Iterable[Right]) -> None:
+def _execute(using: str, statement: str, rights: Iterable[RoleGrant]) -> None:
     # All of it are names of the catalog and of the policy; nothing a request carries comes here.
     with connections[using].cursor() as cursor:
         for table, role, right in sorted(rights):

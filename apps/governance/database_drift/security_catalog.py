@@ -16,7 +16,7 @@ from apps.governance.database.actor_transaction import DATABASE_ROLES
 from apps.governance.database.migration_operations import ROLES, role_name
 from apps.governance.database_drift.role_grants import governed_models
 
-DECLARED: Final = Path(__file__).with_name("security_catalog.txt")
+CATALOG_FILE: Final = Path(__file__).with_name("security_catalog.txt")
 
 _TABLES: Final = """
 SELECT class.relname || ': row security ' || CASE WHEN NOT class.relrowsecurity THEN 'off'
@@ -136,34 +136,38 @@ _IS_STRUCTURE: Final = re.compile(
 
 # A list of texts as PostgreSQL tells it once a dump was restored. Means what the migrations wrote, and is told like it.
 _ELEMENT: Final = r"'(?:[^']|'')*'::character varying::text"
-_RESTORED_LIST: Final = re.compile(rf"ARRAY\[({_ELEMENT}(?:, {_ELEMENT})*)\]")
+_RESTORED_ARRAY: Final = re.compile(rf"ARRAY\[({_ELEMENT}(?:, {_ELEMENT})*)\]")
 
 
-def standing_walls(using: str = "default") -> list[str]:
+def catalog_facts(using: str = "default") -> list[str]:
     """Every fact of the database at hand, in the names every installation shares."""
     return _facts(using, (*_SECURITY, *_STRUCTURE))
 
 
-def walls_drift(using: str = "default") -> list[str]:
+def catalog_drift(using: str = "default") -> list[str]:
     """Each fact that is declared and not there, or there and not declared."""
-    return _differences(set(DECLARED.read_text().splitlines()), set(standing_walls(using)))
+    return _differences(set(CATALOG_FILE.read_text().splitlines()), set(catalog_facts(using)))
 
 
 def security_drift(using: str = "default") -> list[str]:
     """The same without columns, indexes, unique keys and plain references: what a process looks at before it serves."""
-    declared = {line for line in DECLARED.read_text().splitlines() if not _IS_STRUCTURE.match(line)}
+    declared = {line for line in CATALOG_FILE.read_text().splitlines() if not _IS_STRUCTURE.match(line)}
     return _differences(declared, {line for line in _facts(using, _SECURITY) if not _IS_STRUCTURE.match(line)})
 
 
 def _facts(using: str, queries: tuple[str, ...]) -> list[str]:
-    plain = [line for query in queries for (line,) in _ask(using, query)]
-    functions = [f"{line}, source: {_one_line(source)}" for line, source in _ask(using, _FUNCTIONS)]
-    roles = [line for (line,) in _ask(using, _ROLES, [role_name(role) for role in ROLES if role != "owner"])]
-    return sorted({_as_migrated(_shared_names(line)) for line in (*plain, *functions, *_rights(using), *roles)})
+    plain = [line for query in queries for (line,) in _run_query(using, query)]
+    functions = [f"{line}, source: {_one_line(source)}" for line, source in _run_query(using, _FUNCTIONS)]
+    roles = [line for (line,) in _run_query(using, _ROLES, [role_name(role) for role in ROLES if role != "owner"])]
+    return sorted(
+        {_normalise_array_casts(_replace_role_prefix(line)) for line in (*plain, *functions, *_rights(using), *roles)}
+    )
 
 
 def _differences(declared: set[str], standing: set[str]) -> list[str]:
-    gone = [f"{line} (declared in {DECLARED.name}, and not so in the database)" for line in sorted(declared - standing)]
+    gone = [
+        f"{line} (declared in {CATALOG_FILE.name}, and not so in the database)" for line in sorted(declared - standing)
+    ]
     return [*gone, *(f"{line} (so in the database, and not declared)" for line in sorted(standing - declared))]
 
 
@@ -173,7 +177,7 @@ def _rights(using: str) -> list[str]:
     acting = {role_name(role) for role in set(DATABASE_ROLES.values())}
     return [
         f"{table}: {role} may {right}{f' ({columns})' if columns else ''}"
-        for table, role, right, columns in _ask(using, _RIGHTS)
+        for table, role, right, columns in _run_query(using, _RIGHTS)
         if right == "SELECT" or table not in governed or role not in acting
     ]
 
@@ -182,19 +186,19 @@ def _one_line(source: str) -> str:
     return " ".join(source.split())
 
 
-def _as_migrated(line: str) -> str:
+def _normalise_array_casts(line: str) -> str:
     """A list whose elements are cast one by one, cast as a whole."""
-    return _RESTORED_LIST.sub(
+    return _RESTORED_ARRAY.sub(
         lambda found: f"ARRAY[{found[1].replace('::character varying::text', '::character varying')}]::text[]", line
     )
 
 
-def _shared_names(line: str) -> str:
+def _replace_role_prefix(line: str) -> str:
     names = "|".join(ROLES)
     return re.sub(rf'"?\b{re.escape(settings.DATABASE_ROLE_PREFIX)}_({names})\b"?', r"@\1@", " ".join(line.split()))
 
 
-def _ask(using: str, query: str, *params: list[str]) -> list[tuple[str, ...]]:
+def _run_query(using: str, query: str, *params: list[str]) -> list[tuple[str, ...]]:
     with connections[using].cursor() as cursor:
         cursor.execute(query, params or None)
         return list(cursor.fetchall())

@@ -13,32 +13,32 @@ from django.db import models
 from django_fsm import FSMField, FSMModelMixin
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.governance.errors import MissingActor, UngovernedWrite
-from apps.governance.refusal_log import Subject, note
+from apps.governance.refusal_log import RefusalSubject, record_refusal
 
-_open: ContextVar[bool] = ContextVar("door_open", default=False)
+_is_write_open: ContextVar[bool] = ContextVar("door_open", default=False)
 
 Row = TypeVar("Row", bound=models.Model)
 
 
 @contextmanager
-def door_open() -> Iterator[None]:
+def governed_write_open() -> Iterator[None]:
     """Let writes through; only the door itself enters here."""
-    token = _open.set(True)
+    token = _is_write_open.set(True)
     try:
         yield
     finally:
-        _open.reset(token)
+        _is_write_open.reset(token)
 
 
 def refuse_ungoverned(model: type[models.Model]) -> None:
     """Refuse a write that no act stands behind."""
-    if not _open.get():
+    if not _is_write_open.get():
         refusal = UngovernedWrite(
             f"{model._meta.verbose_name} is governed: write it through a function of its actions.py."
         )
-        note(refusal, acting_actor(), subject=Subject(model._meta.label_lower))
+        record_refusal(refusal, current_actor(), subject=RefusalSubject(model._meta.label_lower))
         raise refusal
 
 
@@ -46,7 +46,7 @@ def refuse_unless_acting(actor: Actor | None) -> None:
     """Refuse to read for nobody, or for another than the one acting: PostgreSQL would show no row, and nothing would look wrong."""
     if actor is None:
         raise MissingActor("Name the actor whose rows to read.")
-    if acting_actor() != actor:
+    if current_actor() != actor:
         raise MissingActor("Read inside `with acting(actor)`: PostgreSQL shows no row otherwise.")
 
 

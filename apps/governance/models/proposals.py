@@ -8,12 +8,12 @@ from django.db.models.lookups import IsNull
 from django_fsm import transition
 
 from apps.governance.models.base import Governed, GovernedQuerySet, StateField
-from apps.governance.policy.risk_tiers import Tier
+from apps.governance.policy.risk_tiers import RiskTier
 
-CLAIM_STANDS = timedelta(minutes=30)
+CLAIM_DURATION = timedelta(minutes=30)
 # Moves that are not asked for by the name of the state they reach: each is an act with words of its own.
-TIERS: Final = [(tier.value, tier.value) for tier in Tier]
-OWN_ACT: Final = {"by_name": False}
+RISK_CHOICES: Final = [(tier.value, tier.value) for tier in RiskTier]
+HAS_OWN_ACT: Final = {"by_name": False}
 
 
 class ProposalQuerySet(GovernedQuerySet["Proposal"]):
@@ -85,7 +85,7 @@ class Proposal(Governed):
     edited_by = models.CharField(max_length=200, blank=True)
     edited_by_id = models.BigIntegerField(null=True, blank=True)
     content_sha256 = models.CharField(max_length=64, editable=False, default="")
-    risk = models.CharField(max_length=10, choices=TIERS, default=Tier.LOW.value)
+    risk = models.CharField(max_length=10, choices=RISK_CHOICES, default=RiskTier.LOW.value)
     rationale = models.TextField(blank=True)
     evidence = models.JSONField(default=dict, blank=True)
     support_count = models.PositiveIntegerField(default=1)
@@ -168,7 +168,7 @@ class Proposal(Governed):
 
     def claim_stands(self, now: datetime) -> bool:
         """Whether somebody said lately that they are looking at it."""
-        return self.claimed_at is not None and now - self.claimed_at < CLAIM_STANDS
+        return self.claimed_at is not None and now - self.claimed_at < CLAIM_DURATION
 
     @transition(field=state, source=State.OPEN, target=State.APPLIED)
     def apply(self) -> None:
@@ -178,7 +178,7 @@ class Proposal(Governed):
     def reject(self) -> None:
         """A person said no."""
 
-    @transition(field=state, source=State.OPEN, target=State.EXPIRED, custom=OWN_ACT)
+    @transition(field=state, source=State.OPEN, target=State.EXPIRED, custom=HAS_OWN_ACT)
     def expire(self) -> None:
         """Nobody decided in time; a person may still take it up again."""
 

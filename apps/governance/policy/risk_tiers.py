@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 
-class Tier(StrEnum):
+class RiskTier(StrEnum):
     """What a mistaken yes would cost, from little to much."""
 
     LOW = "low"
@@ -14,7 +14,7 @@ class Tier(StrEnum):
     HIGH = "high"
 
 
-class Touch(StrEnum):
+class RiskFactor(StrEnum):
     """What a change reaches."""
 
     AVOID = "avoid"
@@ -30,25 +30,25 @@ class Touch(StrEnum):
     RETIREMENT = "retirement"
 
 
-TIER_OF: Mapping[Touch, Tier] = MappingProxyType(
+TIER_BY_FACTOR: Mapping[RiskFactor, RiskTier] = MappingProxyType(
     {
-        Touch.AVOID: Tier.HIGH,
-        Touch.CONTRACT: Tier.HIGH,
-        Touch.AUTONOMOUS_SEND: Tier.HIGH,
-        Touch.PAYING_TOOL: Tier.HIGH,
-        Touch.PERSONA: Tier.ELEVATED,
-        Touch.RULES: Tier.ELEVATED,
-        Touch.WRITING_TOOL: Tier.ELEVATED,
-        Touch.AGENT_WIDE_MEMORY: Tier.ELEVATED,
-        Touch.SKILL_TEXT: Tier.LOW,
-        Touch.CUSTOMER_ONLY: Tier.LOW,
-        Touch.RETIREMENT: Tier.LOW,
+        RiskFactor.AVOID: RiskTier.HIGH,
+        RiskFactor.CONTRACT: RiskTier.HIGH,
+        RiskFactor.AUTONOMOUS_SEND: RiskTier.HIGH,
+        RiskFactor.PAYING_TOOL: RiskTier.HIGH,
+        RiskFactor.PERSONA: RiskTier.ELEVATED,
+        RiskFactor.RULES: RiskTier.ELEVATED,
+        RiskFactor.WRITING_TOOL: RiskTier.ELEVATED,
+        RiskFactor.AGENT_WIDE_MEMORY: RiskTier.ELEVATED,
+        RiskFactor.SKILL_TEXT: RiskTier.LOW,
+        RiskFactor.CUSTOMER_ONLY: RiskTier.LOW,
+        RiskFactor.RETIREMENT: RiskTier.LOW,
     }
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ReviewTerms:
     """What a tenant decided about its reviews, and whom it has for them where that is known."""
 
     high_risk_reviewers: int = 2
@@ -58,30 +58,30 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Panel:
+class RequiredApprovals:
     """Who has to agree: how many, and whether whoever wrote or edited the words may be one of them."""
 
     reviewers: int
     may_self_approve: bool
 
 
-def tier_of(touches: Iterable[Touch]) -> Tier:
+def tier_of(touches: Iterable[RiskFactor]) -> RiskTier:
     """The highest risk of anything that is touched."""
-    return highest(*(TIER_OF[touch] for touch in touches))
+    return highest_tier(*(TIER_BY_FACTOR[touch] for touch in touches))
 
 
-def highest(*tiers: Tier) -> Tier:
+def highest_tier(*tiers: RiskTier) -> RiskTier:
     """The one that asks most; nothing at all is low."""
-    return max(tiers, key=list(Tier).index, default=Tier.LOW)
+    return max(tiers, key=list(RiskTier).index, default=RiskTier.LOW)
 
 
-def panel_for(tier: Tier, high_risk_reviewers: int) -> Panel:
+def approvals_for_tier(tier: RiskTier, high_risk_reviewers: int) -> RequiredApprovals:
     """At high risk nobody judges their own words, unless the tenant has said that one reviewer is all it has."""
-    if tier is Tier.HIGH and high_risk_reviewers > 1:
-        return Panel(high_risk_reviewers, may_self_approve=False)
-    return Panel(1, may_self_approve=True)
+    if tier is RiskTier.HIGH and high_risk_reviewers > 1:
+        return RequiredApprovals(high_risk_reviewers, may_self_approve=False)
+    return RequiredApprovals(1, may_self_approve=True)
 
 
-def standing(reviewers: Collection[int | None], authors: Collection[int], panel: Panel) -> int:
+def counted_approvals(reviewers: Collection[int | None], authors: Collection[int], panel: RequiredApprovals) -> int:
     """How many of those who approved these bytes count."""
     return len(set(reviewers) if panel.may_self_approve else set(reviewers) - set(authors))

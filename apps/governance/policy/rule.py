@@ -1,4 +1,4 @@
-"""`Rule`, one row of the policy table, its risk and effect, and the long field lists that several acts share."""
+"""`PolicyRule`, one row of the policy table, its risk and effect, and the long field lists that several acts share."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,7 +17,7 @@ class Risk(StrEnum):
     HIGH = "high"
 
 
-class Does(StrEnum):
+class RowEffect(StrEnum):
     """What becomes of the governed row an act is about."""
 
     MAKES = "makes"
@@ -29,7 +29,7 @@ class Does(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PolicyRule:
     """One row of the policy. `on` names the noun it writes, where that is not the act's own.
 
     `signs` are columns that it stamps for people alone, because an agent's signature is none.
@@ -41,7 +41,7 @@ class Rule:
     proposes: frozenset[Role] = frozenset()
     risk: Risk = Risk.LOW
     settled: frozenset[str] = frozenset()
-    does: Does = Does.CHANGES
+    does: RowEffect = RowEffect.CHANGES
     stamps: tuple[str, ...] = ()
     signs: tuple[str, ...] = ()
     on: str = ""
@@ -59,21 +59,21 @@ class Rule:
     @property
     def makes(self) -> bool:
         """Whether it may bring a row into being."""
-        return self.does in {Does.MAKES, Does.WRITES}
+        return self.does in {RowEffect.MAKES, RowEffect.WRITES}
 
     @property
     def changes(self) -> bool:
         """Whether it may write a row that stands already."""
-        return self.does in {Does.CHANGES, Does.WRITES}
+        return self.does in {RowEffect.CHANGES, RowEffect.WRITES}
 
     @property
     def removes(self) -> bool:
         """Whether it may take a row away."""
-        return self.does is Does.REMOVES
+        return self.does is RowEffect.REMOVES
 
 
 # What people choose about how an agent runs.
-AGENT_RUNS: Final = (
+AGENT_RUN_FIELDS: Final = (
     *("title", "model", "contract", "has_learning", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *(
         "flavour",
@@ -103,13 +103,21 @@ AGENT_RUNS: Final = (
     ),
     *("distil_endpoint_mid", "distil_endpoint_long"),
 )
-PRICES: Final = (
+PRICE_FIELDS: Final = (
     *("input_micro_usd", "output_micro_usd"),
     *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
 )
-PLAN: Final = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
-CARD_TEXT: Final = ("business_name", "assigned_name", "assigned_title", "hours", "timezone", "signature", "locale")
-TOLD: Final = (
+SCHEDULE_FIELDS: Final = ("title", "cron", "timezone", "skill", "instruction", "preamble", "channel", "missed_runs")
+CARD_TEXT_FIELDS: Final = (
+    "business_name",
+    "assigned_name",
+    "assigned_title",
+    "hours",
+    "timezone",
+    "signature",
+    "locale",
+)
+WEBHOOK_FIELDS: Final = (
     *("title", "url", "is_active"),
     *("on_reply", "on_draft", "on_escalation", "on_resolved", "on_learning_version", "on_distillation", "on_review"),
 )

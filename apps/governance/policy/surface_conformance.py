@@ -9,7 +9,7 @@ from apps.governance.policy.table import Act
 
 
 @dataclass(frozen=True, slots=True)
-class Surface:
+class SurfaceConformance:
     """A way in: in whose words it offers each act, and each place where it departs from the policy."""
 
     name: str
@@ -17,22 +17,22 @@ class Surface:
     departures: Callable[[], Iterable[str]]
 
 
-_joined: dict[str, Surface] = {}
+_surfaces_by_name: dict[str, SurfaceConformance] = {}
 
 
-def join(surface: Surface) -> None:
+def register_surface(surface: SurfaceConformance) -> None:
     """Called once by each surface's `policy_conformance.py`."""
-    _joined[surface.name] = surface
+    _surfaces_by_name[surface.name] = surface
 
 
-def surfaces() -> tuple[Surface, ...]:
+def surfaces() -> tuple[SurfaceConformance, ...]:
     """Every surface there is, by name."""
     # Only who asks pays for importing every page and view.
     autodiscover_modules("policy_conformance")
-    return tuple(_joined[name] for name in sorted(_joined))
+    return tuple(_surfaces_by_name[name] for name in sorted(_surfaces_by_name))
 
 
-def offers() -> dict[Act, dict[str, list[str]]]:
+def acts_by_surface() -> dict[Act, dict[str, list[str]]]:
     """For each act the surfaces that offer it, and how."""
     found: dict[Act, dict[str, list[str]]] = {act: {} for act in Act}
     for surface in surfaces():
@@ -41,6 +41,6 @@ def offers() -> dict[Act, dict[str, list[str]]]:
     return found
 
 
-def departures() -> list[str]:
+def all_policy_violations() -> list[str]:
     """Where a surface departs from the policy, in words that name the place."""
     return [f"{surface.name}: {line}" for surface in surfaces() for line in surface.departures()]

@@ -6,7 +6,7 @@ when it makes the row. `stamps` are columns the act writes besides, such as the 
 table: the columns that database roles may write, the admin's fields, the bodies of REST, and docs/policy.md. An auditor can print
 the table.
 
-`OF_LEARNING` holds the rows about lessons, recurring edits, reported replies and contradictions: people decide on those.
+`LEARNING_POLICY` holds the rows about lessons, recurring edits, reported replies and contradictions: people decide on those.
 """
 
 from collections.abc import Mapping
@@ -16,41 +16,51 @@ from typing import Any, Final
 
 from apps.governance.actors import PEOPLE, Role
 from apps.governance.policy.acts import Act
-from apps.governance.policy.rule import AGENT_RUNS, CARD_TEXT, PLAN, PRICES, PROPOSAL, TOLD, Does, Risk, Rule
+from apps.governance.policy.rule import (
+    AGENT_RUN_FIELDS,
+    CARD_TEXT_FIELDS,
+    PRICE_FIELDS,
+    PROPOSAL,
+    SCHEDULE_FIELDS,
+    WEBHOOK_FIELDS,
+    PolicyRule,
+    Risk,
+    RowEffect,
+)
 
 _SYSTEM = frozenset({Role.SYSTEM})
-_SIGNED_BY = ("approved_by", "approved_at")
-_SETTLED_BY = ("decided_by", "decided_at")
+_APPROVER_STAMPS = ("approved_by", "approved_at")
+_DECIDER_STAMPS = ("decided_by", "decided_at")
 
-OF_LEARNING: Final[Mapping[Act, Rule]] = MappingProxyType(
+LEARNING_POLICY: Final[Mapping[Act, PolicyRule]] = MappingProxyType(
     {
-        Act.LEARNING_VERSION_PROPOSE: Rule(_SYSTEM, does=Does.MAKES),
-        Act.LEARNING_VERSION_APPLY: Rule(_SYSTEM, ("status",)),
-        Act.LEARNING_VERSION_ACTIVATE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
-        Act.LEARNING_VERSION_REJECT: Rule(PEOPLE, ("status",)),
-        Act.LEARNING_VERSION_RETIRE: Rule(PEOPLE | _SYSTEM, ("status",)),
-        Act.LEARNING_VERSION_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
-        Act.LEARNING_VERSION_WITHDRAW: Rule(PEOPLE, ("status",)),
-        Act.LEARNING_VERSION_PRUNE: Rule(_SYSTEM, does=Does.REMOVES),
-        Act.EDIT_CLUSTER_FIND: Rule(_SYSTEM, does=Does.MAKES),
-        Act.EDIT_CLUSTER_PROPOSE: Rule(PEOPLE, ("status",), stamps=("proposal_id", *_SETTLED_BY)),
-        Act.EDIT_CLUSTER_DISMISS: Rule(
-            PEOPLE, ("status", "dismissal_reason"), stamps=("count_at_dismissal", *_SETTLED_BY)
+        Act.LEARNING_VERSION_PROPOSE: PolicyRule(_SYSTEM, does=RowEffect.MAKES),
+        Act.LEARNING_VERSION_APPLY: PolicyRule(_SYSTEM, ("status",)),
+        Act.LEARNING_VERSION_ACTIVATE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVER_STAMPS),
+        Act.LEARNING_VERSION_REJECT: PolicyRule(PEOPLE, ("status",)),
+        Act.LEARNING_VERSION_RETIRE: PolicyRule(PEOPLE | _SYSTEM, ("status",)),
+        Act.LEARNING_VERSION_RESTORE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVER_STAMPS),
+        Act.LEARNING_VERSION_WITHDRAW: PolicyRule(PEOPLE, ("status",)),
+        Act.LEARNING_VERSION_PRUNE: PolicyRule(_SYSTEM, does=RowEffect.REMOVES),
+        Act.EDIT_CLUSTER_FIND: PolicyRule(_SYSTEM, does=RowEffect.MAKES),
+        Act.EDIT_CLUSTER_PROPOSE: PolicyRule(PEOPLE, ("status",), stamps=("proposal_id", *_DECIDER_STAMPS)),
+        Act.EDIT_CLUSTER_DISMISS: PolicyRule(
+            PEOPLE, ("status", "dismissal_reason"), stamps=("count_at_dismissal", *_DECIDER_STAMPS)
         ),
-        Act.EDIT_CLUSTER_REOPEN: Rule(PEOPLE | _SYSTEM, ("status",)),
-        Act.EXAMPLE_ADD: Rule(
-            PEOPLE, ("situation", "draft", "correction"), risk=Risk.HIGH, does=Does.MAKES, stamps=_SIGNED_BY
+        Act.EDIT_CLUSTER_REOPEN: PolicyRule(PEOPLE | _SYSTEM, ("status",)),
+        Act.EXAMPLE_ADD: PolicyRule(
+            PEOPLE, ("situation", "draft", "correction"), risk=Risk.HIGH, does=RowEffect.MAKES, stamps=_APPROVER_STAMPS
         ),
-        Act.EXAMPLE_RETIRE: Rule(PEOPLE, ("status",)),
-        Act.REPORT_CREATE: Rule(PEOPLE, ("reason_code", "explanation", "correction"), does=Does.MAKES),
-        Act.REPORT_WITHDRAW: Rule(PEOPLE, ("status",), stamps=("explanation", "correction")),
-        Act.REPORT_RESOLVE: Rule(PEOPLE, ("status", "outcome", "resolution"), stamps=_SETTLED_BY),
-        Act.CONTRADICTION_SCAN: Rule(PEOPLE, does=Does.NOTHING),
-        Act.CONTRADICTION_FIND: Rule(_SYSTEM, does=Does.MAKES),
-        Act.CONTRADICTION_RECUR: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
-        Act.CONTRADICTION_CLEAR: Rule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
-        Act.CONTRADICTION_DISMISS: Rule(PEOPLE, ("status", "dismissal_reason"), stamps=_SETTLED_BY),
-        Act.CONTRADICTION_REOPEN: Rule(PEOPLE, ("status",), stamps=("dismissal_reason", *_SETTLED_BY)),
+        Act.EXAMPLE_RETIRE: PolicyRule(PEOPLE, ("status",)),
+        Act.REPORT_CREATE: PolicyRule(PEOPLE, ("reason_code", "explanation", "correction"), does=RowEffect.MAKES),
+        Act.REPORT_WITHDRAW: PolicyRule(PEOPLE, ("status",), stamps=("explanation", "correction")),
+        Act.REPORT_RESOLVE: PolicyRule(PEOPLE, ("status", "outcome", "resolution"), stamps=_DECIDER_STAMPS),
+        Act.CONTRADICTION_SCAN: PolicyRule(PEOPLE, does=RowEffect.NOTHING),
+        Act.CONTRADICTION_FIND: PolicyRule(_SYSTEM, does=RowEffect.MAKES),
+        Act.CONTRADICTION_RECUR: PolicyRule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
+        Act.CONTRADICTION_CLEAR: PolicyRule(_SYSTEM, ("status",), stamps=("last_seen_at",)),
+        Act.CONTRADICTION_DISMISS: PolicyRule(PEOPLE, ("status", "dismissal_reason"), stamps=_DECIDER_STAMPS),
+        Act.CONTRADICTION_REOPEN: PolicyRule(PEOPLE, ("status",), stamps=("dismissal_reason", *_DECIDER_STAMPS)),
     }
 )
 
@@ -59,264 +69,316 @@ __all__ = [
     "POLICY",
     "PROPOSAL",
     "Act",
-    "Does",
+    "PolicyRule",
     "Risk",
-    "Rule",
+    "RowEffect",
     "codename",
     "codenames",
     "default_grants",
     "permissions",
 ]
 
-_ALL = frozenset(Role) - {Role.STAFF}
+_ALL_BUT_STAFF = frozenset(Role) - {Role.STAFF}
 _ADMIN = frozenset({Role.ADMIN})
 _AGENT = frozenset({Role.AGENT})
 _STAFF = frozenset({Role.STAFF})
 # Who keeps a tenant in order without a word of its content.
-_HOUSE = _ADMIN | _SYSTEM | _STAFF
-_OWNER = frozenset({"agent"})
+_TENANT_MAINTAINERS = _ADMIN | _SYSTEM | _STAFF
+_OWNER_FIELDS = frozenset({"agent"})
 _PERSONA_TEXT = ("identity", "style", "avoid", "defaults", "goals")
-_BLOCK = ("agent", "label", "body", "is_read_only", "is_pinned")
-_SERVER = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
-_DESCRIBED = ("definition", "sha256")
-_LIMIT = ("member", "limited_act", "agent_ids")
-_OF_LIMIT = frozenset({"member", "limited_act"})
-_NOTE = ("agent", "kind", "text", "due_at", "end_user_key")
+_BLOCK_FIELDS = ("agent", "label", "body", "is_read_only", "is_pinned")
+_TOOL_SERVER_FIELDS = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
+_DEFINITION_FIELDS = ("definition", "sha256")
+_LIMIT_FIELDS = ("member", "limited_act", "agent_ids")
+_LIMIT_KEY_FIELDS = frozenset({"member", "limited_act"})
+_NOTE_FIELDS = ("agent", "kind", "text", "due_at", "end_user_key")
 _SKILL_TEXT = ("name", "title", "description", "category", "body")
-_SIGNED = ("updated_by", "taint")
-_OF_MEMBER = ("pending_text", "taint")
-_DISTILLED = ("facts", *_SIGNED)
-_LINES = ("approved_body",)
-_WRITTEN = (*_SIGNED, "line_dates")
-_QUARANTINED = ("quarantined_at", "quarantined_by")
-_APPROVED = ("approved_sha256", "approved_by", "approved_at")
-_ADMISSION = ("is_customer_proof_required", "messages_per_minute", "messages_per_day")
+_AUTHOR_STAMPS = ("updated_by", "taint")
+_PENDING_TEXT_STAMPS = ("pending_text", "taint")
+_DISTILLATION_STAMPS = ("facts", *_AUTHOR_STAMPS)
+_APPROVED_BODY = ("approved_body",)
+_MEMORY_WRITE_STAMPS = (*_AUTHOR_STAMPS, "line_dates")
+_QUARANTINE_STAMPS = ("quarantined_at", "quarantined_by")
+_APPROVAL_STAMPS = ("approved_sha256", "approved_by", "approved_at")
+_ADMISSION_FIELDS = ("is_customer_proof_required", "messages_per_minute", "messages_per_day")
 _REVIEW_TERMS = ("high_risk_reviewers", "proposal_days", "max_open_proposals")
-_BOUND = ("base_version", "base_sha256", "base_content")
-_EDITED = ("edited_content", "edited_by", "edited_by_id", "proposers", "approval_count")
-_PROPOSED = (
+_BASE_FIELDS = ("base_version", "base_sha256", "base_content")
+_EDIT_FIELDS = ("edited_content", "edited_by", "edited_by_id", "proposers", "approval_count")
+_PROPOSAL_FIELDS = (
     *("target_label", "content", "rationale", "evidence", "support_count", "proposed_by", "proposers", "risk", "taint"),
     *("expires_at", "revision_request"),
-    *(*_BOUND, *_EDITED),
+    *(*_BASE_FIELDS, *_EDIT_FIELDS),
 )
-_HELD = ("taken_over_by", "taken_over_by_id", "taken_over_at")
-_DECIDED = ("state", "decided_by", "decided_by_id", "decision_reason", "reason_code")
-_WAITS_AGAIN = (*_DECIDED, "quarantine_reason", "approval_count")
+_TAKEOVER_FIELDS = ("taken_over_by", "taken_over_by_id", "taken_over_at")
+_DECISION_FIELDS = ("state", "decided_by", "decided_by_id", "decision_reason", "reason_code")
+_REOPEN_FIELDS = (*_DECISION_FIELDS, "quarantine_reason", "approval_count")
 
-POLICY: Mapping[Act, Rule] = MappingProxyType(
+POLICY: Mapping[Act, PolicyRule] = MappingProxyType(
     {
-        Act.PERSONA_CREATE: Rule(PEOPLE | _SYSTEM, ("agent", *_PERSONA_TEXT), risk=Risk.HIGH, does=Does.MAKES),
-        Act.PERSONA_AMEND: Rule(PEOPLE, _PERSONA_TEXT, risk=Risk.HIGH),
-        Act.PERSONA_ARCHIVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
-        Act.PERSONA_ACTIVATE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
-        Act.PERSONA_PROPOSE: Rule(
-            PEOPLE, ("proposed_patch",), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1
+        Act.PERSONA_CREATE: PolicyRule(
+            PEOPLE | _SYSTEM, ("agent", *_PERSONA_TEXT), risk=Risk.HIGH, does=RowEffect.MAKES
         ),
-        Act.OVERLAY_WRITE: Rule(PEOPLE, ("agent", "text"), risk=Risk.HIGH, settled=_OWNER, does=Does.WRITES),
-        Act.MEMBER_OVERLAY_WRITE: Rule(
-            PEOPLE | _AGENT, ("agent", "text"), settled=_OWNER, does=Does.WRITES, stamps=("member_user_id", *_OF_MEMBER)
-        ),
-        Act.IDENTITY_CARD_WRITE: Rule(
+        Act.PERSONA_AMEND: PolicyRule(PEOPLE, _PERSONA_TEXT, risk=Risk.HIGH),
+        Act.PERSONA_ARCHIVE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.PERSONA_ACTIVATE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.PERSONA_PROPOSE: PolicyRule(
             PEOPLE,
-            ("agent", "line_key", *CARD_TEXT),
+            ("proposed_patch",),
+            _AGENT,
+            does=RowEffect.WRITES,
+            stamps=_PROPOSAL_FIELDS,
+            on=PROPOSAL,
+            reviewers=1,
+        ),
+        Act.OVERLAY_WRITE: PolicyRule(
+            PEOPLE, ("agent", "text"), risk=Risk.HIGH, settled=_OWNER_FIELDS, does=RowEffect.WRITES
+        ),
+        Act.MEMBER_OVERLAY_WRITE: PolicyRule(
+            PEOPLE | _AGENT,
+            ("agent", "text"),
+            settled=_OWNER_FIELDS,
+            does=RowEffect.WRITES,
+            stamps=("member_user_id", *_PENDING_TEXT_STAMPS),
+        ),
+        Act.IDENTITY_CARD_WRITE: PolicyRule(
+            PEOPLE,
+            ("agent", "line_key", *CARD_TEXT_FIELDS),
             risk=Risk.HIGH,
-            settled=_OWNER | {"line_key"},
-            does=Does.WRITES,
+            settled=_OWNER_FIELDS | {"line_key"},
+            does=RowEffect.WRITES,
         ),
-        Act.RULE_ADD: Rule(PEOPLE, ("agent", "text", "position"), risk=Risk.HIGH, does=Does.MAKES),
-        Act.RULE_AMEND: Rule(PEOPLE, ("text", "position"), risk=Risk.HIGH),
-        Act.RULE_RETIRE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
-        Act.RULE_RESTORE: Rule(PEOPLE, ("status",), risk=Risk.HIGH),
-        Act.RULE_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
-        Act.SKILL_DRAFT: Rule(_ALL, ("agent", *_SKILL_TEXT), does=Does.MAKES),
-        Act.SKILL_AMEND: Rule(PEOPLE | _AGENT, _SKILL_TEXT, stamps=("taint",)),
-        Act.SKILL_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=(*_APPROVED, "taint")),
-        Act.SKILL_DEPRECATE: Rule(PEOPLE, ("status",)),
-        Act.SKILL_REVISE: Rule(PEOPLE, _SKILL_TEXT, risk=Risk.HIGH, stamps=(*_APPROVED, "taint")),
-        Act.SKILL_PROPOSE: Rule(
-            PEOPLE, _SKILL_TEXT, _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1
+        Act.RULE_ADD: PolicyRule(PEOPLE, ("agent", "text", "position"), risk=Risk.HIGH, does=RowEffect.MAKES),
+        Act.RULE_AMEND: PolicyRule(PEOPLE, ("text", "position"), risk=Risk.HIGH),
+        Act.RULE_RETIRE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.RULE_RESTORE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH),
+        Act.RULE_PROPOSE: PolicyRule(
+            PEOPLE, (), _AGENT, does=RowEffect.WRITES, stamps=_PROPOSAL_FIELDS, on=PROPOSAL, reviewers=1
         ),
-        Act.SKILL_DISCARD: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
-        Act.SKILL_UNDO: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVED),
-        Act.SKILL_RETAIN: Rule(PEOPLE, stamps=("retained_until",)),
-        Act.SKILL_FETCH: Rule(_AGENT, does=Does.NOTHING),
-        Act.SKILL_QUARANTINE: Rule(PEOPLE, ("quarantine_reason",), stamps=_QUARANTINED),
-        Act.SKILL_RELEASE: Rule(PEOPLE, ("quarantine_reason",), risk=Risk.HIGH, stamps=_QUARANTINED),
-        Act.SKILL_ATTACH: Rule(PEOPLE | _AGENT, ("attachments",), stamps=("taint",), signs=_APPROVED),
-        Act.SKILL_DETACH: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
-        Act.SKILL_ARRANGE: Rule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVED),
-        Act.MEMORY_AMEND: Rule(
-            _ALL, ("agent", "body"), settled=_OWNER, does=Does.WRITES, stamps=_WRITTEN, signs=_LINES
+        Act.SKILL_DRAFT: PolicyRule(_ALL_BUT_STAFF, ("agent", *_SKILL_TEXT), does=RowEffect.MAKES),
+        Act.SKILL_AMEND: PolicyRule(PEOPLE | _AGENT, _SKILL_TEXT, stamps=("taint",)),
+        Act.SKILL_APPROVE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=(*_APPROVAL_STAMPS, "taint")),
+        Act.SKILL_DEPRECATE: PolicyRule(PEOPLE, ("status",)),
+        Act.SKILL_REVISE: PolicyRule(PEOPLE, _SKILL_TEXT, risk=Risk.HIGH, stamps=(*_APPROVAL_STAMPS, "taint")),
+        Act.SKILL_PROPOSE: PolicyRule(
+            PEOPLE, _SKILL_TEXT, _AGENT, does=RowEffect.WRITES, stamps=_PROPOSAL_FIELDS, on=PROPOSAL, reviewers=1
         ),
-        Act.MEMORY_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),
-        Act.MEMORY_SET_LINE_DATES: Rule(PEOPLE, stamps=("line_dates",)),
-        Act.BLOCK_SET_LINE_DATES: Rule(PEOPLE, stamps=("line_dates",)),
-        Act.MEMORY_PROPOSE: Rule(
-            PEOPLE, (), _AGENT | _SYSTEM, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1
+        Act.SKILL_DISCARD: PolicyRule(PEOPLE | _AGENT, does=RowEffect.REMOVES),
+        Act.SKILL_UNDO: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVAL_STAMPS),
+        Act.SKILL_RETAIN: PolicyRule(PEOPLE, stamps=("retained_until",)),
+        Act.SKILL_FETCH: PolicyRule(_AGENT, does=RowEffect.NOTHING),
+        Act.SKILL_QUARANTINE: PolicyRule(PEOPLE, ("quarantine_reason",), stamps=_QUARANTINE_STAMPS),
+        Act.SKILL_RELEASE: PolicyRule(PEOPLE, ("quarantine_reason",), risk=Risk.HIGH, stamps=_QUARANTINE_STAMPS),
+        Act.SKILL_ATTACH: PolicyRule(PEOPLE | _AGENT, ("attachments",), stamps=("taint",), signs=_APPROVAL_STAMPS),
+        Act.SKILL_DETACH: PolicyRule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVAL_STAMPS),
+        Act.SKILL_ARRANGE: PolicyRule(PEOPLE | _AGENT, ("attachments",), signs=_APPROVAL_STAMPS),
+        Act.MEMORY_AMEND: PolicyRule(
+            _ALL_BUT_STAFF,
+            ("agent", "body"),
+            settled=_OWNER_FIELDS,
+            does=RowEffect.WRITES,
+            stamps=_MEMORY_WRITE_STAMPS,
+            signs=_APPROVED_BODY,
         ),
-        Act.BLOCK_WRITE: Rule(PEOPLE, _BLOCK, settled=_OWNER, does=Does.WRITES, stamps=_WRITTEN, signs=_LINES),
-        Act.BLOCK_AMEND: Rule(PEOPLE | _AGENT, ("body",), stamps=_WRITTEN, signs=_LINES),
-        Act.BLOCK_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_SIGNED, signs=_LINES),
-        Act.BLOCK_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
-        Act.TIER_DISTIL: Rule(
+        Act.MEMORY_APPROVE: PolicyRule(PEOPLE, risk=Risk.HIGH, stamps=_AUTHOR_STAMPS, signs=_APPROVED_BODY),
+        Act.MEMORY_SET_LINE_DATES: PolicyRule(PEOPLE, stamps=("line_dates",)),
+        Act.BLOCK_SET_LINE_DATES: PolicyRule(PEOPLE, stamps=("line_dates",)),
+        Act.MEMORY_PROPOSE: PolicyRule(
+            PEOPLE, (), _AGENT | _SYSTEM, does=RowEffect.WRITES, stamps=_PROPOSAL_FIELDS, on=PROPOSAL, reviewers=1
+        ),
+        Act.BLOCK_WRITE: PolicyRule(
+            PEOPLE,
+            _BLOCK_FIELDS,
+            settled=_OWNER_FIELDS,
+            does=RowEffect.WRITES,
+            stamps=_MEMORY_WRITE_STAMPS,
+            signs=_APPROVED_BODY,
+        ),
+        Act.BLOCK_AMEND: PolicyRule(PEOPLE | _AGENT, ("body",), stamps=_MEMORY_WRITE_STAMPS, signs=_APPROVED_BODY),
+        Act.BLOCK_APPROVE: PolicyRule(PEOPLE, risk=Risk.HIGH, stamps=_AUTHOR_STAMPS, signs=_APPROVED_BODY),
+        Act.BLOCK_PROPOSE: PolicyRule(
+            PEOPLE, (), _AGENT, does=RowEffect.WRITES, stamps=_PROPOSAL_FIELDS, on=PROPOSAL, reviewers=1
+        ),
+        Act.TIER_DISTIL: PolicyRule(
             _SYSTEM,
             ("agent", "tier", "body"),
-            settled=_OWNER | {"tier"},
-            does=Does.WRITES,
-            stamps=("status", *_DISTILLED),
+            settled=_OWNER_FIELDS | {"tier"},
+            does=RowEffect.WRITES,
+            stamps=("status", *_DISTILLATION_STAMPS),
         ),
-        Act.TIER_AMEND: Rule(PEOPLE, ("body",), risk=Risk.HIGH, stamps=_DISTILLED),
-        Act.TIER_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED),
-        Act.TIER_CLEAR: Rule(PEOPLE, risk=Risk.HIGH, does=Does.REMOVES),
-        Act.TIER_RUN: Rule(PEOPLE, does=Does.NOTHING),
-        Act.PROFILE_AMEND: Rule(
-            _ALL,
+        Act.TIER_AMEND: PolicyRule(PEOPLE, ("body",), risk=Risk.HIGH, stamps=_DISTILLATION_STAMPS),
+        Act.TIER_APPROVE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_AUTHOR_STAMPS),
+        Act.TIER_CLEAR: PolicyRule(PEOPLE, risk=Risk.HIGH, does=RowEffect.REMOVES),
+        Act.TIER_RUN: PolicyRule(PEOPLE, does=RowEffect.NOTHING),
+        Act.PROFILE_AMEND: PolicyRule(
+            _ALL_BUT_STAFF,
             ("end_user_key", "preferences", "notes"),
             settled=frozenset({"end_user_key"}),
-            does=Does.WRITES,
-            stamps=("last_seen_at", *_WRITTEN),
+            does=RowEffect.WRITES,
+            stamps=("last_seen_at", *_MEMORY_WRITE_STAMPS),
         ),
-        Act.PROFILE_SET_LINE_DATES: Rule(PEOPLE, stamps=("line_dates",)),
-        Act.PROFILE_PROPOSE: Rule(PEOPLE, (), _AGENT, does=Does.WRITES, stamps=_PROPOSED, on=PROPOSAL, reviewers=1),
-        Act.CONVERSATION_OPEN: Rule(_ALL, does=Does.MAKES),
-        Act.CONVERSATION_TALK: Rule(PEOPLE, does=Does.MAKES),
-        Act.CONVERSATION_IMPORT: Rule(PEOPLE | _SYSTEM, does=Does.MAKES),
-        Act.CONVERSATION_RESOLVE: Rule(_ALL, ("status", "outcome"), stamps=("resolved_at",)),
-        Act.CONVERSATION_ABANDON: Rule(_ALL, ("status",)),
-        Act.CONVERSATION_TAKE_OVER: Rule(PEOPLE, stamps=_HELD),
-        Act.CONVERSATION_HAND_BACK: Rule(PEOPLE, stamps=_HELD),
-        Act.CONVERSATION_PROVE: Rule(_SYSTEM, stamps=("proven_at", "proven_key_id")),
-        Act.CONVERSATION_ERASE: Rule(_SYSTEM, stamps=("erased_at",)),
-        Act.CONVERSATION_RATE: Rule(_AGENT, stamps=("rating", "rating_comment", "rated_at")),
-        Act.CONVERSATION_DELEGATE: Rule(_AGENT, does=Does.NOTHING),
-        **dict.fromkeys((Act.SESSION_OPEN, Act.TURN_REPORT), Rule(_AGENT, does=Does.NOTHING)),
-        Act.MESSAGE_RECEIVE: Rule(_ALL, does=Does.NOTHING),
-        Act.MESSAGE_SEND: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
-        Act.DRAFT_CREATE: Rule(_SYSTEM, does=Does.MAKES),
-        Act.DRAFT_SUPERSEDE: Rule(_SYSTEM, ("status",), stamps=_SETTLED_BY),
-        Act.DRAFT_SEND: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=("sent_text", "message", *_SETTLED_BY)),
-        Act.DRAFT_SEND_EDITED: Rule(PEOPLE, ("status", "sent_text"), risk=Risk.HIGH, stamps=("message", *_SETTLED_BY)),
-        Act.DRAFT_DISCARD: Rule(PEOPLE, ("status", "reason_code", "reason"), stamps=_SETTLED_BY),
-        Act.ESCALATION_OPEN: Rule(
-            _ALL,
+        Act.PROFILE_SET_LINE_DATES: PolicyRule(PEOPLE, stamps=("line_dates",)),
+        Act.PROFILE_PROPOSE: PolicyRule(
+            PEOPLE, (), _AGENT, does=RowEffect.WRITES, stamps=_PROPOSAL_FIELDS, on=PROPOSAL, reviewers=1
+        ),
+        Act.CONVERSATION_OPEN: PolicyRule(_ALL_BUT_STAFF, does=RowEffect.MAKES),
+        Act.CONVERSATION_TALK: PolicyRule(PEOPLE, does=RowEffect.MAKES),
+        Act.CONVERSATION_IMPORT: PolicyRule(PEOPLE | _SYSTEM, does=RowEffect.MAKES),
+        Act.CONVERSATION_RESOLVE: PolicyRule(_ALL_BUT_STAFF, ("status", "outcome"), stamps=("resolved_at",)),
+        Act.CONVERSATION_ABANDON: PolicyRule(_ALL_BUT_STAFF, ("status",)),
+        Act.CONVERSATION_TAKE_OVER: PolicyRule(PEOPLE, stamps=_TAKEOVER_FIELDS),
+        Act.CONVERSATION_HAND_BACK: PolicyRule(PEOPLE, stamps=_TAKEOVER_FIELDS),
+        Act.CONVERSATION_PROVE: PolicyRule(_SYSTEM, stamps=("proven_at", "proven_key_id")),
+        Act.CONVERSATION_ERASE: PolicyRule(_SYSTEM, stamps=("erased_at",)),
+        Act.CONVERSATION_RATE: PolicyRule(_AGENT, stamps=("rating", "rating_comment", "rated_at")),
+        Act.CONVERSATION_DELEGATE: PolicyRule(_AGENT, does=RowEffect.NOTHING),
+        **dict.fromkeys((Act.SESSION_OPEN, Act.TURN_REPORT), PolicyRule(_AGENT, does=RowEffect.NOTHING)),
+        Act.MESSAGE_RECEIVE: PolicyRule(_ALL_BUT_STAFF, does=RowEffect.NOTHING),
+        Act.MESSAGE_SEND: PolicyRule(PEOPLE, risk=Risk.HIGH, does=RowEffect.NOTHING),
+        Act.DRAFT_CREATE: PolicyRule(_SYSTEM, does=RowEffect.MAKES),
+        Act.DRAFT_SUPERSEDE: PolicyRule(_SYSTEM, ("status",), stamps=_DECIDER_STAMPS),
+        Act.DRAFT_SEND: PolicyRule(
+            PEOPLE, ("status",), risk=Risk.HIGH, stamps=("sent_text", "message", *_DECIDER_STAMPS)
+        ),
+        Act.DRAFT_SEND_EDITED: PolicyRule(
+            PEOPLE, ("status", "sent_text"), risk=Risk.HIGH, stamps=("message", *_DECIDER_STAMPS)
+        ),
+        Act.DRAFT_DISCARD: PolicyRule(PEOPLE, ("status", "reason_code", "reason"), stamps=_DECIDER_STAMPS),
+        Act.ESCALATION_OPEN: PolicyRule(
+            _ALL_BUT_STAFF,
             ("conversation", "reason", "question"),
             settled=frozenset({"conversation", "reason"}),
-            does=Does.WRITES,
+            does=RowEffect.WRITES,
         ),
-        Act.ESCALATION_ANSWER: Rule(PEOPLE, ("status", "answer"), risk=Risk.HIGH, stamps=_SETTLED_BY),
-        Act.ESCALATION_DISMISS: Rule(PEOPLE, ("status", "dismissal_reason"), stamps=_SETTLED_BY),
-        Act.SEND_RULE_WRITE: Rule(
+        Act.ESCALATION_ANSWER: PolicyRule(PEOPLE, ("status", "answer"), risk=Risk.HIGH, stamps=_DECIDER_STAMPS),
+        Act.ESCALATION_DISMISS: PolicyRule(PEOPLE, ("status", "dismissal_reason"), stamps=_DECIDER_STAMPS),
+        Act.SEND_RULE_WRITE: PolicyRule(
             PEOPLE,
             ("agent", "channel", "skill", "send_mode"),
             risk=Risk.HIGH,
-            settled=_OWNER | {"channel", "skill"},
-            does=Does.WRITES,
+            settled=_OWNER_FIELDS | {"channel", "skill"},
+            does=RowEffect.WRITES,
         ),
-        Act.SEND_RULE_LIFT: Rule(PEOPLE, risk=Risk.HIGH, does=Does.REMOVES),
-        **OF_LEARNING,
-        Act.SCHEDULE_DRAFT: Rule(PEOPLE | _AGENT, ("agent", "key", *PLAN), does=Does.MAKES),
-        Act.SCHEDULE_AMEND: Rule(PEOPLE, PLAN, risk=Risk.HIGH, stamps=_SIGNED_BY),
-        Act.SCHEDULE_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
-        Act.SCHEDULE_PAUSE: Rule(PEOPLE, ("status",)),
-        Act.SCHEDULE_RESUME: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SIGNED_BY),
-        Act.SCHEDULE_DEPRECATE: Rule(PEOPLE | _AGENT, ("status",)),
-        Act.SCHEDULE_RUN: Rule(PEOPLE, risk=Risk.HIGH, does=Does.NOTHING),
-        Act.NOTE_WRITE: Rule(PEOPLE | _AGENT, _NOTE, does=Does.MAKES),
-        Act.NOTE_AMEND: Rule(PEOPLE | _AGENT, ("text", "due_at"), stamps=("author", "taint")),
-        Act.NOTE_FINISH: Rule(PEOPLE | _AGENT, ("status",)),
-        Act.NOTE_DROP: Rule(_ALL, ("status",)),
-        Act.COMMENT_ADD: Rule(PEOPLE, ("text",), does=Does.MAKES),
-        Act.COMMENT_WITHDRAW: Rule(PEOPLE, ("status",), stamps=("text",)),
-        Act.PROPOSAL_SUBMIT: Rule(_ALL, does=Does.WRITES, stamps=_PROPOSED, reviewers=1),
-        Act.PROPOSAL_APPROVE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED, "risk")),
-        Act.PROPOSAL_APPLY: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_DECIDED, "replaced_values")),
-        Act.PROPOSAL_UNDO: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_WAITS_AGAIN, "replaced_values")),
-        Act.PROPOSAL_REJECT: Rule(PEOPLE, stamps=_DECIDED),
-        Act.PROPOSAL_REOPEN: Rule(PEOPLE, stamps=(*_WAITS_AGAIN, "expires_at")),
-        Act.PROPOSAL_SNOOZE: Rule(PEOPLE, stamps=("snoozed_until",)),
-        Act.PROPOSAL_CLAIM: Rule(PEOPLE, stamps=("claimed_by", "claimed_by_id", "claimed_at")),
-        Act.PROPOSAL_REQUEST_REVISION: Rule(PEOPLE, stamps=("revision_request",)),
-        Act.PROPOSAL_REBASE: Rule(PEOPLE, risk=Risk.HIGH, stamps=(*_BOUND, *_EDITED)),
-        Act.PROPOSAL_QUARANTINE: Rule(PEOPLE, stamps=(*_DECIDED, "quarantine_reason")),
-        Act.PROPOSAL_RELEASE: Rule(PEOPLE, risk=Risk.HIGH, stamps=_WAITS_AGAIN),
-        Act.PROPOSAL_WITHDRAW: Rule(PEOPLE | _AGENT, does=Does.REMOVES),
-        Act.PROPOSAL_EXPIRE: Rule(_SYSTEM, stamps=_DECIDED),
-        Act.TENANT_CREATE: Rule(_SYSTEM, does=Does.MAKES, on="settings"),
-        Act.TENANT_ENTER: Rule(_STAFF, does=Does.MAKES, on="visit"),
-        Act.TENANT_LEAVE: Rule(_STAFF, stamps=("ended_at",), on="visit"),
-        Act.SETTINGS_AMEND: Rule(
+        Act.SEND_RULE_LIFT: PolicyRule(PEOPLE, risk=Risk.HIGH, does=RowEffect.REMOVES),
+        **LEARNING_POLICY,
+        Act.SCHEDULE_DRAFT: PolicyRule(PEOPLE | _AGENT, ("agent", "key", *SCHEDULE_FIELDS), does=RowEffect.MAKES),
+        Act.SCHEDULE_AMEND: PolicyRule(PEOPLE, SCHEDULE_FIELDS, risk=Risk.HIGH, stamps=_APPROVER_STAMPS),
+        Act.SCHEDULE_APPROVE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVER_STAMPS),
+        Act.SCHEDULE_PAUSE: PolicyRule(PEOPLE, ("status",)),
+        Act.SCHEDULE_RESUME: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_APPROVER_STAMPS),
+        Act.SCHEDULE_DEPRECATE: PolicyRule(PEOPLE | _AGENT, ("status",)),
+        Act.SCHEDULE_RUN: PolicyRule(PEOPLE, risk=Risk.HIGH, does=RowEffect.NOTHING),
+        Act.NOTE_WRITE: PolicyRule(PEOPLE | _AGENT, _NOTE_FIELDS, does=RowEffect.MAKES),
+        Act.NOTE_AMEND: PolicyRule(PEOPLE | _AGENT, ("text", "due_at"), stamps=("author", "taint")),
+        Act.NOTE_FINISH: PolicyRule(PEOPLE | _AGENT, ("status",)),
+        Act.NOTE_DROP: PolicyRule(_ALL_BUT_STAFF, ("status",)),
+        Act.COMMENT_ADD: PolicyRule(PEOPLE, ("text",), does=RowEffect.MAKES),
+        Act.COMMENT_WITHDRAW: PolicyRule(PEOPLE, ("status",), stamps=("text",)),
+        Act.PROPOSAL_SUBMIT: PolicyRule(_ALL_BUT_STAFF, does=RowEffect.WRITES, stamps=_PROPOSAL_FIELDS, reviewers=1),
+        Act.PROPOSAL_APPROVE: PolicyRule(PEOPLE, risk=Risk.HIGH, stamps=(*_BASE_FIELDS, *_EDIT_FIELDS, "risk")),
+        Act.PROPOSAL_APPLY: PolicyRule(PEOPLE, risk=Risk.HIGH, stamps=(*_DECISION_FIELDS, "replaced_values")),
+        Act.PROPOSAL_UNDO: PolicyRule(PEOPLE, risk=Risk.HIGH, stamps=(*_REOPEN_FIELDS, "replaced_values")),
+        Act.PROPOSAL_REJECT: PolicyRule(PEOPLE, stamps=_DECISION_FIELDS),
+        Act.PROPOSAL_REOPEN: PolicyRule(PEOPLE, stamps=(*_REOPEN_FIELDS, "expires_at")),
+        Act.PROPOSAL_SNOOZE: PolicyRule(PEOPLE, stamps=("snoozed_until",)),
+        Act.PROPOSAL_CLAIM: PolicyRule(PEOPLE, stamps=("claimed_by", "claimed_by_id", "claimed_at")),
+        Act.PROPOSAL_REQUEST_REVISION: PolicyRule(PEOPLE, stamps=("revision_request",)),
+        Act.PROPOSAL_REBASE: PolicyRule(PEOPLE, risk=Risk.HIGH, stamps=(*_BASE_FIELDS, *_EDIT_FIELDS)),
+        Act.PROPOSAL_QUARANTINE: PolicyRule(PEOPLE, stamps=(*_DECISION_FIELDS, "quarantine_reason")),
+        Act.PROPOSAL_RELEASE: PolicyRule(PEOPLE, risk=Risk.HIGH, stamps=_REOPEN_FIELDS),
+        Act.PROPOSAL_WITHDRAW: PolicyRule(PEOPLE | _AGENT, does=RowEffect.REMOVES),
+        Act.PROPOSAL_EXPIRE: PolicyRule(_SYSTEM, stamps=_DECISION_FIELDS),
+        Act.TENANT_CREATE: PolicyRule(_SYSTEM, does=RowEffect.MAKES, on="settings"),
+        Act.TENANT_ENTER: PolicyRule(_STAFF, does=RowEffect.MAKES, on="visit"),
+        Act.TENANT_LEAVE: PolicyRule(_STAFF, stamps=("ended_at",), on="visit"),
+        Act.SETTINGS_AMEND: PolicyRule(
             _ADMIN,
             (
                 *("timezone", "ai_disclosure", "slot_order", "memory_review", "learning_apply_mode"),
                 *("pii_patterns", "is_second_factor_required"),
                 *("requests_per_minute", "requests_per_minute_of_tenant", "day_budget_micro_usd"),
                 *_REVIEW_TERMS,
-                *_ADMISSION,
+                *_ADMISSION_FIELDS,
             ),
             risk=Risk.HIGH,
         ),
-        Act.SETTINGS_ROTATE_PROOF_KEY: Rule(_ADMIN, risk=Risk.HIGH, stamps=("proof_secret", "former_proof_secret")),
-        Act.AGENT_CREATE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
-        Act.AGENT_AMEND: Rule(_ADMIN, AGENT_RUNS),
-        Act.ENDPOINT_CREATE: Rule(
-            _ADMIN, ("key", "title", "base_url"), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)
+        Act.SETTINGS_ROTATE_PROOF_KEY: PolicyRule(
+            _ADMIN, risk=Risk.HIGH, stamps=("proof_secret", "former_proof_secret")
         ),
-        Act.ENDPOINT_AMEND: Rule(_ADMIN, ("title", "base_url"), risk=Risk.HIGH, stamps=("secret",)),
-        Act.ENDPOINT_ROTATE_KEY: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret",)),
-        Act.ENDPOINT_TEST: Rule(_ADMIN, does=Does.NOTHING),
-        Act.ENDPOINT_REMOVE: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
-        Act.WEBHOOK_CREATE: Rule(_ADMIN, ("key", *TOLD), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)),
-        Act.WEBHOOK_AMEND: Rule(_ADMIN, TOLD, risk=Risk.HIGH),
-        Act.WEBHOOK_ROTATE_SECRET: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret", "former_secret")),
-        Act.WEBHOOK_REPLAY: Rule(PEOPLE, does=Does.NOTHING),
-        Act.PRICE_SET: Rule(_ADMIN, ("model", "valid_from", *PRICES), risk=Risk.HIGH, does=Does.MAKES),
-        Act.PRICE_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
-        Act.TOOL_SERVER_CREATE: Rule(_ADMIN, ("key", *_SERVER), risk=Risk.HIGH, does=Does.MAKES, stamps=("secret",)),
-        Act.TOOL_SERVER_AMEND: Rule(_ADMIN, _SERVER, risk=Risk.HIGH, stamps=("secret",)),
-        Act.TOOL_SERVER_ROTATE_HEADERS: Rule(_ADMIN, risk=Risk.HIGH, stamps=("secret",)),
-        Act.TOOL_SERVER_REFRESH: Rule(PEOPLE, does=Does.NOTHING),
-        Act.AGENT_TOOL_ALLOW: Rule(
-            PEOPLE, ("agent", "tool", "needs_approval"), risk=Risk.HIGH, does=Does.MAKES, stamps=_DESCRIBED
+        Act.AGENT_CREATE: PolicyRule(_ADMIN | _SYSTEM, does=RowEffect.MAKES),
+        Act.AGENT_AMEND: PolicyRule(_ADMIN, AGENT_RUN_FIELDS),
+        Act.ENDPOINT_CREATE: PolicyRule(
+            _ADMIN, ("key", "title", "base_url"), risk=Risk.HIGH, does=RowEffect.MAKES, stamps=("secret",)
         ),
-        Act.AGENT_TOOL_AMEND: Rule(PEOPLE, ("needs_approval",), risk=Risk.HIGH, stamps=_DESCRIBED),
-        Act.AGENT_TOOL_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),
-        Act.TOOL_APPROVAL_REQUEST: Rule(_SYSTEM, does=Does.MAKES),
-        Act.TOOL_APPROVAL_APPROVE: Rule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_SETTLED_BY),
-        Act.TOOL_APPROVAL_REFUSE: Rule(PEOPLE, ("status", "reason"), stamps=_SETTLED_BY),
-        Act.TOOL_APPROVAL_CONSUME: Rule(_SYSTEM, ("status",)),
-        Act.INVOKABLE_ALLOW: Rule(
-            PEOPLE, ("agent", "callee", "role_hint", "budget_micro_usd"), risk=Risk.HIGH, does=Does.MAKES
+        Act.ENDPOINT_AMEND: PolicyRule(_ADMIN, ("title", "base_url"), risk=Risk.HIGH, stamps=("secret",)),
+        Act.ENDPOINT_ROTATE_KEY: PolicyRule(_ADMIN, risk=Risk.HIGH, stamps=("secret",)),
+        Act.ENDPOINT_TEST: PolicyRule(_ADMIN, does=RowEffect.NOTHING),
+        Act.ENDPOINT_REMOVE: PolicyRule(_ADMIN, risk=Risk.HIGH, does=RowEffect.REMOVES),
+        Act.WEBHOOK_CREATE: PolicyRule(
+            _ADMIN, ("key", *WEBHOOK_FIELDS), risk=Risk.HIGH, does=RowEffect.MAKES, stamps=("secret",)
         ),
-        Act.INVOKABLE_AMEND: Rule(PEOPLE, ("role_hint", "budget_micro_usd"), risk=Risk.HIGH),
-        Act.INVOKABLE_WITHDRAW: Rule(PEOPLE, does=Does.REMOVES),
-        Act.TOKEN_ISSUE: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
-        Act.TOKEN_REVOKE: Rule(_HOUSE, stamps=("revoked_at",)),
-        Act.TOKEN_ROTATE: Rule(_ADMIN | _SYSTEM, stamps=("expires_at",)),
-        Act.MEMBER_ADD: Rule(_ADMIN | _SYSTEM, does=Does.MAKES),
-        Act.MEMBER_INVITE: Rule(_HOUSE, ("user", "role"), settled=frozenset({"user"}), does=Does.MAKES),
-        Act.MEMBER_ACCEPT: Rule(PEOPLE, stamps=("accepted_at",)),
-        Act.MEMBER_DEACTIVATE: Rule(_HOUSE, ("is_active",)),
-        Act.MEMBER_REACTIVATE: Rule(_HOUSE, ("is_active",)),
-        Act.MEMBER_CHANGE_ROLE: Rule(_ADMIN | _SYSTEM, ("role",)),
-        Act.MEMBER_RESET: Rule(_HOUSE, ("reset_at",)),
-        Act.LIMIT_WRITE: Rule(_ADMIN, _LIMIT, risk=Risk.HIGH, settled=_OF_LIMIT, does=Does.WRITES),
-        Act.LIMIT_LIFT: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
-        Act.ROLE_GRANT_WRITE: Rule(
-            _ADMIN, ("role", "permissions"), risk=Risk.HIGH, settled=frozenset({"role"}), does=Does.WRITES
+        Act.WEBHOOK_AMEND: PolicyRule(_ADMIN, WEBHOOK_FIELDS, risk=Risk.HIGH),
+        Act.WEBHOOK_ROTATE_SECRET: PolicyRule(_ADMIN, risk=Risk.HIGH, stamps=("secret", "former_secret")),
+        Act.WEBHOOK_REPLAY: PolicyRule(PEOPLE, does=RowEffect.NOTHING),
+        Act.PRICE_SET: PolicyRule(_ADMIN, ("model", "valid_from", *PRICE_FIELDS), risk=Risk.HIGH, does=RowEffect.MAKES),
+        Act.PRICE_WITHDRAW: PolicyRule(_ADMIN, risk=Risk.HIGH, does=RowEffect.REMOVES),
+        Act.TOOL_SERVER_CREATE: PolicyRule(
+            _ADMIN, ("key", *_TOOL_SERVER_FIELDS), risk=Risk.HIGH, does=RowEffect.MAKES, stamps=("secret",)
         ),
-        Act.ROLE_GRANT_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
-        Act.GRANT_WRITE: Rule(
-            _ADMIN, ("agent", "role", "permissions"), risk=Risk.HIGH, settled=_OWNER | {"role"}, does=Does.WRITES
+        Act.TOOL_SERVER_AMEND: PolicyRule(_ADMIN, _TOOL_SERVER_FIELDS, risk=Risk.HIGH, stamps=("secret",)),
+        Act.TOOL_SERVER_ROTATE_HEADERS: PolicyRule(_ADMIN, risk=Risk.HIGH, stamps=("secret",)),
+        Act.TOOL_SERVER_REFRESH: PolicyRule(PEOPLE, does=RowEffect.NOTHING),
+        Act.AGENT_TOOL_ALLOW: PolicyRule(
+            PEOPLE, ("agent", "tool", "needs_approval"), risk=Risk.HIGH, does=RowEffect.MAKES, stamps=_DEFINITION_FIELDS
         ),
-        Act.GRANT_WITHDRAW: Rule(_ADMIN, risk=Risk.HIGH, does=Does.REMOVES),
-        Act.GRANT_SYNC: Rule(_SYSTEM, does=Does.NOTHING),
-        Act.KILL_SWITCH_ACTIVATE: Rule(
-            PEOPLE | _SYSTEM | _STAFF, ("kind", "agent", "channel", "reason"), does=Does.MAKES
+        Act.AGENT_TOOL_AMEND: PolicyRule(PEOPLE, ("needs_approval",), risk=Risk.HIGH, stamps=_DEFINITION_FIELDS),
+        Act.AGENT_TOOL_WITHDRAW: PolicyRule(PEOPLE, does=RowEffect.REMOVES),
+        Act.TOOL_APPROVAL_REQUEST: PolicyRule(_SYSTEM, does=RowEffect.MAKES),
+        Act.TOOL_APPROVAL_APPROVE: PolicyRule(PEOPLE, ("status",), risk=Risk.HIGH, stamps=_DECIDER_STAMPS),
+        Act.TOOL_APPROVAL_REFUSE: PolicyRule(PEOPLE, ("status", "reason"), stamps=_DECIDER_STAMPS),
+        Act.TOOL_APPROVAL_CONSUME: PolicyRule(_SYSTEM, ("status",)),
+        Act.INVOKABLE_ALLOW: PolicyRule(
+            PEOPLE, ("agent", "callee", "role_hint", "budget_micro_usd"), risk=Risk.HIGH, does=RowEffect.MAKES
         ),
-        Act.KILL_SWITCH_DEACTIVATE: Rule(
+        Act.INVOKABLE_AMEND: PolicyRule(PEOPLE, ("role_hint", "budget_micro_usd"), risk=Risk.HIGH),
+        Act.INVOKABLE_WITHDRAW: PolicyRule(PEOPLE, does=RowEffect.REMOVES),
+        Act.TOKEN_ISSUE: PolicyRule(_ADMIN | _SYSTEM, does=RowEffect.MAKES),
+        Act.TOKEN_REVOKE: PolicyRule(_TENANT_MAINTAINERS, stamps=("revoked_at",)),
+        Act.TOKEN_ROTATE: PolicyRule(_ADMIN | _SYSTEM, stamps=("expires_at",)),
+        Act.MEMBER_ADD: PolicyRule(_ADMIN | _SYSTEM, does=RowEffect.MAKES),
+        Act.MEMBER_INVITE: PolicyRule(
+            _TENANT_MAINTAINERS, ("user", "role"), settled=frozenset({"user"}), does=RowEffect.MAKES
+        ),
+        Act.MEMBER_ACCEPT: PolicyRule(PEOPLE, stamps=("accepted_at",)),
+        Act.MEMBER_DEACTIVATE: PolicyRule(_TENANT_MAINTAINERS, ("is_active",)),
+        Act.MEMBER_REACTIVATE: PolicyRule(_TENANT_MAINTAINERS, ("is_active",)),
+        Act.MEMBER_CHANGE_ROLE: PolicyRule(_ADMIN | _SYSTEM, ("role",)),
+        Act.MEMBER_RESET: PolicyRule(_TENANT_MAINTAINERS, ("reset_at",)),
+        Act.LIMIT_WRITE: PolicyRule(
+            _ADMIN, _LIMIT_FIELDS, risk=Risk.HIGH, settled=_LIMIT_KEY_FIELDS, does=RowEffect.WRITES
+        ),
+        Act.LIMIT_LIFT: PolicyRule(_ADMIN, risk=Risk.HIGH, does=RowEffect.REMOVES),
+        Act.ROLE_GRANT_WRITE: PolicyRule(
+            _ADMIN, ("role", "permissions"), risk=Risk.HIGH, settled=frozenset({"role"}), does=RowEffect.WRITES
+        ),
+        Act.ROLE_GRANT_WITHDRAW: PolicyRule(_ADMIN, risk=Risk.HIGH, does=RowEffect.REMOVES),
+        Act.GRANT_WRITE: PolicyRule(
+            _ADMIN,
+            ("agent", "role", "permissions"),
+            risk=Risk.HIGH,
+            settled=_OWNER_FIELDS | {"role"},
+            does=RowEffect.WRITES,
+        ),
+        Act.GRANT_WITHDRAW: PolicyRule(_ADMIN, risk=Risk.HIGH, does=RowEffect.REMOVES),
+        Act.GRANT_SYNC: PolicyRule(_SYSTEM, does=RowEffect.NOTHING),
+        Act.KILL_SWITCH_ACTIVATE: PolicyRule(
+            PEOPLE | _SYSTEM | _STAFF, ("kind", "agent", "channel", "reason"), does=RowEffect.MAKES
+        ),
+        Act.KILL_SWITCH_DEACTIVATE: PolicyRule(
             PEOPLE | _SYSTEM | _STAFF, ("status",), stamps=("deactivated_by", "deactivated_at")
         ),
-        Act.CHECKPOINT_CREATE: Rule(PEOPLE | _SYSTEM, ("name", "agent", "moment", "reason"), does=Does.MAKES),
+        Act.CHECKPOINT_CREATE: PolicyRule(
+            PEOPLE | _SYSTEM, ("name", "agent", "moment", "reason"), does=RowEffect.MAKES
+        ),
     }
 )
 

@@ -9,64 +9,69 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.authorization import authorize
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database.deferred_constraints import check_references_to
 from apps.governance.errors import IllegalTransition, Invalid, MissingActor, NotPermitted, refuse_blank
 from apps.governance.governed_write import governed
 from apps.governance.models import Approval, Governed, Proposal, Taint
-from apps.governance.policy.risk_tiers import Terms, Tier, highest, standing
+from apps.governance.policy.risk_tiers import ReviewTerms, RiskTier, counted_approvals, highest_tier
 from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import (
-    Base,
+    ApprovalVerdict,
+    ProposalBase,
     ProposedChange,
-    Verdict,
+    approvals_required,
     authors_of,
-    joined,
-    panel_of,
+    conflict_if_approved,
+    count_support,
+    earlier_open_proposal,
+    merge_evidence,
     refuse_approved,
+    refuse_changed_content,
     refuse_full_queue,
-    refuse_own_hand,
     refuse_rejected,
-    refuse_too_few,
+    refuse_self_approval,
+    refuse_too_few_reviewers,
     refuse_undecidable,
-    refuse_unseen,
-    refusing_approved,
     reviewers_of,
-    support,
-    waiting_already,
 )
 
 UNDO_WITHIN = timedelta(minutes=1)
 
 
 def open_proposal(
-    target: Governed, *, actor: Actor, act: Act, change: ProposedChange, terms: Terms | None = None
+    target: Governed, *, actor: Actor, act: Act, change: ProposedChange, terms: ReviewTerms | None = None
 ) -> Proposal:
     """Put a change before a person. A second proposal of the kind revises the open one and adds its evidence."""
-    terms = terms or Terms()
+    terms = terms or ReviewTerms()
     authorize(actor, act, target.tenant_id, change.fields_of(act), agent_id=target.agent_concerned)
-    with acting(actor):
+    with acting_as(actor):
         refuse_rejected(target, actor, change)
-        known = waiting_already(target, actor, change)
+        known = earlier_open_proposal(target, actor, change)
         if known is None:
             refuse_full_queue(actor, terms)
-        proposal = known or _unwritten(target, change)
+        proposal = known or _new_proposal(target, change)
         with governed(act, proposal, actor=actor, evidence=change.evidence) as row:
-            _say(row, target, actor, change)
+            _write_proposed_change(row, target, actor, change)
             row.expires_at = timezone.now() + timedelta(days=terms.proposal_days)
     return proposal
 
 
 def approve_proposal(
-    proposal: Proposal, *, actor: Actor, verdict: Verdict, terms: Terms | None = None, read_at: int | None = None
+    proposal: Proposal,
+    *,
+    actor: Actor,
+    verdict: ApprovalVerdict,
+    terms: ReviewTerms | None = None,
+    read_at: int | None = None,
 ) -> Proposal:
     """Say yes to the bytes that were read, or to what one made of them. Whether that is enough, `has_enough` says."""
-    with acting(actor):
+    with acting_as(actor):
         act = Act.PROPOSAL_APPROVE
         with governed(act, proposal, actor=actor, read_at=read_at, reason=verdict.reason) as row:
-            counts = _agree(row, actor, verdict, terms or Terms())
+            counts = _count_approval(row, actor, verdict, terms or ReviewTerms())
         if counts:
-            _sign(proposal, actor, verdict)
+            _create_approval(proposal, actor, verdict)
     return proposal
 
 
@@ -76,7 +81,7 @@ def reject_proposal(
     """Say no. The target stays as it is; the reason stays with the proposal and is told to the agent."""
     with governed(Act.PROPOSAL_REJECT, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         row.reject()
-        _decide(row, actor, reason)
+        _record_decision(row, actor, reason)
         row.reason_code = reason_code
     return proposal
 
@@ -92,7 +97,7 @@ def settle_proposal(
     """Close a proposal whose change has been made in the same transaction; what it replaced is kept for an undo."""
     with governed(Act.PROPOSAL_APPLY, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         row.apply()
-        _decide(row, actor, reason)
+        _record_decision(row, actor, reason)
         row.replaced_values = dict(replaced or {})
     return proposal
 
@@ -101,19 +106,19 @@ def undo_proposal(proposal: Proposal, *, actor: Actor, read_at: int | None = Non
     """Take one's own yes back within a minute; the target is put back in the same transaction."""
     with governed(Act.PROPOSAL_UNDO, proposal, actor=actor, read_at=read_at) as row:
         _refuse_undo(row, actor)
-        _wait_again(row)
+        _reset_to_open(row)
         row.replaced_values = {}
     return proposal
 
 
 def reopen_proposal(
-    proposal: Proposal, *, actor: Actor, reason: str = "", terms: Terms | None = None, read_at: int | None = None
+    proposal: Proposal, *, actor: Actor, reason: str = "", terms: ReviewTerms | None = None, read_at: int | None = None
 ) -> Proposal:
     """Take up again what was rejected or ran out of time. Earlier approvals do not count."""
     with governed(Act.PROPOSAL_REOPEN, proposal, actor=actor, read_at=read_at, reason=reason) as row:
-        _refuse_unless(row, "reopen", Proposal.State.REJECTED, Proposal.State.EXPIRED)
-        _wait_again(row)
-        row.expires_at = timezone.now() + timedelta(days=(terms or Terms()).proposal_days)
+        _refuse_other_states(row, "reopen", Proposal.State.REJECTED, Proposal.State.EXPIRED)
+        _reset_to_open(row)
+        row.expires_at = timezone.now() + timedelta(days=(terms or ReviewTerms()).proposal_days)
     return proposal
 
 
@@ -122,7 +127,7 @@ def quarantine_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_a
     with governed(Act.PROPOSAL_QUARANTINE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         refuse_blank(reason, "Say why it is held apart; whoever releases it has to know.")
         row.quarantine()
-        _decide(row, actor, "")
+        _record_decision(row, actor, "")
         row.quarantine_reason = reason
     return proposal
 
@@ -131,8 +136,8 @@ def release_proposal(proposal: Proposal, *, actor: Actor, reason: str, read_at: 
     """Let a proposal wait again that was held apart."""
     with governed(Act.PROPOSAL_RELEASE, proposal, actor=actor, read_at=read_at, reason=reason) as row:
         refuse_blank(reason, "Say why it may be decided on again.")
-        _refuse_unless(row, "release", Proposal.State.QUARANTINED)
-        _wait_again(row)
+        _refuse_other_states(row, "release", Proposal.State.QUARANTINED)
+        _reset_to_open(row)
     return proposal
 
 
@@ -142,7 +147,7 @@ def expire_proposal(proposal: Proposal, *, actor: Actor) -> Proposal:
         if row.expires_at is None or row.expires_at > timezone.now():
             raise IllegalTransition("This proposal has time left; only what ran out of time expires.")
         row.expire()
-        _decide(row, actor, "")
+        _record_decision(row, actor, "")
     return proposal
 
 
@@ -179,79 +184,79 @@ def rebase_proposal(
     proposal: Proposal,
     *,
     actor: Actor,
-    base: Base,
+    base: ProposalBase,
     words: Mapping[str, Any] | None = None,
     read_at: int | None = None,
 ) -> Proposal:
     """Bind a proposal to what is live now, with the same words or with new ones. Earlier approvals do not count."""
     with governed(Act.PROPOSAL_REBASE, proposal, actor=actor, read_at=read_at) as row:
         refuse_undecidable(row)
-        _bind(row, base)
+        _set_base(row, base)
         if words is not None and dict(words) != row.words:
-            _edit(row, actor, words)
+            _set_edited_content(row, actor, words)
         row.approval_count = 0
     return proposal
 
 
 def withdraw_proposal(proposal: Proposal, *, actor: Actor, reason: str = "") -> None:
     """Take an open proposal back that nobody approved, in no wording, or commented on. Its words stay in the change record."""
-    with refusing_approved(), acting(actor):
+    with conflict_if_approved(), acting_as(actor):
         with governed(Act.PROPOSAL_WITHDRAW, proposal, actor=actor, reason=reason, removes=True) as row:
             refuse_undecidable(row)
             refuse_approved(row)
         check_references_to(Proposal._meta.db_table)
 
 
-def _unwritten(target: Governed, change: ProposedChange) -> Proposal:
+def _new_proposal(target: Governed, change: ProposedChange) -> Proposal:
     about = {"target_type": target._meta.label_lower, "target_id": target.pk, "kind": change.kind}
     return Proposal(tenant_id=target.tenant_id, agent_id=change.agent_id, **about)
 
 
-def _say(row: Proposal, target: Governed, actor: Actor, change: ProposedChange) -> None:
+def _write_proposed_change(row: Proposal, target: Governed, actor: Actor, change: ProposedChange) -> None:
     row.target_label = str(target)[:200]
-    _bind(row, Base(change.base_version, change.base_sha256, change.base_content))
+    _set_base(row, ProposalBase(change.base_version, change.base_sha256, change.base_content))
     row.content = dict(change.content)
     row.edited_content, row.edited_by, row.edited_by_id = None, "", None
     row.approval_count = 0
     row.revision_request = ""
-    row.risk = highest(Tier(row.risk), change.risk).value
+    row.risk = highest_tier(RiskTier(row.risk), change.risk).value
     row.rationale = change.rationale
-    row.evidence = joined(row.evidence, change.evidence)
-    row.support_count = support(row.evidence)
+    row.evidence = merge_evidence(row.evidence, change.evidence)
+    row.support_count = count_support(row.evidence)
     row.proposed_by = change.proposed_by or actor.label
     row.proposers = sorted({*row.proposers, *({actor.user_id} - {None})})
     row.taint = Taint.joined(row.taint, change.taint or (Taint.OPERATOR if actor.is_person else Taint.AGENT))
 
 
-def _bind(row: Proposal, base: Base) -> None:
+def _set_base(row: Proposal, base: ProposalBase) -> None:
     row.base_version, row.base_sha256, row.base_content = base.version, base.sha256, dict(base.content)
 
 
-def _edit(row: Proposal, actor: Actor, words: Mapping[str, Any]) -> None:
+def _set_edited_content(row: Proposal, actor: Actor, words: Mapping[str, Any]) -> None:
     row.edited_content, row.edited_by, row.edited_by_id = dict(words), actor.label, actor.user_id
     # The last editor's name stands in the row; all of them wrote these words.
     row.proposers = sorted({*row.proposers, *([] if actor.user_id is None else [actor.user_id])})
 
 
-def _agree(row: Proposal, actor: Actor, verdict: Verdict, terms: Terms) -> bool:
+def _count_approval(row: Proposal, actor: Actor, verdict: ApprovalVerdict, terms: ReviewTerms) -> bool:
     """Whether the yes counts; an editor's does not where nobody may judge their own words."""
     refuse_undecidable(row)
-    refuse_unseen(row, verdict.reviewed_sha256)
+    refuse_changed_content(row, verdict.reviewed_sha256)
     edits = verdict.edits(row)
     if edits and verdict.edited is not None:
-        _edit(row, actor, verdict.edited)
+        _set_edited_content(row, actor, verdict.edited)
         if verdict.base is not None:
-            _bind(row, verdict.base)
-    row.risk = highest(Tier(row.risk), verdict.risk).value
-    panel = panel_of(row, terms)
-    refuse_own_hand(row, actor, panel, edits=edits)
-    refuse_too_few(row, panel, terms)
+            _set_base(row, verdict.base)
+    row.risk = highest_tier(RiskTier(row.risk), verdict.risk).value
+    panel = approvals_required(row, terms)
+    refuse_self_approval(row, actor, panel, edits=edits)
+    refuse_too_few_reviewers(row, panel, terms)
     before = set[int | None]() if edits else {one.user_id for one in reviewers_of(row)}
-    row.approval_count = standing({*before, actor.user_id}, authors_of(row), panel)
+    row.approval_count = counted_approvals({*before, actor.user_id}, authors_of(row), panel)
     return panel.may_self_approve or actor.user_id not in authors_of(row)
 
 
-def _sign(proposal: Proposal, actor: Actor, verdict: Verdict) -> None:
+def _create_approval(proposal: Proposal, actor: Actor, verdict: ApprovalVerdict) -> None:
     if actor.user_id is None:
         raise MissingActor("An approval names the person who gave it.")
     Approval.objects.create(
@@ -267,25 +272,25 @@ def _sign(proposal: Proposal, actor: Actor, verdict: Verdict) -> None:
     )
 
 
-def _decide(row: Proposal, actor: Actor, reason: str) -> None:
+def _record_decision(row: Proposal, actor: Actor, reason: str) -> None:
     row.decided_by, row.decided_by_id = actor.label, actor.user_id
     row.decision_reason = reason
 
 
-def _wait_again(row: Proposal) -> None:
+def _reset_to_open(row: Proposal) -> None:
     row.reopen()
     row.decided_by, row.decided_by_id, row.decision_reason, row.reason_code = "", None, "", ""
     row.quarantine_reason = ""
     row.approval_count = 0
 
 
-def _refuse_unless(row: Proposal, what: str, *states: Proposal.State) -> None:
+def _refuse_other_states(row: Proposal, what: str, *states: Proposal.State) -> None:
     if row.state not in states:
         raise IllegalTransition(f"Cannot {what} a proposal that is {row.state}.")
 
 
 def _refuse_undo(row: Proposal, actor: Actor) -> None:
-    _refuse_unless(row, "undo", Proposal.State.APPLIED)
+    _refuse_other_states(row, "undo", Proposal.State.APPLIED)
     if row.decided_by_id != actor.user_id:
         raise NotPermitted(f"Only {row.decided_by}, who applied it, may undo it. Propose the change back instead.")
     # The database's clock: the one that stamped the decision.

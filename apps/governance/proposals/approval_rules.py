@@ -14,19 +14,19 @@ from django.db import IntegrityError
 from apps.governance.actors import Actor
 from apps.governance.errors import (
     AlreadyRejected,
-    Conflicting,
+    Conflict,
     IllegalTransition,
     NeedsAnotherReviewer,
     QueueFull,
-    Unseen,
+    ReviewedContentChanged,
 )
-from apps.governance.governed_write import invalid
+from apps.governance.governed_write import invalid_from_validation
 from apps.governance.models import Approval, Governed, Proposal, Taint
-from apps.governance.policy.risk_tiers import Panel, Terms, Tier, panel_for
+from apps.governance.policy.risk_tiers import RequiredApprovals, ReviewTerms, RiskTier, approvals_for_tier
 from apps.governance.policy.table import POLICY, Act
 
 NAMED_IN_FULL_QUEUE = 5
-REJECTIONS_TOLD = 3
+REJECTIONS_SHOWN = 3
 APPROVED_ALREADY = (
     "Somebody approved this already, or an earlier wording of it, or commented on it, so it is not taken back."
     " Reject it instead."
@@ -34,7 +34,7 @@ APPROVED_ALREADY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Would:
+class ProposedOutcome:
     """What a yes would make of a row: other values, or its end. `is_signed` where somebody would answer for all of it."""
 
     row: Governed
@@ -44,7 +44,7 @@ class Would:
 
 
 @dataclass(frozen=True, slots=True)
-class Base:
+class ProposalBase:
     """What a change was read from: the target's version, the hash of what is bound, and its texts."""
 
     version: int
@@ -64,7 +64,7 @@ class ProposedChange:
     evidence: Mapping[str, Any] = field(default_factory=dict)
     base_version: int = 0
     base_content: Mapping[str, Any] = field(default_factory=dict)
-    risk: Tier = Tier.LOW
+    risk: RiskTier = RiskTier.LOW
     # Whose words they are, if not just those of whoever proposes.
     proposed_by: str = ""
     taint: Taint | None = None
@@ -76,13 +76,13 @@ class ProposedChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ApprovalVerdict:
     """A reviewer's yes: to which bytes, edited how and over what, with which findings confirmed."""
 
     reviewed_sha256: str
-    risk: Tier
+    risk: RiskTier
     edited: Mapping[str, Any] | None = None
-    base: Base | None = None
+    base: ProposalBase | None = None
     findings: tuple[str, ...] = ()
     reason: str = ""
 
@@ -91,14 +91,14 @@ class Verdict:
         return self.edited is not None and dict(self.edited) != proposal.words
 
 
-def panel_of(proposal: Proposal, terms: Terms) -> Panel:
+def approvals_required(proposal: Proposal, terms: ReviewTerms) -> RequiredApprovals:
     """Who has to agree to it as it stands."""
-    return panel_for(Tier(proposal.risk), terms.high_risk_reviewers)
+    return approvals_for_tier(RiskTier(proposal.risk), terms.high_risk_reviewers)
 
 
-def has_enough(proposal: Proposal, terms: Terms) -> bool:
+def has_enough_approvals(proposal: Proposal, terms: ReviewTerms) -> bool:
     """Whether everybody who has to agree has."""
-    return proposal.approval_count >= panel_of(proposal, terms).reviewers
+    return proposal.approval_count >= approvals_required(proposal, terms).reviewers
 
 
 def authors_of(proposal: Proposal) -> set[int]:
@@ -111,10 +111,10 @@ def reviewers_of(proposal: Proposal) -> list[Approval]:
     return list(Approval.objects.filter(proposal=proposal, content_sha256=proposal.content_sha256))
 
 
-def refuse_unseen(proposal: Proposal, reviewed_sha256: str) -> None:
+def refuse_changed_content(proposal: Proposal, reviewed_sha256: str) -> None:
     """Refuse a yes to other bytes than those that stand there."""
     if proposal.content_sha256 != reviewed_sha256:
-        raise Unseen(
+        raise ReviewedContentChanged(
             "The proposal is not what you read: somebody revised it, edited it or bound it to a newer text since."
             " Read it again and decide on what stands there.",
             proposal.version,
@@ -134,7 +134,7 @@ def refuse_undecidable(proposal: Proposal) -> None:
     raise IllegalTransition(f"Cannot decide on a proposal that is {proposal.state}. {instead}")
 
 
-def refuse_own_hand(proposal: Proposal, actor: Actor, panel: Panel, *, edits: bool) -> None:
+def refuse_self_approval(proposal: Proposal, actor: Actor, panel: RequiredApprovals, *, edits: bool) -> None:
     """Refuse whoever would judge their own words where nobody may, and whoever said yes to these bytes already."""
     if edits:
         return
@@ -145,10 +145,10 @@ def refuse_own_hand(proposal: Proposal, actor: Actor, panel: Panel, *, edits: bo
             f" Ask {panel.reviewers} other reviewers."
         )
     if any(one.user_id == actor.user_id for one in reviewers_of(proposal)):
-        raise Conflicting("You approved this already. It waits for another reviewer.")
+        raise Conflict("You approved this already. It waits for another reviewer.")
 
 
-def refuse_too_few(proposal: Proposal, panel: Panel, terms: Terms) -> None:
+def refuse_too_few_reviewers(proposal: Proposal, panel: RequiredApprovals, terms: ReviewTerms) -> None:
     """Refuse a first yes that could never be followed by enough others, and say the ways out."""
     if panel.may_self_approve or terms.people is None:
         return
@@ -161,7 +161,7 @@ def refuse_too_few(proposal: Proposal, panel: Panel, terms: Terms) -> None:
         )
 
 
-def refuse_full_queue(actor: Actor, terms: Terms) -> None:
+def refuse_full_queue(actor: Actor, terms: ReviewTerms) -> None:
     """Refuse an agent one more proposal than its tenant wants to read, and say what it can do instead.
 
     Those it wrote or revised itself count: runbooks that were imported for it, or drafted by a worker, are no fault of its own.
@@ -178,25 +178,25 @@ def refuse_full_queue(actor: Actor, terms: Terms) -> None:
     )
 
 
-def waiting_already(target: Governed, actor: Actor, change: ProposedChange) -> Proposal | None:
+def earlier_open_proposal(target: Governed, actor: Actor, change: ProposedChange) -> Proposal | None:
     """The open proposal that this one revises. People's for everybody is no agent's to see, and they revise none of an agent's."""
     waiting = Proposal.objects.visible_to(actor).open().about(target).filter(kind=change.kind)
     return waiting.filter(agent__isnull=change.agent_id is None).first()
 
 
 def refuse_approved(proposal: Proposal) -> None:
-    """Raise `Conflicting` where a reviewer said yes to the words as they stand."""
+    """Raise `Conflict` where a reviewer said yes to the words as they stand."""
     if proposal.approval_count:
-        raise Conflicting(APPROVED_ALREADY)
+        raise Conflict(APPROVED_ALREADY)
 
 
 @contextmanager
-def refusing_approved() -> Iterator[None]:
+def conflict_if_approved() -> Iterator[None]:
     """The same for a yes to an earlier wording, and for a comment. An agent may not look at them; their references refuse."""
     try:
         yield
     except IntegrityError as error:
-        raise Conflicting(APPROVED_ALREADY) from error
+        raise Conflict(APPROVED_ALREADY) from error
 
 
 def refuse_rejected(target: Governed, actor: Actor, change: ProposedChange) -> None:
@@ -207,7 +207,7 @@ def refuse_rejected(target: Governed, actor: Actor, change: ProposedChange) -> N
     refused = said_no.filter(state=Proposal.State.REJECTED).first()
     if refused is not None:
         raise AlreadyRejected(
-            f"A person rejected exactly this as proposal {refused.pk} ({why(refused)})."
+            f"A person rejected exactly this as proposal {refused.pk} ({rejection_reason(refused)})."
             " Propose something that answers the reason, or ask an operator to reopen that one."
         )
 
@@ -219,10 +219,10 @@ def refuse_flaws(model: type[Governed], values: Mapping[str, Any]) -> None:
     try:
         candidate.clean_fields(exclude=others)
     except ValidationError as refusal:
-        raise invalid(refusal) from refusal
+        raise invalid_from_validation(refusal) from refusal
 
 
-def rejected_before(proposal: Proposal, actor: Actor) -> list[Proposal]:
+def earlier_rejections(proposal: Proposal, actor: Actor) -> list[Proposal]:
     """The last rejections of the same thing, so that who asks again can answer their reasons."""
     rows = Proposal.objects.visible_to(actor).filter(
         kind=proposal.kind,
@@ -230,10 +230,10 @@ def rejected_before(proposal: Proposal, actor: Actor) -> list[Proposal]:
         target_id=proposal.target_id,
         state=Proposal.State.REJECTED,
     )
-    return list(rows.order_by("-decided_at")[:REJECTIONS_TOLD])
+    return list(rows.order_by("-decided_at")[:REJECTIONS_SHOWN])
 
 
-def why(proposal: Proposal) -> str:
+def rejection_reason(proposal: Proposal) -> str:
     """The reason of a no as one reads it."""
     label = proposal.get_reason_code_display() if proposal.reason_code else ""
     return ": ".join(filter(None, [label, proposal.decision_reason])) or "no reason given"
@@ -242,22 +242,22 @@ def why(proposal: Proposal) -> str:
 CONVERSATION = "conversation_id"
 CONVERSATIONS = "conversation_ids"
 # How often it was asked for with no conversation named.
-UNNAMED = "requests_without_conversation"
+UNNAMED_REQUESTS = "requests_without_conversation"
 
 
-def joined(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+def merge_evidence(before: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """The evidence with that of one more time it was asked for."""
     named = [*new.get(CONVERSATIONS, []), *([new[CONVERSATION]] if new.get(CONVERSATION) else [])]
     known = list(dict.fromkeys([*before.get(CONVERSATIONS, []), *named]))
-    unnamed = int(before.get(UNNAMED, 0)) + (not named)
+    unnamed = int(before.get(UNNAMED_REQUESTS, 0)) + (not named)
     together = {**before, **new}
-    for name, value in ((CONVERSATIONS, known), (UNNAMED, unnamed)):
+    for name, value in ((CONVERSATIONS, known), (UNNAMED_REQUESTS, unnamed)):
         together.pop(name, None)
         if value:
             together[name] = value
     return together
 
 
-def support(evidence: Mapping[str, Any]) -> int:
+def count_support(evidence: Mapping[str, Any]) -> int:
     """How many conversations ask for it, and how many times it was asked for with none named."""
-    return len(evidence.get(CONVERSATIONS, [])) + int(evidence.get(UNNAMED, 0))
+    return len(evidence.get(CONVERSATIONS, [])) + int(evidence.get(UNNAMED_REQUESTS, 0))

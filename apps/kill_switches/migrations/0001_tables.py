@@ -85,7 +85,7 @@ class Migration(TableMigration):
                     models.TextField(
                         help_text="People read it on every page while the switch is on.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(500),
                         ],
                     ),

@@ -10,10 +10,10 @@ from apps.governance.governed_write import governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.learning.contradictions.models import Contradiction
-from apps.learning.contradictions.rules import Pair
+from apps.learning.contradictions.rules import ContradictionPair
 
 
-def find_contradiction(agent_id: int, *, actor: Actor, pair: Pair) -> Contradiction:
+def record_contradiction(agent_id: int, *, actor: Actor, pair: ContradictionPair) -> Contradiction:
     """Ask people about two lines of which nobody was asked yet."""
     other = pair.other
     row = Contradiction(
@@ -38,7 +38,7 @@ def find_contradiction(agent_id: int, *, actor: Actor, pair: Pair) -> Contradict
     return row
 
 
-def return_contradiction(contradiction: Contradiction, *, actor: Actor) -> Contradiction:
+def mark_contradiction_recurred(contradiction: Contradiction, *, actor: Actor) -> Contradiction:
     """The same lines stand there again: people are asked anew, unless they dismissed it for these very lines."""
     with governed(Act.CONTRADICTION_RECUR, contradiction, actor=actor) as row:
         if row.decided_by:

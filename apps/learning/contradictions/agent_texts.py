@@ -10,47 +10,47 @@ from apps.governance.actors import Actor
 from apps.learning.contradictions.models import Contradiction
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryTier
 from apps.personas.models import SECTIONS, Persona, StandingRule
-from apps.prompt.memory_lines.line_expiry import holding
+from apps.prompt.memory_lines.line_expiry import drop_expired_lines
 from apps.skills.models import Skill
-from apps.text_analysis.contradictions.detection import Part, Tools
+from apps.text_analysis.contradictions.detection import TextKind, ToolNames
 from apps.tools.models import AgentTool, ServerTool
 
-AVOID = "avoid"
+AVOID_SECTION = "avoid"
 Nouns = Contradiction.Nouns
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class AgentText:
     """A text of one row; `where` says to people where it stands."""
 
     noun: str
     row_id: int
     where: str
-    part: Part
+    part: TextKind
     text: str
 
 
-def written_by_people(agent_id: int, actor: Actor) -> Iterator[Text]:
+def persona_and_rule_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
     """The active persona and the rules in force."""
     for persona in Persona.objects.visible_to(actor).active().filter(agent_id=agent_id):
         for name in SECTIONS:
-            part = Part.AVOID if name == AVOID else Part.PERSONA
-            yield Text(Nouns.PERSONA, persona.pk, f"the persona ({name})", part, getattr(persona, name))
+            part = TextKind.AVOID if name == AVOID_SECTION else TextKind.PERSONA
+            yield AgentText(Nouns.PERSONA, persona.pk, f"the persona ({name})", part, getattr(persona, name))
     for rule in StandingRule.objects.visible_to(actor).active().for_agent(agent_id):
-        yield Text(Nouns.RULE, rule.pk, f"rule {rule.pk}", Part.RULE, rule.text)
+        yield AgentText(Nouns.RULE, rule.pk, f"rule {rule.pk}", TextKind.RULE, rule.text)
 
 
-def remembered(agent_id: int, actor: Actor, now: datetime) -> Iterator[Text]:
+def memory_texts(agent_id: int, actor: Actor, now: datetime) -> Iterator[AgentText]:
     """What holds of the memory and of every block, pinned or not."""
     for memory in AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id):
-        body = holding(memory.body, memory.line_dates, now)
-        yield Text(Nouns.MEMORY, memory.pk, "the memory", Part.MEMORY, body)
+        body = drop_expired_lines(memory.body, memory.line_dates, now)
+        yield AgentText(Nouns.MEMORY, memory.pk, "the memory", TextKind.MEMORY, body)
     for block in MemoryBlock.objects.visible_to(actor).filter(agent_id=agent_id).order_by("label", "id"):
-        body = holding(block.body, block.line_dates, now)
-        yield Text(Nouns.BLOCK, block.pk, f"the block {block.label}", Part.MEMORY, body)
+        body = drop_expired_lines(block.body, block.line_dates, now)
+        yield AgentText(Nouns.BLOCK, block.pk, f"the block {block.label}", TextKind.MEMORY, body)
 
 
-def distilled(agent_id: int, actor: Actor) -> Iterator[Text]:
+def tier_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
     """What stands of what was distilled; what waits for a person is in no prompt.
 
     The short tier claims nothing: it counts messages of one conversation after the other, and no two counts have to agree.
@@ -58,25 +58,25 @@ def distilled(agent_id: int, actor: Actor) -> Iterator[Text]:
     standing = MemoryTier.objects.visible_to(actor).filter(agent_id=agent_id, status=MemoryTier.Status.ACTIVE)
     standing = standing.exclude(tier=MemoryTier.Tier.SHORT)
     for tier in standing.order_by("id"):
-        yield Text(Nouns.TIER, tier.pk, f"the {tier.tier} tier of memory", Part.MEMORY, tier.told)
+        yield AgentText(Nouns.TIER, tier.pk, f"the {tier.tier} tier of memory", TextKind.MEMORY, tier.told)
 
 
-def tools_of_others(agent_id: int, actor: Actor) -> Tools:
+def server_tools_of_agent(agent_id: int, actor: Actor) -> ToolNames:
     """Which tools of other people's servers the agent may call, and which there are, each also by its server's own name."""
     mine = {tool.allowed.name for tool in AgentTool.objects.visible_to(actor).for_agent(agent_id)}
     names = ServerTool.objects.filter(tenant_id=actor.tenant_id).values_list("qualified_name", "name")
     listed = [frozenset(pair) for pair in names]
-    return Tools(frozenset(mine).union(*(pair for pair in listed if pair & mine)), frozenset().union(*listed))
+    return ToolNames(frozenset(mine).union(*(pair for pair in listed if pair & mine)), frozenset().union(*listed))
 
 
-def own_tools() -> Tools:
+def acting_agent_tools() -> ToolNames:
     """Which of them the acting agent may call; it is told of no other."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT list_agent_tool_names()")
-        return Tools(frozenset(cursor.fetchall()[0][0]))
+        return ToolNames(frozenset(cursor.fetchall()[0][0]))
 
 
-def runbooks(agent_id: int, actor: Actor) -> Iterator[Text]:
+def approved_skill_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
     """What a person approved and nobody holds back, the oldest first."""
     for skill in Skill.objects.visible_to(actor).approved().for_agent(agent_id).order_by("id"):
-        yield Text(Nouns.SKILL, skill.pk, f"the skill {skill.name}", Part.SKILL, skill.body)
+        yield AgentText(Nouns.SKILL, skill.pk, f"the skill {skill.name}", TextKind.SKILL, skill.body)

@@ -16,32 +16,38 @@ from typing import Final
 from django.utils import timezone
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.contradictions.agent_texts import (
-    distilled,
-    own_tools,
-    remembered,
-    tools_of_others,
-    written_by_people,
+    acting_agent_tools,
+    memory_texts,
+    persona_and_rule_texts,
+    server_tools_of_agent,
+    tier_texts,
 )
-from apps.memory.line_ledger import Remembered
+from apps.memory.line_ledger import RememberedText
 from apps.memory.models import CustomerProfile
-from apps.prompt.builtin_tools import HOUSE, ROUTING
-from apps.prompt.memory_lines.line_diff import bare, known, lines_of
-from apps.prompt.memory_lines.line_edits import beyond
-from apps.prompt.memory_lines.line_expiry import holding, is_expired
+from apps.prompt.builtin_tools import BUILTIN_TOOL_NAMES, ROUTING_TOOLS
+from apps.prompt.memory_lines.line_diff import distinct_lines, split_lines, strip_line
+from apps.prompt.memory_lines.line_edits import cut_off_advice
+from apps.prompt.memory_lines.line_expiry import drop_expired_lines, is_expired
 from apps.prompt.sanitizer.clean import clean
-from apps.tenants.pii_flags import told_private
-from apps.text_analysis.contradictions.detection import Finding, Part, Tools, Written, contradictions
-from apps.text_analysis.relative_dates import told_by_today
+from apps.tenants.pii_flags import pii_warning
+from apps.text_analysis.contradictions.detection import (
+    ContradictionFinding,
+    NamedText,
+    TextKind,
+    ToolNames,
+    detect_contradictions,
+)
+from apps.text_analysis.relative_dates import relative_date_warning
 
-SHOWN = 5
-QUOTED = 120
-NEW = "what is new"
+WARNINGS_SHOWN = 5
+QUOTED_CHARACTERS = 120
+NEW_LINES_LABEL = "what is new"
 
 
 @dataclass(frozen=True, slots=True)
-class Clash:
+class MemoryContradiction:
     """A line that contradicts another one: what it says, where the other stands, and why. Without another it names a tool."""
 
     line: str
@@ -57,20 +63,24 @@ class Clash:
         return f"“{self.line}” and {self.where}, “{self.other}”, do not fit together ({self.kind})."
 
 
-def clashes(row: Remembered, lines: Iterable[str], *, actor: Actor) -> tuple[Clash, ...]:
+def contradictions_of(row: RememberedText, lines: Iterable[str], *, actor: Actor) -> tuple[MemoryContradiction, ...]:
     """What these lines of a text contradict: each other, the rest of it, persona, rules, memory, blocks and distilled tiers."""
     now = timezone.now()
-    new = dict.fromkeys(bare(line) for line in lines if bare(line) and not is_expired(line, row.line_dates, now))
+    new = dict.fromkeys(
+        strip_line(line) for line in lines if strip_line(line) and not is_expired(line, row.line_dates, now)
+    )
     if not new:
         return ()
-    with acting(actor):
-        standing = list(_standing(row.agent_id, actor, frozenset(new), now))
-        tools = _tools(row.agent_id, actor)
-    found = contradictions([Written(NEW, Part.MEMORY, "\n".join(new))], standing, tools=tools)
-    return tuple(islice((clash for finding in found.findings for clash in _clash(finding)), SHOWN))
+    with acting_as(actor):
+        standing = list(_existing_texts(row.agent_id, actor, frozenset(new), now))
+        tools = _callable_tools(row.agent_id, actor)
+    found = detect_contradictions([NamedText(NEW_LINES_LABEL, TextKind.MEMORY, "\n".join(new))], standing, tools=tools)
+    return tuple(
+        islice((clash for finding in found.findings for clash in _memory_contradictions(finding)), WARNINGS_SHOWN)
+    )
 
 
-def _tools(agent_id: int, actor: Actor) -> Tools | None:
+def _callable_tools(agent_id: int, actor: Actor) -> ToolNames | None:
     """What the agent may call. Which of the house's own it is offered, the night knows.
 
     People are shown every tool that it may not call, the agent itself only what it says to use and may not: it learns of no tool
@@ -78,70 +88,79 @@ def _tools(agent_id: int, actor: Actor) -> Tools | None:
     """
     if actor.role is not Role.AGENT and not actor.is_person:
         return None
-    others = tools_of_others(agent_id, actor) if actor.is_person else own_tools()
-    return Tools(others.allowed | ROUTING | frozenset(HOUSE), others.known)
+    others = server_tools_of_agent(agent_id, actor) if actor.is_person else acting_agent_tools()
+    return ToolNames(others.allowed | ROUTING_TOOLS | frozenset(BUILTIN_TOOL_NAMES), others.known)
 
 
-def with_advice(said: str, row: Remembered, before: str, actor: Actor) -> str:
+def add_memory_warnings(said: str, row: RememberedText, before: str, actor: Actor) -> str:
     """The same of what was just written, what of it reaches no prompt and what looks like somebody's, behind what was said."""
-    new = [line for line in lines_of(row.body) if bare(line) not in known(before)]
-    found = clashes(row, new, actor=actor)
+    new = [line for line in split_lines(row.body) if strip_line(line) not in distinct_lines(before)]
+    found = contradictions_of(row, new, actor=actor)
     warning = " ".join(clash.sentence for clash in found)
-    unread = beyond(holding(row.body, row.line_dates, timezone.now()))
+    unread = cut_off_advice(drop_expired_lines(row.body, row.line_dates, timezone.now()))
     again = f"It is saved, but look again: {warning}" if found else ""
-    private = told_private("\n".join(new), actor=actor)
-    return "\n".join(filter(None, [said, *map(clean, (unread, again, told_by_today(new), private))]))
+    private = pii_warning("\n".join(new), actor=actor)
+    return "\n".join(filter(None, [said, *map(clean, (unread, again, relative_date_warning(new), private))]))
 
 
-def _clash(finding: Finding) -> Iterable[Clash]:
+def _memory_contradictions(finding: ContradictionFinding) -> Iterable[MemoryContradiction]:
     place, other = finding.place, finding.other
     if other is not None:
-        yield Clash(place.text[:QUOTED], other.text[:QUOTED], other.record, finding.kind)
-    elif place.record == NEW:
-        yield Clash(place.text[:QUOTED], "", f"`{place.words}`", finding.kind)
+        yield MemoryContradiction(
+            place.text[:QUOTED_CHARACTERS], other.text[:QUOTED_CHARACTERS], other.record, finding.kind
+        )
+    elif place.record == NEW_LINES_LABEL:
+        yield MemoryContradiction(place.text[:QUOTED_CHARACTERS], "", f"`{place.words}`", finding.kind)
 
 
-def _standing(agent_id: int, actor: Actor, new: frozenset[str], now: datetime) -> Iterable[Written]:
+def _existing_texts(agent_id: int, actor: Actor, new: frozenset[str], now: datetime) -> Iterable[NamedText]:
     """What the agent goes by, without the lines of memory that are looked at."""
-    for text in written_by_people(agent_id, actor):
-        yield Written(text.where, text.part, text.text)
-    for text in remembered(agent_id, actor, now):
-        rest = "\n".join("" if bare(line) in new else line for line in lines_of(text.text))
-        yield Written(text.where, text.part, rest)
-    for text in distilled(agent_id, actor):
-        yield Written(text.where, text.part, text.text)
+    for text in persona_and_rule_texts(agent_id, actor):
+        yield NamedText(text.where, text.part, text.text)
+    for text in memory_texts(agent_id, actor, now):
+        rest = "\n".join("" if strip_line(line) in new else line for line in split_lines(text.text))
+        yield NamedText(text.where, text.part, rest)
+    for text in tier_texts(agent_id, actor):
+        yield NamedText(text.where, text.part, text.text)
 
 
-NOTED: Final = "what else is noted"
-TEXTS: Final = ("preferences", "notes")
+PROFILE_LABEL: Final = "what else is noted"
+PROFILE_FIELDS: Final = ("preferences", "notes")
 
 
-def texts_of(profile: CustomerProfile | None) -> dict[str, str]:
+def profile_texts(profile: CustomerProfile | None) -> dict[str, str]:
     """What is noted and holds, by field."""
     noted, now = profile or CustomerProfile(), timezone.now()
-    return {name: holding(getattr(noted, name), noted.line_dates, now) for name in TEXTS}
+    return {name: drop_expired_lines(getattr(noted, name), noted.line_dates, now) for name in PROFILE_FIELDS}
 
 
-def clashes_within(profile: CustomerProfile) -> tuple[Clash, ...]:
+def profile_contradictions(profile: CustomerProfile) -> tuple[MemoryContradiction, ...]:
     """Which of a customer's lines contradict each other."""
-    return _clashes("\n".join(texts_of(profile).values()), "")
+    return _compare_profile_lines("\n".join(profile_texts(profile).values()), "")
 
 
-def with_advice_on_notes(said: str, profile: CustomerProfile, before: Mapping[str, str]) -> str:
+def add_profile_warnings(said: str, profile: CustomerProfile, before: Mapping[str, str]) -> str:
     """What of the lines that are new, compared with what was noted `before`, does not fit; behind what was said."""
-    were = {line for text in before.values() for line in known(text)}
-    lines = [line for text in texts_of(profile).values() for line in lines_of(text) if bare(line)]
-    new = [line for line in lines if bare(line) not in were]
-    found = _clashes("\n".join(new), "\n".join(line for line in lines if bare(line) in were))
+    were = {line for text in before.values() for line in distinct_lines(text)}
+    lines = [line for text in profile_texts(profile).values() for line in split_lines(text) if strip_line(line)]
+    new = [line for line in lines if strip_line(line) not in were]
+    found = _compare_profile_lines("\n".join(new), "\n".join(line for line in lines if strip_line(line) in were))
     again = f"It is saved, but look again: {' '.join(clash.sentence for clash in found)}" if found else ""
-    return "\n".join(filter(None, [said, *map(clean, (again, told_by_today(new)))]))
+    return "\n".join(filter(None, [said, *map(clean, (again, relative_date_warning(new)))]))
 
 
-def _clashes(new: str, rest: str) -> tuple[Clash, ...]:
-    checked = contradictions([Written(NOTED, Part.MEMORY, new)], [Written(NOTED, Part.MEMORY, rest)])
+def _compare_profile_lines(new: str, rest: str) -> tuple[MemoryContradiction, ...]:
+    checked = detect_contradictions(
+        [NamedText(PROFILE_LABEL, TextKind.MEMORY, new)], [NamedText(PROFILE_LABEL, TextKind.MEMORY, rest)]
+    )
     found = (
-        Clash(finding.place.text[:QUOTED], finding.other.text[:QUOTED], finding.other.record, finding.kind)
+        MemoryContradiction(
+            finding.place.text[:QUOTED_CHARACTERS],
+            finding.other.text[:QUOTED_CHARACTERS],
+            finding.other.record,
+            finding.kind,
+        )
         for finding in checked.findings
         if finding.other is not None
     )
-    return tuple(islice(found, SHOWN))
+    return tuple(islice(found, WARNINGS_SHOWN))

@@ -8,9 +8,9 @@ from django_fsm import transition
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
-from apps.governance.stored_text import plain_text
-from apps.learning.contradictions.rules import WHY_CHARACTERS
-from apps.text_analysis.contradictions.detection import Kind
+from apps.governance.stored_text import validate_storable_text
+from apps.learning.contradictions.rules import REASON_CHARACTERS
+from apps.text_analysis.contradictions.detection import ContradictionKind
 
 
 class ContradictionQuerySet(GovernedQuerySet["Contradiction"]):
@@ -43,12 +43,12 @@ class Contradiction(Governed):
     class Kinds(models.TextChoices):
         """In what the lines contradict each other."""
 
-        AMOUNT = Kind.AMOUNT.value, "Different amounts"
-        DATE = Kind.DATE.value, "Different dates"
-        OPPOSITE = Kind.OPPOSITE.value, "The opposite of each other"
-        STEPS = Kind.STEPS.value, "Different steps for the same situation"
-        AVOIDED = Kind.AVOIDED.value, "One does what the other avoids"
-        TOOL = Kind.TOOL.value, "A tool that the agent may not call"
+        AMOUNT = ContradictionKind.AMOUNT.value, "Different amounts"
+        DATE = ContradictionKind.DATE.value, "Different dates"
+        OPPOSITE = ContradictionKind.OPPOSITE.value, "The opposite of each other"
+        STEPS = ContradictionKind.STEPS.value, "Different steps for the same situation"
+        AVOIDED = ContradictionKind.AVOIDED.value, "One does what the other avoids"
+        TOOL = ContradictionKind.TOOL.value, "A tool that the agent may not call"
 
     class Nouns(models.TextChoices):
         """Where a line stands."""
@@ -79,7 +79,7 @@ class Contradiction(Governed):
     )
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     dismissal_reason = models.TextField(
-        "why it may stay", blank=True, validators=[plain_text, MaxLengthValidator(WHY_CHARACTERS)]
+        "why it may stay", blank=True, validators=[validate_storable_text, MaxLengthValidator(REASON_CHARACTERS)]
     )
     decided_by = models.CharField(max_length=200, blank=True, editable=False)
     decided_at = models.DateTimeField(null=True, editable=False)

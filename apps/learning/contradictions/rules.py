@@ -9,12 +9,12 @@ from itertools import accumulate
 from typing import Final
 
 # At night nobody edits; by the tenant's clock.
-LOOKS_AT: Final = timedelta(hours=3)
-WHY_CHARACTERS: Final = 2_000
+SCAN_TIME: Final = timedelta(hours=3)
+REASON_CHARACTERS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ContradictionSide:
     """One line: the noun and the row it stands in, where there by a name for people, and what it says."""
 
     noun: str
@@ -24,13 +24,13 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class ContradictionPair:
     """Two lines that contradict each other in one way; a tool that is not allowed has no other line."""
 
     kind: str
     conflicting_words: str
-    one: Side
-    other: Side | None
+    one: ContradictionSide
+    other: ContradictionSide | None
 
     @property
     def sha256(self) -> str:
@@ -41,7 +41,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownContradiction:
     """A contradiction that is kept: its row, and whether it is gone."""
 
     row_id: int
@@ -49,28 +49,30 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ScanChanges:
     """What a look makes of what it found: new pairs, rows that are found again, and rows that are found no more."""
 
-    new: tuple[Pair, ...]
+    new: tuple[ContradictionPair, ...]
     back: tuple[int, ...]
     gone: tuple[int, ...]
 
 
-def settled(found: Iterable[Pair], known: Mapping[str, Known], *, is_whole: bool) -> Settled:
+def compare_scan(
+    found: Iterable[ContradictionPair], known: Mapping[str, KnownContradiction], *, is_whole: bool
+) -> ScanChanges:
     """Compare what was found with what is kept. What a look that ended at its limit did not find may still be so, and stays."""
     pairs = {pair.sha256: pair for pair in found}
     new = tuple(pair for name, pair in pairs.items() if name not in known)
     back = tuple(row.row_id for name, row in known.items() if row.is_gone and name in pairs)
     gone = tuple(row.row_id for name, row in known.items() if not row.is_gone and name not in pairs)
-    return Settled(new, back, gone if is_whole else ())
+    return ScanChanges(new, back, gone if is_whole else ())
 
 
-def night_of(now: datetime, zone: tzinfo) -> date:
+def latest_scan_date(now: datetime, zone: tzinfo) -> date:
     """The latest night that has come, by the day it ends on: from three in the morning on it is today's."""
-    return (now.astimezone(zone).replace(tzinfo=None) - LOOKS_AT).date()
+    return (now.astimezone(zone).replace(tzinfo=None) - SCAN_TIME).date()
 
 
-def within(lines: Sequence[int], limit: int) -> int:
+def count_texts_within(lines: Sequence[int], limit: int) -> int:
     """How many texts of so many lines each are read before the limit is passed."""
     return sum(1 for read in accumulate(lines) if read <= limit)

@@ -7,18 +7,18 @@ from typing import Final
 from django.db import connection
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.governance.refusal_log import noting
+from apps.governance.refusal_log import recording_refusals
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent
 
 # Many times what a look at its limits takes; a worker that died over it is followed by another one after this.
 LEASE_SECONDS: Final = 600
 
-_CLAIM: Final = """
+_CLAIM_SCAN_SQL: Final = """
 INSERT INTO learning_contradictionscan AS held (tenant_id, agent_id, lease_until, text_count, pair_count, is_complete)
 VALUES (app_tenant(), %(agent)s, statement_timestamp() + %(lease)s * interval '1 second', 0, 0, true)
 ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_until, requested_at = NULL
@@ -27,13 +27,13 @@ ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_unt
 RETURNING lease_until, scanned_at
 """
 # Whoever was overtaken writes nothing: the lease is its own no more.
-_END: Final = """
+_END_SCAN_SQL: Final = """
 UPDATE learning_contradictionscan SET lease_until = statement_timestamp(), scan_date = greatest(scan_date, %(scan_date)s),
        scanned_at = statement_timestamp(), text_count = %(text_count)s, pair_count = %(pair_count)s, is_complete = %(is_complete)s
  WHERE tenant_id = app_tenant() AND agent_id = %(agent_id)s AND lease_until = %(lease_until)s
 """
 
-_ASK: Final = """
+_REQUEST_SCAN_SQL: Final = """
 INSERT INTO learning_contradictionscan AS held (tenant_id, agent_id, lease_until, text_count, pair_count, is_complete, requested_at)
 VALUES (app_tenant(), %(agent)s, statement_timestamp(), 0, 0, true, statement_timestamp())
 ON CONFLICT (tenant_id, agent_id) DO UPDATE SET requested_at = excluded.requested_at
@@ -41,7 +41,7 @@ ON CONFLICT (tenant_id, agent_id) DO UPDATE SET requested_at = excluded.requeste
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ScanLease:
     """An agent whose lines this worker looks at, for which night, and when a look last ended before."""
 
     agent_id: int
@@ -51,7 +51,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class ScanExtent:
     """How much a scan compared; `is_complete` is false where a limit ended it."""
 
     text_count: int
@@ -59,29 +59,31 @@ class Extent:
     is_complete: bool
 
 
-def ask_for_look(agent_id: int, *, actor: Actor) -> None:
+def request_scan(agent_id: int, *, actor: Actor) -> None:
     """Have an agent's lines looked at within a minute, though this night's look has ended."""
     authorize(actor, Act.CONTRADICTION_SCAN, actor.tenant_id)
-    with noting(actor, Act.CONTRADICTION_SCAN), acting(actor):
+    with recording_refusals(actor, Act.CONTRADICTION_SCAN), acting_as(actor):
         if not Agent.objects.visible_to(actor).filter(pk=agent_id).exists():
             raise NotVisible("There is no such agent.")
         authorize(actor, Act.CONTRADICTION_SCAN, actor.tenant_id, agent_id=agent_id)
-        with acting(system_actor(actor.tenant_id)), connection.cursor() as cursor:
-            cursor.execute(_ASK, {"agent": agent_id})
+        with acting_as(system_actor(actor.tenant_id)), connection.cursor() as cursor:
+            cursor.execute(_REQUEST_SCAN_SQL, {"agent": agent_id})
 
 
-def claim_look(agent_id: int, scan_date: date, *, actor: Actor, at_once: bool) -> Held | None:
+def claim_scan(agent_id: int, scan_date: date, *, actor: Actor, at_once: bool) -> ScanLease | None:
     """Take an agent's lines for one look; None where another worker looks, or where this night's look has ended.
 
     `at_once` is for a person who asks: it looks again though the night's look has ended.
     """
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"agent": agent_id, "lease": LEASE_SECONDS, "scan_date": scan_date, "at_once": at_once})
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(
+            _CLAIM_SCAN_SQL, {"agent": agent_id, "lease": LEASE_SECONDS, "scan_date": scan_date, "at_once": at_once}
+        )
         row = cursor.fetchone()
-    return Held(agent_id, scan_date, *row) if row else None
+    return ScanLease(agent_id, scan_date, *row) if row else None
 
 
-def end_look(held: Held, extent: Extent, *, actor: Actor) -> None:
+def end_scan(held: ScanLease, extent: ScanExtent, *, actor: Actor) -> None:
     """Let go, and keep what was gone through."""
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_END, {**asdict(held), **asdict(extent)})
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_END_SCAN_SQL, {**asdict(held), **asdict(extent)})

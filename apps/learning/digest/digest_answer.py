@@ -4,18 +4,18 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from apps.learning.guardrails.conflicts_with_guardrails import Held, Weakening, weakenings
-from apps.learning.lessons.rules import bullets_of
-from apps.prompt.learning_prompts.extraction import objects_in
+from apps.learning.guardrails.conflicts_with_guardrails import Guardrails, GuardrailWeakening, find_weakenings
+from apps.learning.lessons.rules import parse_bullets
+from apps.prompt.learning_prompts.extraction import json_objects_in
 from apps.prompt.rendering.data_fences import Json
-from apps.prompt.sanitizer.invisible_characters import UNSTORABLE
+from apps.prompt.sanitizer.invisible_characters import UNSTORABLE_CHARACTERS
 from apps.prompt.text_limits import LEARNING_BULLET_CHARACTERS
 
 BODY_CHARACTERS: Final = 8_000
 BODY_BULLETS: Final = 40
 SUMMARY_CHARACTERS: Final = 500
 REPLY_CHARACTERS: Final = 40_000
-FOLDED_AT_MOST: Final = 500
+MAX_LESSON_IDS: Final = 500
 
 digest_schema: Final[Mapping[str, Json]] = {
     "type": "object",
@@ -39,14 +39,14 @@ class Digest:
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class MalformedDigest:
     """The answer was not what was asked for; nothing is learned from it."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptedDigest:
     """A body to store, the lessons that support it, and the ids that the model made up."""
 
     body: str
@@ -56,61 +56,63 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedDigest:
     """Why no version is made of an answer; `weakenings` names the bullets that would have weakened what holds."""
 
     reasons: tuple[str, ...]
-    weakenings: tuple[Weakening, ...] = ()
+    weakenings: tuple[GuardrailWeakening, ...] = ()
 
 
-Parsed: TypeAlias = Digest | Malformed
+ParsedDigest: TypeAlias = Digest | MalformedDigest
 
 
-def parse_digest(text: str) -> Parsed:
+def parse_digest(text: str) -> ParsedDigest:
     """The answer as a value; code fences and prose around the object are passed over, and nothing is ever raised."""
     if len(text) > REPLY_CHARACTERS:
-        return Malformed("The answer is longer than a digest can be.")
-    for found in objects_in(text):
+        return MalformedDigest("The answer is longer than a digest can be.")
+    for found in json_objects_in(text):
         match found:
             case {"body": str(body), "change_summary": str(summary), "folded_lesson_ids": list(ids)}:
-                return _digest(body, summary, ids)
-    return Malformed("The answer holds no JSON object with a body, a change summary and the ids of lessons.")
+                return _check_digest_fields(body, summary, ids)
+    return MalformedDigest("The answer holds no JSON object with a body, a change summary and the ids of lessons.")
 
 
-def _digest(body: str, summary: str, ids: list[object]) -> Parsed:
-    if len(ids) > FOLDED_AT_MOST or not all(isinstance(each, int) and not isinstance(each, bool) for each in ids):
-        return Malformed(f"The ids of lessons are at most {FOLDED_AT_MOST} whole numbers.")
-    if UNSTORABLE.search(body + summary):
-        return Malformed("The digest holds characters that no database stores.")
+def _check_digest_fields(body: str, summary: str, ids: list[object]) -> ParsedDigest:
+    if len(ids) > MAX_LESSON_IDS or not all(isinstance(each, int) and not isinstance(each, bool) for each in ids):
+        return MalformedDigest(f"The ids of lessons are at most {MAX_LESSON_IDS} whole numbers.")
+    if UNSTORABLE_CHARACTERS.search(body + summary):
+        return MalformedDigest("The digest holds characters that no database stores.")
     return Digest(body.strip(), summary.strip(), tuple(each for each in ids if isinstance(each, int)))
 
 
-def vet(digest: Digest, *, active_body: str, given_ids: Collection[int], held: Held) -> Accepted | Refused:
+def vet_digest(
+    digest: Digest, *, active_body: str, given_ids: Collection[int], held: Guardrails
+) -> AcceptedDigest | RefusedDigest:
     """Drop what the model made up, and refuse a body that is empty, unchanged, too long, or weakens what holds (R157)."""
     ids = tuple(dict.fromkeys(digest.folded_lesson_ids))
     real = tuple(each for each in ids if each in given_ids)
-    bullets = bullets_of(digest.body)
+    bullets = parse_bullets(digest.body)
     reasons = _flaws(digest, bullets, active_body)
     if ids and not real:
         reasons.append("Every lesson that it names is made up.")
     elif not ids:
         reasons.append("It names no lesson that it rests on.")
     # What the active version says already was let through once, and is not held against a change beside it.
-    known = set(bullets_of(active_body))
-    weaker = weakenings([bullet for bullet in bullets[:BODY_BULLETS] if bullet not in known], held)
+    known = set(parse_bullets(active_body))
+    weaker = find_weakenings([bullet for bullet in bullets[:BODY_BULLETS] if bullet not in known], held)
     reasons += [f"“{each.bullet}”: {each.reason}" for each in weaker]
     if reasons:
-        return Refused(tuple(reasons), weaker)
+        return RefusedDigest(tuple(reasons), weaker)
     body = "\n".join(f"- {bullet}" for bullet in bullets)
     made_up = tuple(each for each in ids if each not in given_ids)
-    return Accepted(body, digest.change_summary[:SUMMARY_CHARACTERS], real, made_up)
+    return AcceptedDigest(body, digest.change_summary[:SUMMARY_CHARACTERS], real, made_up)
 
 
 def _flaws(digest: Digest, bullets: tuple[str, ...], active_body: str) -> list[str]:
     flaws = []
     if not bullets:
         return ["The body is empty."]
-    if _plain(bullets) == _plain(bullets_of(active_body)):
+    if _normalize_bullets(bullets) == _normalize_bullets(parse_bullets(active_body)):
         flaws.append("The body says what the active version says already.")
     if len(digest.body) > BODY_CHARACTERS:
         flaws.append(f"The body has {len(digest.body)} characters; {BODY_CHARACTERS} are allowed.")
@@ -125,5 +127,5 @@ def _flaws(digest: Digest, bullets: tuple[str, ...], active_body: str) -> list[s
     return flaws
 
 
-def _plain(bullets: tuple[str, ...]) -> list[str]:
+def _normalize_bullets(bullets: tuple[str, ...]) -> list[str]:
     return [" ".join(bullet.casefold().split()).rstrip(".") for bullet in bullets]

@@ -10,15 +10,15 @@ from typing import Final
 from django.db import connection
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.digest.models import DigestRun
 from apps.learning.lessons.models import LearningVersion
-from apps.learning.model_spend import used
-from apps.learning.retry_delay import next_look_seconds
-from apps.llm.model_backend import BackendError, Reply
+from apps.learning.model_spend import usage_columns
+from apps.learning.retry_delay import retry_delay_seconds
+from apps.llm.model_backend import BackendError, ModelReply
 
 
-def write_run(
+def write_digest_run(
     agent_id: int,
     *,
     actor: Actor,
@@ -27,10 +27,10 @@ def write_run(
     lesson_ids: Sequence[int],
     unknown_lesson_ids: Sequence[int],
     version: LearningVersion | None,
-    reply: Reply | None,
+    reply: ModelReply | None,
 ) -> DigestRun:
     """Write down what came of one digest."""
-    with acting(actor):
+    with acting_as(actor):
         return DigestRun.objects.create(
             tenant_id=actor.tenant_id,
             agent_id=agent_id,
@@ -39,14 +39,14 @@ def write_run(
             lesson_ids=list(lesson_ids),
             unknown_lesson_ids=list(unknown_lesson_ids),
             learning_version=version,
-            **used(reply, actor=actor),
+            **usage_columns(reply, actor=actor),
         )
 
 
 # Longer than the one call that is made meanwhile, its deadline included.
 LEASE_SECONDS: Final = 240
 
-_CLAIM: Final = """
+_CLAIM_DIGEST_SQL: Final = """
 INSERT INTO learning_digestclaim AS held (tenant_id, agent_id, lease_until, claimed_at, next_attempt_at, failures, failure_code)
 VALUES (app_tenant(), %(agent)s, statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(),
         statement_timestamp(), 0, '')
@@ -54,12 +54,12 @@ ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_unt
  WHERE greatest(held.lease_until, held.next_attempt_at) <= statement_timestamp()
 RETURNING failures
 """
-_PUT_OFF: Final = """
+_RELEASE_DIGEST_SQL: Final = """
 UPDATE learning_digestclaim SET lease_until = statement_timestamp(), failures = %(failures)s, failure_code = %(failure_code)s,
        next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second'
  WHERE tenant_id = app_tenant() AND agent_id = %(agent)s
 """
-_END: Final = """
+_END_DIGEST_SQL: Final = """
 UPDATE learning_digestclaim SET lease_until = statement_timestamp(), last_digest_at = claimed_at, failures = 0, failure_code = ''
  WHERE tenant_id = app_tenant() AND agent_id = %(agent)s
 """
@@ -67,29 +67,31 @@ UPDATE learning_digestclaim SET lease_until = statement_timestamp(), last_digest
 
 def claim_digest(agent_id: int, *, actor: Actor) -> int | None:
     """Take an agent's lessons for one digest: how often the model failed so far, or None where they are not to be had now."""
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"agent": agent_id, "lease": LEASE_SECONDS})
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_CLAIM_DIGEST_SQL, {"agent": agent_id, "lease": LEASE_SECONDS})
         row = cursor.fetchone()
     return int(row[0]) if row else None
 
 
-def put_off_digest(agent_id: int, failures: int, error: BackendError, *, actor: Actor) -> None:
+def postpone_digest(agent_id: int, failures: int, error: BackendError, *, actor: Actor) -> None:
     """Let go after a failing call, until the next look is due."""
-    wait = next_look_seconds(failures, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
-    _put_off(agent_id, wait, failures, error.code, actor)
+    wait = retry_delay_seconds(failures, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
+    _release_claim(agent_id, wait, failures, error.code, actor)
 
 
-def let_go_digest(agent_id: int, failures: int, *, actor: Actor) -> None:
+def release_digest(agent_id: int, failures: int, *, actor: Actor) -> None:
     """Let go of what was not digested after all."""
-    _put_off(agent_id, 0.0, failures, "", actor)
+    _release_claim(agent_id, 0.0, failures, "", actor)
 
 
 def end_digest(agent_id: int, *, actor: Actor) -> None:
     """Let go of what was digested: only what is noted from now on is a reason for another digest."""
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_END, {"agent": agent_id})
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_END_DIGEST_SQL, {"agent": agent_id})
 
 
-def _put_off(agent_id: int, wait: float, failures: int, failure_code: str, actor: Actor) -> None:
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_PUT_OFF, {"agent": agent_id, "wait": wait, "failures": failures, "failure_code": failure_code})
+def _release_claim(agent_id: int, wait: float, failures: int, failure_code: str, actor: Actor) -> None:
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(
+            _RELEASE_DIGEST_SQL, {"agent": agent_id, "wait": wait, "failures": failures, "failure_code": failure_code}
+        )

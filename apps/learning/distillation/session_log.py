@@ -10,21 +10,21 @@ from typing import Any, Final
 
 from django.db import connection
 
-from apps.conversations.repeat_contacts import TAKES_UP
+from apps.conversations.repeat_contacts import IS_REPEAT_CONTACT
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.distillation.tier_schedule import LogLine
-from apps.learning.distillation.tier_text import Ended, line_of
+from apps.learning.distillation.tier_text import EndedConversation, session_log_line
 
 # More than fit into the budget of the tier that is made of them.
-CONVERSATIONS: Final = 400
+MAX_CONVERSATIONS: Final = 400
 
 # A tool that no session offered is a name that the model made up, and stays out; so does a skill that no person approved.
-_ENDED: Final = f"""
+_CONVERSATION_FACTS_SQL: Final = f"""
 SELECT coalesce(thread.resolved_at, thread.updated_at) AS at, jsonb_build_object(
     'channel', thread.channel, 'status', thread.status, 'outcome', thread.outcome,
     'is_reopened', EXISTS (SELECT 1 FROM conversations_conversation AS earlier CROSS JOIN LATERAL (SELECT thread.*) AS later
-        WHERE {TAKES_UP}),
+        WHERE {IS_REPEAT_CONTACT}),
     'customer_messages', (SELECT count(*) FROM conversations_message AS message WHERE message.tenant_id = thread.tenant_id
         AND message.conversation_id = thread.id AND message.sender = 'customer'),
     'tools', (SELECT jsonb_agg(DISTINCT called.name) FROM called WHERE called.conversation_id = thread.id),
@@ -39,7 +39,7 @@ SELECT coalesce(thread.resolved_at, thread.updated_at) AS at, jsonb_build_object
         AND draft.conversation_id = thread.id AND draft.status = 'discarded'))
   FROM thread ORDER BY at DESC, thread.id DESC
 """  # noqa: S608  # of constants
-_LATEST: Final = """
+_LATEST_CONVERSATIONS_SQL: Final = """
 WITH thread AS MATERIALIZED (
     SELECT * FROM conversations_conversation WHERE tenant_id = app_tenant() AND agent_id = %(agent)s AND status <> 'open'
        AND origin = 'live' AND NOT off_the_record AND member_user_id IS NULL AND parent_id IS NULL
@@ -56,13 +56,17 @@ WITH thread AS MATERIALIZED (
 )"""
 
 
-def session_log(agent_id: int, *, actor: Actor) -> tuple[LogLine, ...]:
+def read_session_log(agent_id: int, *, actor: Actor) -> tuple[LogLine, ...]:
     """The latest conversations that ended on the record, the newest first (R169, R178)."""
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_LATEST + _ENDED, {"agent": agent_id, "limit": CONVERSATIONS})
-        return tuple(LogLine(at, line_of(_ended(json.loads(told)))) for at, told in cursor.fetchall())
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(
+            _LATEST_CONVERSATIONS_SQL + _CONVERSATION_FACTS_SQL, {"agent": agent_id, "limit": MAX_CONVERSATIONS}
+        )
+        return tuple(
+            LogLine(at, session_log_line(_parse_conversation(json.loads(told)))) for at, told in cursor.fetchall()
+        )
 
 
-def _ended(told: Mapping[str, Any]) -> Ended:
+def _parse_conversation(told: Mapping[str, Any]) -> EndedConversation:
     names = {name: tuple(told[name] or ()) for name in ("tools", "skills", "escalations")}
-    return Ended(**{**told, **names})
+    return EndedConversation(**{**told, **names})

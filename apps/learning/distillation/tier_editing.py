@@ -3,16 +3,16 @@
 from dataclasses import asdict
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import IllegalTransition, Invalid, NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.governance.refusal_log import noting
+from apps.governance.refusal_log import recording_refusals
 from apps.learning.distillation import tier_runs
 from apps.learning.distillation.pipeline import facts_of_row
-from apps.learning.distillation.rewrite_vetting import Fact, tokens_of
+from apps.learning.distillation.rewrite_vetting import TierFact, count_fact_tokens
 from apps.learning.distillation.tier_schedule import BUDGET_TOKENS, Tier
-from apps.learning.distillation.tier_text import Unreadable, facts_of, marked
+from apps.learning.distillation.tier_text import UnreadableTier, parse_edited_facts, render_editable_facts
 from apps.memory.models import MemoryTier
 from apps.memory.tier_actions import amend_tier
 from apps.tenants.models import Agent
@@ -21,7 +21,7 @@ from apps.tenants.models import Agent
 def run_tier(agent_id: int, tier: str, *, actor: Actor) -> None:
     """Have a tier distilled within a minute, whether or not the clock does it by itself."""
     authorize(actor, Act.TIER_RUN, actor.tenant_id)
-    with noting(actor, Act.TIER_RUN), acting(actor):
+    with recording_refusals(actor, Act.TIER_RUN), acting_as(actor):
         if tier not in set(Tier):
             raise Invalid(f"There is no tier {tier}.", {"tier": [f"Choose one of {', '.join(Tier)}."]})
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id).first()
@@ -32,7 +32,7 @@ def run_tier(agent_id: int, tier: str, *, actor: Actor) -> None:
             raise IllegalTransition(
                 "Learning is off for this agent, so nothing of it is distilled. Switch it on first."
             )
-        tier_runs.ask(agent.pk, Tier(tier), actor=actor)
+        tier_runs.request_run(agent.pk, Tier(tier), actor=actor)
 
 
 def correct_tier(
@@ -43,27 +43,27 @@ def correct_tier(
     Raises `Invalid` for a text that is no list of facts, that is over the tier's budget, or whose permanent facts leave no room.
     """
     before = facts_of_row(row)
-    facts = _read(text, before, Tier(row.tier))
+    facts = _parse_correction(text, before, Tier(row.tier))
     values = [asdict(fact) for fact in facts]
-    return amend_tier(row, actor=actor, body=marked(facts), facts=values, read_at=read_at, reason=reason)
+    return amend_tier(row, actor=actor, body=render_editable_facts(facts), facts=values, read_at=read_at, reason=reason)
 
 
-def _read(text: str, before: tuple[Fact, ...], tier: Tier) -> tuple[Fact, ...]:
+def _parse_correction(text: str, before: tuple[TierFact, ...], tier: Tier) -> tuple[TierFact, ...]:
     if tier is Tier.SHORT:
-        raise _refused(
+        raise _invalid_body(
             "The short tier is written anew every night, so a correction would not stay. Correct the mid tier."
         )
-    facts = facts_of(text, before)
-    if isinstance(facts, Unreadable):
-        raise _refused(facts.reason)
+    facts = parse_edited_facts(text, before)
+    if isinstance(facts, UnreadableTier):
+        raise _invalid_body(facts.reason)
     budget = BUDGET_TOKENS[tier]
-    if (size := tokens_of(facts)) > budget:
-        raise _refused(f"These facts have {size} tokens; the tier has {budget}. Shorten or take out some.")
+    if (size := count_fact_tokens(facts)) > budget:
+        raise _invalid_body(f"These facts have {size} tokens; the tier has {budget}. Shorten or take out some.")
     permanent = [fact for fact in facts if fact.is_permanent]
-    if (size := tokens_of(permanent)) > (allowed := budget // 2):
-        raise _refused(f"Permanent facts have {size} tokens; {allowed} are allowed. Let some go.")
+    if (size := count_fact_tokens(permanent)) > (allowed := budget // 2):
+        raise _invalid_body(f"Permanent facts have {size} tokens; {allowed} are allowed. Let some go.")
     return facts
 
 
-def _refused(sentence: str) -> Invalid:
+def _invalid_body(sentence: str) -> Invalid:
     return Invalid(sentence, {"body": [sentence]})

@@ -1,7 +1,7 @@
 """Tier runs: the clock and lease of each memory tier of an agent, and the journal row of each distillation run.
 
-One worker at a time distils a tier, by the database's clock. `write_run` is the only writer of runs; the journal is append-only,
-one row for each run.
+One worker at a time distils a tier, by the database's clock. `write_tier_run` is the only writer of runs; the journal is
+append-only, one row for each run.
 """
 
 from dataclasses import asdict, dataclass
@@ -12,34 +12,34 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.distillation.models import TierRun
-from apps.learning.distillation.rewrite_vetting import Fact
-from apps.learning.distillation.tier_schedule import PLANS, Tier
-from apps.learning.model_spend import used
-from apps.llm.model_backend import Reply
+from apps.learning.distillation.rewrite_vetting import TierFact
+from apps.learning.distillation.tier_schedule import TIER_CRON, Tier
+from apps.learning.model_spend import usage_columns
+from apps.llm.model_backend import ModelReply
 from apps.schedules.rules import next_time
 from apps.tenants.models import Agent, TenantSettings
 
 # Longer than the one call that is made meanwhile, its deadline included.
 LEASE_SECONDS: Final = 300
 
-_WIND: Final = """
+_CREATE_CLOCK_SQL: Final = """
 INSERT INTO learning_tierclock (tenant_id, agent_id, tier, next_run_at, failures, requested_by)
 VALUES (app_tenant(), %(agent)s, %(tier)s, %(next)s, 0, '') ON CONFLICT (tenant_id, agent_id, tier) DO NOTHING
 """
-_CLAIM: Final = """
+_CLAIM_TIER_SQL: Final = """
 UPDATE learning_tierclock SET lease_until = statement_timestamp() + %(lease)s * interval '1 second'
  WHERE tenant_id = app_tenant() AND agent_id = %(agent)s AND tier = %(tier)s
    AND lease_until <= statement_timestamp() AND next_run_at <= statement_timestamp()
 RETURNING failures, requested_by
 """
-_ASK: Final = """
+_REQUEST_RUN_SQL: Final = """
 INSERT INTO learning_tierclock (tenant_id, agent_id, tier, next_run_at, failures, requested_by)
 VALUES (app_tenant(), %(agent)s, %(tier)s, statement_timestamp(), 0, %(who)s)
 ON CONFLICT (tenant_id, agent_id, tier) DO UPDATE SET next_run_at = statement_timestamp(), requested_by = %(who)s
 """
-_SET: Final = """
+_UPDATE_CLOCK_SQL: Final = """
 UPDATE learning_tierclock SET lease_until = statement_timestamp(), next_run_at = %(next)s, failures = %(failures)s,
        requested_by = %(who)s
  WHERE tenant_id = app_tenant() AND agent_id = %(agent)s AND tier = %(tier)s
@@ -47,7 +47,7 @@ UPDATE learning_tierclock SET lease_until = statement_timestamp(), next_run_at =
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class DueTier:
     """A tier that one worker distils now."""
 
     tier: Tier
@@ -55,62 +55,64 @@ class Due:
     requested_by: str
 
 
-def wind(agent: Agent, *, actor: Actor) -> None:
+def create_clocks(agent: Agent, *, actor: Actor) -> None:
     """See that each tier of an agent has its clock; one that is new runs at its next time, not at once."""
-    with acting(actor), connection.cursor() as cursor:
+    with acting_as(actor), connection.cursor() as cursor:
         for tier in Tier:
-            cursor.execute(_WIND, {"agent": agent.pk, "tier": tier.value, "next": next_run(tier, actor)})
+            cursor.execute(_CREATE_CLOCK_SQL, {"agent": agent.pk, "tier": tier.value, "next": next_run(tier, actor)})
 
 
-def claim(agent_id: int, tier: Tier, *, actor: Actor) -> Due | None:
+def claim_tier(agent_id: int, tier: Tier, *, actor: Actor) -> DueTier | None:
     """Take a due tier for one run; None where it is not due, or somebody else has it."""
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"agent": agent_id, "tier": tier.value, "lease": LEASE_SECONDS})
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_CLAIM_TIER_SQL, {"agent": agent_id, "tier": tier.value, "lease": LEASE_SECONDS})
         row = cursor.fetchone()
-    return Due(tier, int(row[0]), str(row[1])) if row else None
+    return DueTier(tier, int(row[0]), str(row[1])) if row else None
 
 
-def ask(agent_id: int, tier: Tier, *, actor: Actor) -> None:
+def request_run(agent_id: int, tier: Tier, *, actor: Actor) -> None:
     """Have a tier distilled as soon as a worker comes (R176)."""
     with connection.cursor() as cursor:
-        cursor.execute(_ASK, {"agent": agent_id, "tier": tier.value, "who": actor.label})
+        cursor.execute(_REQUEST_RUN_SQL, {"agent": agent_id, "tier": tier.value, "who": actor.label})
 
 
-def settle(agent_id: int, tier: Tier, *, actor: Actor) -> None:
+def release_tier(agent_id: int, tier: Tier, *, actor: Actor) -> None:
     """Let go of a tier until its next time; in the commit that says what became of the run."""
-    _set(agent_id, tier, next_run(tier, actor), 0, "")
+    _update_clock(agent_id, tier, next_run(tier, actor), 0, "")
 
 
-def put_off(agent_id: int, due: Due, until: datetime, *, actor: Actor) -> None:
+def postpone_tier(agent_id: int, due: DueTier, until: datetime, *, actor: Actor) -> None:
     """Let go of a tier over which the model failed, until the next look."""
-    with acting(actor):
-        _set(agent_id, due.tier, until, due.failures + 1, due.requested_by)
+    with acting_as(actor):
+        _update_clock(agent_id, due.tier, until, due.failures + 1, due.requested_by)
 
 
 def next_run(tier: Tier, actor: Actor) -> datetime:
     """The tier's next time on the tenant's clock; missed ones are made up for once."""
     zone = TenantSettings.objects.visible_to(actor).values_list("timezone", flat=True).first() or "UTC"
-    return next_time(PLANS[tier], zone, timezone.now())
+    return next_time(TIER_CRON[tier], zone, timezone.now())
 
 
-def _set(agent_id: int, tier: Tier, until: datetime, failures: int, who: str) -> None:
+def _update_clock(agent_id: int, tier: Tier, until: datetime, failures: int, who: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(_SET, {"agent": agent_id, "tier": tier.value, "next": until, "failures": failures, "who": who})
+        cursor.execute(
+            _UPDATE_CLOCK_SQL, {"agent": agent_id, "tier": tier.value, "next": until, "failures": failures, "who": who}
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TierOutcome:
     """What became of a run: the text to store, or why there is none."""
 
     verdict: TierRun.Verdict
     body: str = ""
-    facts: tuple[Fact, ...] = ()
+    facts: tuple[TierFact, ...] = ()
     reasons: tuple[str, ...] = ()
-    proposed_facts: tuple[Fact, ...] = ()
-    reply: Reply | None = None
+    proposed_facts: tuple[TierFact, ...] = ()
+    reply: ModelReply | None = None
 
 
-def write_run(agent: Agent, due: Due, outcome: Outcome, facts_before: int, *, actor: Actor) -> TierRun:
+def write_tier_run(agent: Agent, due: DueTier, outcome: TierOutcome, facts_before: int, *, actor: Actor) -> TierRun:
     """Say what became of a run, in the transaction that stores its text."""
     return TierRun.objects.create(
         tenant_id=actor.tenant_id,
@@ -122,5 +124,5 @@ def write_run(agent: Agent, due: Due, outcome: Outcome, facts_before: int, *, ac
         facts_before=facts_before,
         facts_after=len(outcome.facts),
         requested_by=due.requested_by,
-        **used(outcome.reply, actor=actor),
+        **usage_columns(outcome.reply, actor=actor),
     )

@@ -22,7 +22,7 @@ class Tier(StrEnum):
 
 
 BUDGET_TOKENS: Final[Mapping[Tier, int]] = {Tier.SHORT: 3_000, Tier.MID: 2_000, Tier.LONG: 2_000}
-PLANS: Final[Mapping[Tier, str]] = {Tier.SHORT: "0 3 * * *", Tier.MID: "30 3 * * 0", Tier.LONG: "0 4 1 * *"}
+TIER_CRON: Final[Mapping[Tier, str]] = {Tier.SHORT: "0 3 * * *", Tier.MID: "30 3 * * 0", Tier.LONG: "0 4 1 * *"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class LogLine:
     is_off_the_record: bool = False
 
 
-def short_tier(lines: Iterable[LogLine], timezone: str, budget_tokens: int = BUDGET_TOKENS[Tier.SHORT]) -> str:
+def render_short_tier(lines: Iterable[LogLine], timezone: str, budget_tokens: int = BUDGET_TOKENS[Tier.SHORT]) -> str:
     """The end of the session log that fits, in its order, under a heading for each day of the tenant's calendar (R170).
 
     What was said off the record is left out (R178); a line too long for the log is cut.
@@ -43,7 +43,7 @@ def short_tier(lines: Iterable[LogLine], timezone: str, budget_tokens: int = BUD
     kept: list[tuple[date, str]] = []
     size, days = 0, set[date]()
     for line in sorted((each for each in lines if not each.is_off_the_record), key=lambda each: each.at, reverse=True):
-        day, text = line.at.astimezone(zone).date(), f"- {_one_line(line.text)}"
+        day, text = line.at.astimezone(zone).date(), f"- {_truncate_line(line.text)}"
         size += len(text.encode()) + 1 + (0 if day in days else len(_heading(day).encode()) + 2)
         if size > budget_tokens * BYTES_PER_TOKEN:
             break
@@ -57,12 +57,12 @@ def _heading(day: date) -> str:
     return f"## {day.isoformat()}"
 
 
-def _one_line(text: str) -> str:
+def _truncate_line(text: str) -> str:
     return " ".join(text.split()).encode()[: LINE_TOKENS * BYTES_PER_TOKEN].decode(errors="ignore")
 
 
 @dataclass(frozen=True, slots=True)
-class Switches:
+class TierSettings:
     """Which tiers are distilled by the clock; LONG is off until somebody wants it (R174)."""
 
     auto: bool = True
@@ -74,6 +74,6 @@ class Switches:
         return self.auto and {Tier.SHORT: self.short, Tier.MID: self.mid, Tier.LONG: self.long}[tier]
 
 
-def is_held(tier: Tier, stored_runs: int) -> bool:
+def is_review_needed(tier: Tier, stored_runs: int) -> bool:
     """Whether a run waits for a person before it is stored: the first of LONG does (R174)."""
     return tier is Tier.LONG and stored_runs == 0

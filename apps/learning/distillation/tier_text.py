@@ -5,17 +5,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apps.learning.distillation.rewrite_vetting import FACT_CHARACTERS, FACTS_AT_MOST, Fact, SourceLine, fact_id
+from apps.learning.distillation.rewrite_vetting import FACT_CHARACTERS, MAX_FACTS, SourceLine, TierFact, fact_id
 
 NAMES_SHOWN: Final = 6
 # What people, settings and definitions of tools call things; whatever is not written so is left out.
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
-_PERMANENT: Final = "!"
-_LINE: Final = re.compile(r"-\s+")
+_SAFE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}\Z")
+_PERMANENT_MARK: Final = "!"
+_LIST_MARK: Final = re.compile(r"-\s+")
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedConversation:
     """What is known of a conversation besides its words."""
 
     channel: str
@@ -30,82 +30,82 @@ class Ended:
     discarded_drafts: int = 0
 
 
-def line_of(ended: Ended) -> str:
+def session_log_line(ended: EndedConversation) -> str:
     """The line of the session log (R169)."""
     became = ended.outcome if ended.status == "resolved" and ended.outcome != "unknown" else ended.status
     said = [
-        _counted(ended.customer_messages, "message", "messages"),
+        _format_count(ended.customer_messages, "message", "messages"),
         "came back" if ended.is_reopened else "",
-        _named("skills", ended.skills),
-        _named("tools", ended.tools),
-        _named("handed over", ended.escalations),
-        _counted(ended.edited_drafts, "draft edited", "drafts edited"),
-        _counted(ended.discarded_drafts, "draft discarded", "drafts discarded"),
+        _format_names("skills", ended.skills),
+        _format_names("tools", ended.tools),
+        _format_names("handed over", ended.escalations),
+        _format_count(ended.edited_drafts, "draft edited", "drafts edited"),
+        _format_count(ended.discarded_drafts, "draft discarded", "drafts discarded"),
     ]
-    return f"{_shown(ended.channel)}: {became}; " + "; ".join(each for each in said if each)
+    return f"{_format_channel(ended.channel)}: {became}; " + "; ".join(each for each in said if each)
 
 
-def _counted(count: int, one: str, many: str) -> str:
+def _format_count(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}" if count else ""
 
 
-def _named(label: str, names: Iterable[str]) -> str:
-    shown = [name for name in sorted(set(names)) if _NAME.match(name)][:NAMES_SHOWN]
+def _format_names(label: str, names: Iterable[str]) -> str:
+    shown = [name for name in sorted(set(names)) if _SAFE_NAME.match(name)][:NAMES_SHOWN]
     return f"{label} {', '.join(shown)}" if shown else ""
 
 
-def _shown(name: str) -> str:
-    return name if _NAME.match(name) else "elsewhere"
+def _format_channel(name: str) -> str:
+    return name if _SAFE_NAME.match(name) else "elsewhere"
 
 
-def lines_of(body: str) -> tuple[SourceLine, ...]:
+def source_lines_of(body: str) -> tuple[SourceLine, ...]:
     """What a longer tier may rest on: each line of a shorter one, with the day it stands under."""
     found: list[SourceLine] = []
     day = ""
     for line in body.splitlines():
         if line.startswith("## "):
             day = line.removeprefix("## ").strip()
-        elif mark := _LINE.match(line):
+        elif mark := _LIST_MARK.match(line):
             text = f"{day}: {line[mark.end() :]}" if day else line[mark.end() :]
             found.append(SourceLine(f"l{len(found) + 1}", text))
     return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableTier:
     """Why a text of people is no tier."""
 
     reason: str
 
 
-def marked(facts: Iterable[Fact]) -> str:
+def render_editable_facts(facts: Iterable[TierFact]) -> str:
     """A tier as people edit it: `- !` leads what stays for good."""
-    return "\n".join(f"- {_PERMANENT + ' ' if each.is_permanent else ''}{each.text}" for each in facts)
+    return "\n".join(f"- {_PERMANENT_MARK + ' ' if each.is_permanent else ''}{each.text}" for each in facts)
 
 
-def facts_of(text: str, before: Iterable[Fact] = ()) -> tuple[Fact, ...] | Unreadable:
+def parse_edited_facts(text: str, before: Iterable[TierFact] = ()) -> tuple[TierFact, ...] | UnreadableTier:
     """What people wrote, as facts; one that stood there before keeps what it rests on."""
     known = {each.fact_id: each for each in before}
-    facts: dict[str, Fact] = {}
+    facts: dict[str, TierFact] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        fact = _fact(line.strip())
+        fact = _parse_fact_line(line.strip())
         if not fact.text or len(fact.text) > FACT_CHARACTERS:
-            return Unreadable(
+            return UnreadableTier(
                 f"Line {number} has {len(fact.text)} characters; a fact has between 1 and {FACT_CHARACTERS}."
             )
         kept = known.get(fact.fact_id, fact)
         facts[fact.fact_id] = replace(fact, source_ids=kept.source_ids)
-    if len(facts) > FACTS_AT_MOST:
-        return Unreadable(f"There are {len(facts)} facts; {FACTS_AT_MOST} are allowed.")
+    if len(facts) > MAX_FACTS:
+        return UnreadableTier(f"There are {len(facts)} facts; {MAX_FACTS} are allowed.")
     return tuple(facts.values())
 
 
-def _fact(line: str) -> Fact:
+def _parse_fact_line(line: str) -> TierFact:
     """One line, with or without its hyphen."""
-    mark = _LINE.match(line)
+    mark = _LIST_MARK.match(line)
     said = line[mark.end() if mark else 0 :]
-    is_permanent = said.startswith(_PERMANENT)
-    text = " ".join(said.removeprefix(_PERMANENT).split())
-    return Fact(fact_id(text), text, (), is_permanent)
+    is_permanent = said.startswith(_PERMANENT_MARK)
+    text = " ".join(said.removeprefix(_PERMANENT_MARK).split())
+    return TierFact(fact_id(text), text, (), is_permanent)

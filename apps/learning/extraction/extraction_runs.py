@@ -15,24 +15,24 @@ from django.db import IntegrityError, connection
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.extraction.models import Extraction
-from apps.learning.model_spend import used
-from apps.learning.retry_delay import next_look_seconds
-from apps.llm.model_backend import BackendError, Reply
+from apps.learning.model_spend import usage_columns
+from apps.learning.retry_delay import retry_delay_seconds
+from apps.llm.model_backend import BackendError, ModelReply
 from apps.skills.models import Skill
 
 # Longer than the one call that is made meanwhile, its deadline included.
 LEASE_SECONDS: Final = 180
 
-_CLAIM: Final = """
+_CLAIM_EXTRACTION_SQL: Final = """
 INSERT INTO learning_extractionclaim AS held (tenant_id, conversation_id, lease_until, next_attempt_at, failures, failure_code)
 VALUES (app_tenant(), %(conversation)s, statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(), 0, '')
 ON CONFLICT (tenant_id, conversation_id) DO UPDATE SET lease_until = excluded.lease_until
  WHERE held.lease_until <= statement_timestamp() AND (%(at_once)s OR held.next_attempt_at <= statement_timestamp())
 RETURNING failures
 """
-_LET_GO: Final = """
+_RELEASE_EXTRACTION_SQL: Final = """
 UPDATE learning_extractionclaim SET lease_until = statement_timestamp(),
        next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second', failures = %(failures)s,
        failure_code = %(failure_code)s
@@ -40,68 +40,70 @@ UPDATE learning_extractionclaim SET lease_until = statement_timestamp(),
 """
 
 
-def claim(conversation: Conversation, *, actor: Actor, at_once: bool) -> int | None:
+def claim_extraction(conversation: Conversation, *, actor: Actor, at_once: bool) -> int | None:
     """Take a conversation for one look: how often the model failed over it so far, or None where it is not to be had now.
 
     `at_once` is for a person who asks: it does not wait until the next look is due, though for another worker it does.
     """
     given = {"conversation": conversation.pk, "lease": LEASE_SECONDS, "at_once": at_once}
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_CLAIM, given)
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_CLAIM_EXTRACTION_SQL, given)
         row = cursor.fetchone()
     return int(row[0]) if row else None
 
 
-def put_off(conversation: Conversation, failures: int, error: BackendError, *, actor: Actor) -> None:
+def postpone_extraction(conversation: Conversation, failures: int, error: BackendError, *, actor: Actor) -> None:
     """Let go of a conversation over which the model failed, until the next look is due."""
-    wait = next_look_seconds(failures, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
-    _let_go(conversation, wait, failures, error.code, actor)
+    wait = retry_delay_seconds(failures, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
+    _release_claim(conversation, wait, failures, error.code, actor)
 
 
-def let_go(conversation: Conversation, failures: int, *, actor: Actor) -> None:
+def release_extraction(conversation: Conversation, failures: int, *, actor: Actor) -> None:
     """Let go of a conversation that was not looked at after all."""
-    _let_go(conversation, 0.0, failures, "", actor)
+    _release_claim(conversation, 0.0, failures, "", actor)
 
 
-def _let_go(conversation: Conversation, wait: float, failures: int, failure_code: str, actor: Actor) -> None:
+def _release_claim(conversation: Conversation, wait: float, failures: int, failure_code: str, actor: Actor) -> None:
     given: dict[str, int | float | str] = {
         "conversation": conversation.pk,
         "wait": wait,
         "failures": failures,
         "failure_code": failure_code,
     }
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_LET_GO, given)
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_RELEASE_EXTRACTION_SQL, given)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class VerdictEntry:
     """A verdict about to be written, with the model's answer it rests on, if one was asked."""
 
     verdict: Extraction.Verdict
     reason: str
-    reply: Reply | None = None
+    reply: ModelReply | None = None
     tool_names: tuple[str, ...] = ()
     masked_counts: Mapping[str, int] = field(default_factory=dict)
 
 
-def conclude(conversation: Conversation, finding: Finding, *, actor: Actor) -> Extraction:
+def write_or_read_verdict(conversation: Conversation, finding: VerdictEntry, *, actor: Actor) -> Extraction:
     """Write a verdict without a draft, or read the one another worker wrote meanwhile."""
     try:
         return write_verdict(conversation, finding, actor=actor, skill=None)
     except IntegrityError:
-        return verdict_on(conversation, actor=actor)
+        return read_verdict(conversation, actor=actor)
 
 
-def verdict_on(conversation: Conversation, *, actor: Actor) -> Extraction:
+def read_verdict(conversation: Conversation, *, actor: Actor) -> Extraction:
     """The verdict that stands."""
-    with acting(actor):
+    with acting_as(actor):
         return Extraction.objects.get(conversation=conversation)
 
 
-def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor, skill: Skill | None) -> Extraction:
+def write_verdict(
+    conversation: Conversation, finding: VerdictEntry, *, actor: Actor, skill: Skill | None
+) -> Extraction:
     """Write the verdict; raises IntegrityError where there is one already."""
-    with acting(actor):
+    with acting_as(actor):
         return Extraction.objects.create(
             tenant_id=actor.tenant_id,
             agent_id=conversation.agent_id,
@@ -111,5 +113,5 @@ def write_verdict(conversation: Conversation, finding: Finding, *, actor: Actor,
             skill=skill,
             tool_names=list(finding.tool_names),
             masked_counts=dict(finding.masked_counts),
-            **used(finding.reply, actor=actor),
+            **usage_columns(finding.reply, actor=actor),
         )

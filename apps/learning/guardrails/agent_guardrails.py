@@ -1,16 +1,16 @@
 """What holds for an agent whatever it learns, as it stands just now."""
 
 from apps.governance.actors import Actor
-from apps.learning.guardrails.conflicts_with_guardrails import Held
+from apps.learning.guardrails.conflicts_with_guardrails import Guardrails
 from apps.personas.models import Persona, StandingRule
 from apps.prompt.prompt_input import Disclosure
 from apps.tenants.models import TenantSettings
 
 
-def taken_over_by(agent_id: int, actor: Actor) -> Held:
+def read_guardrails(agent_id: int, actor: Actor) -> Guardrails:
     """What its persona avoids, the rules that reach it, and when it says that it is an AI."""
     personas = Persona.objects.visible_to(actor).active().filter(agent_id=agent_id).values_list("avoid", flat=True)
     rules = StandingRule.objects.visible_to(actor).active().for_agent(agent_id).values_list("text", flat=True)
     disclosure = TenantSettings.objects.visible_to(actor).get().ai_disclosure
     avoid = tuple(line.strip() for text in personas for line in text.splitlines() if line.strip())
-    return Held(avoid, tuple(rules), Disclosure(disclosure))
+    return Guardrails(avoid, tuple(rules), Disclosure(disclosure))

@@ -10,19 +10,19 @@ from django.db.models import Max
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotPermitted, refuse_blank
-from apps.governance.governed_write import authorize, governed, take_values
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotPermitted, refuse_blank
+from apps.governance.governed_write import assign_values, authorize, governed
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.governance.stored_text import content_sha256
 from apps.learning.lessons.edit_clustering import Cluster
-from apps.learning.lessons.example_rules import Unfit, Words, too_many, vet
-from apps.learning.lessons.lesson_journal import one_at_a_time
+from apps.learning.lessons.example_rules import ExampleTexts, UnfitExample, example_limit_refusal, vet_example
+from apps.learning.lessons.lesson_journal import lock_lessons
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson
-from apps.learning.lessons.rules import ApplyMode, Version, versions_to_prune
+from apps.learning.lessons.rules import ApplyMode, PrunableVersion, versions_to_prune
 from apps.tenants.models import TenantSettings
-from apps.text_analysis.pii.masking import Firewall
+from apps.text_analysis.pii.masking import PiiMasker
 
 
 def propose_version(
@@ -36,7 +36,7 @@ def propose_version(
 ) -> LearningVersion:
     """Let a new version wait for a person, after the one that is active now; the oldest that nobody needs go (R148, R158)."""
     authorize(actor, Act.LEARNING_VERSION_PROPOSE, actor.tenant_id, agent_id=agent_id)
-    with acting(actor):
+    with acting_as(actor):
         rows = LearningVersion.objects.visible_to(actor).of_agent(agent_id)
         version = LearningVersion(
             tenant_id=actor.tenant_id,
@@ -50,17 +50,17 @@ def propose_version(
         )
         with governed(Act.LEARNING_VERSION_PROPOSE, version, actor=actor, evidence={"lesson_ids": list(lesson_ids)}):
             pass
-        for old in rows.filter(pk__in=_surplus(list(rows), pinned_ids)).order_by("number"):
+        for old in rows.filter(pk__in=_surplus_version_ids(list(rows), pinned_ids)).order_by("number"):
             prune_version(old, actor=actor)
     return version
 
 
 def apply_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
     """Let agents read it though no person did, where the tenant's settings say so; the database looks at them too (R149)."""
-    with acting(actor), governed(Act.LEARNING_VERSION_APPLY, version, actor=actor) as row:
-        _refuse_unasked(actor)
+    with acting_as(actor), governed(Act.LEARNING_VERSION_APPLY, version, actor=actor) as row:
+        _refuse_unless_auto(actor)
         row.apply()
-        _give_way(row, actor)
+        _retire_active_version(row, actor)
     return version
 
 
@@ -69,12 +69,12 @@ def activate_version(
 ) -> LearningVersion:
     """Let new conversations read it, in a person's name. Those that run keep what they began with (R146)."""
     with (
-        acting(actor),
+        acting_as(actor),
         governed(Act.LEARNING_VERSION_ACTIVATE, version, actor=actor, read_at=read_at, reason=reason) as row,
     ):
         row.activate()
-        _give_way(row, actor)
-        _sign(row, actor)
+        _retire_active_version(row, actor)
+        _sign_approval(row, actor)
     return version
 
 
@@ -83,12 +83,12 @@ def restore_version(
 ) -> LearningVersion:
     """Take up an earlier version again, in a person's name."""
     with (
-        acting(actor),
+        acting_as(actor),
         governed(Act.LEARNING_VERSION_RESTORE, version, actor=actor, read_at=read_at, reason=reason) as row,
     ):
         row.restore()
-        _give_way(row, actor)
-        _sign(row, actor)
+        _retire_active_version(row, actor)
+        _sign_approval(row, actor)
     return version
 
 
@@ -127,7 +127,7 @@ def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
     return version
 
 
-def find_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, category: str) -> EditCluster:
+def record_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, category: str) -> EditCluster:
     """Put before people what they change again and again."""
     row = EditCluster(
         tenant_id=actor.tenant_id,
@@ -151,7 +151,7 @@ def mark_proposed(
     with governed(Act.EDIT_CLUSTER_PROPOSE, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.propose()
         row.proposal_id = proposal_id
-        _settle(row, actor)
+        _sign_decision(row, actor)
     return cluster
 
 
@@ -161,7 +161,7 @@ def dismiss_cluster(cluster: EditCluster, *, actor: Actor, reason: str, read_at:
     with governed(Act.EDIT_CLUSTER_DISMISS, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.dismiss()
         row.dismissal_reason, row.count_at_dismissal = reason, row.members.count()
-        _settle(row, actor)
+        _sign_decision(row, actor)
     return cluster
 
 
@@ -172,10 +172,10 @@ def reopen_cluster(cluster: EditCluster, *, actor: Actor, read_at: int | None = 
     return cluster
 
 
-def keep_example(lesson: Lesson, *, actor: Actor, words: Words, firewall: Firewall) -> Example:
+def add_example(lesson: Lesson, *, actor: Actor, words: ExampleTexts, firewall: PiiMasker) -> Example:
     """Let turns be shown it whoever the customer is, in this person's name; what the firewall finds is masked first (Z-12)."""
-    vetted = vet(words, firewall)
-    if isinstance(vetted, Unfit):
+    vetted = vet_example(words, firewall)
+    if isinstance(vetted, UnfitExample):
         raise Invalid("These words are no example as they stand.", vetted.reasons)
     example = Example(
         tenant_id=actor.tenant_id,
@@ -185,12 +185,14 @@ def keep_example(lesson: Lesson, *, actor: Actor, words: Words, firewall: Firewa
         keywords=list(vetted.keywords),
         taint=Taint.CUSTOMER,
     )
-    with acting(actor), governed(Act.EXAMPLE_ADD, example, actor=actor, evidence={"lesson_id": lesson.pk}) as row:
-        take_values(row, Act.EXAMPLE_ADD, asdict(vetted.words))
-        _sign(row, actor)
-        one_at_a_time(lesson.agent_id)
-        if refusal := too_many(Example.objects.visible_to(actor).of_agent(lesson.agent_id).approved().count()):
-            raise Conflicting(refusal)
+    with acting_as(actor), governed(Act.EXAMPLE_ADD, example, actor=actor, evidence={"lesson_id": lesson.pk}) as row:
+        assign_values(row, Act.EXAMPLE_ADD, asdict(vetted.words))
+        _sign_approval(row, actor)
+        lock_lessons(lesson.agent_id)
+        if refusal := example_limit_refusal(
+            Example.objects.visible_to(actor).of_agent(lesson.agent_id).approved().count()
+        ):
+            raise Conflict(refusal)
     return example
 
 
@@ -201,31 +203,32 @@ def retire_example(example: Example, *, actor: Actor, read_at: int | None = None
     return example
 
 
-def _settle(row: EditCluster, actor: Actor) -> None:
+def _sign_decision(row: EditCluster, actor: Actor) -> None:
     row.decided_by, row.decided_at = actor.label, timezone.now()
 
 
-def _give_way(version: LearningVersion, actor: Actor) -> None:
+def _retire_active_version(version: LearningVersion, actor: Actor) -> None:
     rows = LearningVersion.objects.visible_to(actor).of_agent(version.agent_id)
     if active := rows.active().exclude(pk=version.pk).first():
         retire_version(active, actor=actor, reason=f"Version {version.number} takes its place.")
 
 
-def _refuse_unasked(actor: Actor) -> None:
+def _refuse_unless_auto(actor: Actor) -> None:
     settings = TenantSettings.objects.visible_to(actor).get()
     if settings.learning_apply_mode != ApplyMode.AUTO:
         raise NotPermitted("Here a person says yes to what agents learn. Activate the version in the console.")
 
 
-def _sign(row: LearningVersion | Example, actor: Actor) -> None:
+def _sign_approval(row: LearningVersion | Example, actor: Actor) -> None:
     row.approved_by, row.approved_at = actor.label, timezone.now()
 
 
-def _surplus(rows: Sequence[LearningVersion], pinned_ids: Collection[int]) -> tuple[int, ...]:
+def _surplus_version_ids(rows: Sequence[LearningVersion], pinned_ids: Collection[int]) -> tuple[int, ...]:
     status = LearningVersion.Status
     # What was withdrawn stays: only it tells what to leave out of the history of conversations that read it.
     counted = [row for row in rows if row.status != status.WITHDRAWN]
     versions = [
-        Version(row.pk, row.number, row.status == status.ACTIVE, row.status == status.PENDING) for row in counted
+        PrunableVersion(row.pk, row.number, row.status == status.ACTIVE, row.status == status.PENDING)
+        for row in counted
     ]
     return versions_to_prune(versions, pinned_ids)

@@ -9,61 +9,63 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from apps.learning.lessons.edit_clustering import Change, Cluster
+from apps.learning.lessons.edit_clustering import Cluster, EditKind
 
 DISCARDED: Final = "discarded"
-_NUMBERED: Final = re.compile(r"([0-9]{1,4})\. ")
+_NUMBERED_ITEM: Final = re.compile(r"([0-9]{1,4})\. ")
 # A dismissed cluster is shown again once so many times the drafts show it.
-GREW: Final = 3
+REGROWTH_FACTOR: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class _Matter:
+class _Topic:
     words: re.Pattern[str]
     called: str
     where_added: str = ""
 
 
-def _matter(words: str, called: str, where_added: str = "") -> _Matter:
-    return _Matter(re.compile(words, re.IGNORECASE), called, where_added)
+def _make_topic(words: str, called: str, where_added: str = "") -> _Topic:
+    return _Topic(re.compile(words, re.IGNORECASE), called, where_added)
 
 
 # A number that is asked for is another matter than one that is told.
-_ASKED: Final = (
+_ASKING_WORDS: Final = (
     r"(?:\b(?:what|which)\b|\b(?:tell|send|give|provide|share|state|include|confirm|quote|need|have|know)\b)"
     r"[^.?!]{0,40}"
 )
 
 
 # The first that fits counts; what identified somebody stands as its mask.
-_MATTERS: Final[Mapping[str, _Matter]] = {
-    "asks_order_number": _matter(
-        _ASKED + r"\byour order\W{0,3}(?:number|no\b|id\b)|\bnumber of your order\b[^.!]{0,40}\?",
+_TOPICS: Final[Mapping[str, _Topic]] = {
+    "asks_order_number": _make_topic(
+        _ASKING_WORDS + r"\byour order\W{0,3}(?:number|no\b|id\b)|\bnumber of your order\b[^.!]{0,40}\?",
         "a question for the order number",
         "Ask for the order number where you need it and do not know it.",
     ),
-    "order_number": _matter(r"\border\W{0,3}(?:number|no\b|id\b)|\bnumber of (?:your|the) order", "the order number"),
-    "tracking": _matter(r"\btrack(?:ing|ed)?\b", "how to follow the parcel"),
-    "apology": _matter(r"\b(?:sorry|apolog(?:y|ies|i[sz]e))\b", "an apology"),
-    "thanks": _matter(r"\bthanks?\b", "thanks"),
-    "further_help": _matter(
+    "order_number": _make_topic(
+        r"\border\W{0,3}(?:number|no\b|id\b)|\bnumber of (?:your|the) order", "the order number"
+    ),
+    "tracking": _make_topic(r"\btrack(?:ing|ed)?\b", "how to follow the parcel"),
+    "apology": _make_topic(r"\b(?:sorry|apolog(?:y|ies|i[sz]e))\b", "an apology"),
+    "thanks": _make_topic(r"\bthanks?\b", "thanks"),
+    "further_help": _make_topic(
         r"\banything else\b|\bfurther (?:help|questions)\b|\blet us know\b", "an offer of further help"
     ),
-    "closing": _matter(r"\b(?:regards|sincerely|best wishes)\b", "a closing line"),
-    "refund": _matter(r"\brefund", "a note on refunds"),
-    "returns": _matter(r"\breturn(?:s|ed|ing)?\b", "a note on returns"),
-    "contact_details": _matter(r"\[(?:e-mail|phone)\]|\b(?:call|phone|e-?mail) us\b", "how to reach us"),
-    "money": _matter(r"[$€£]|\b(?:eur|usd|euros?|dollars?)\b", "an amount of money"),
-    "duration": _matter(
+    "closing": _make_topic(r"\b(?:regards|sincerely|best wishes)\b", "a closing line"),
+    "refund": _make_topic(r"\brefund", "a note on refunds"),
+    "returns": _make_topic(r"\breturn(?:s|ed|ing)?\b", "a note on returns"),
+    "contact_details": _make_topic(r"\[(?:e-mail|phone)\]|\b(?:call|phone|e-?mail) us\b", "how to reach us"),
+    "money": _make_topic(r"[$€£]|\b(?:eur|usd|euros?|dollars?)\b", "an amount of money"),
+    "duration": _make_topic(
         r"\[number\] (?:business |working )?(?:minute|hour|day|week|month)|\b(?:soon|shortly)\b", "how long it takes"
     ),
-    "date": _matter(r"\[date\]|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\btomorrow\b", "a date"),
-    "promise": _matter(r"\b(?:guarantee|promise|definitely|certainly)", "words that commit us"),
-    "name": _matter(r"\[name\]", "the customer's name"),
-    "greeting": _matter(r"^\W*(?:hello|hi|dear|good (?:morning|day|evening))\b", "a greeting"),
-    "question": _matter(r"\?\s*$", "a question to the customer", "Ask the customer what you have to know."),
+    "date": _make_topic(r"\[date\]|\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\btomorrow\b", "a date"),
+    "promise": _make_topic(r"\b(?:guarantee|promise|definitely|certainly)", "words that commit us"),
+    "name": _make_topic(r"\[name\]", "the customer's name"),
+    "greeting": _make_topic(r"^\W*(?:hello|hi|dear|good (?:morning|day|evening))\b", "a greeting"),
+    "question": _make_topic(r"\?\s*$", "a question to the customer", "Ask the customer what you have to know."),
 }
-_DISCARDS: Final[Mapping[str, tuple[str, str]]] = {
+_DISCARD_REASONS: Final[Mapping[str, tuple[str, str]]] = {
     "wrong": ("because they were wrong", "Look a matter up before you state it."),
     "ungrounded": (
         "because nothing supported what they said",
@@ -80,53 +82,53 @@ _DISCARDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 
 
-def habit_of(cluster: Cluster) -> str:
+def edit_category(cluster: Cluster) -> str:
     """The change and the matters, such as `added:order_number`; a matter that the house has no name for is left empty."""
-    if cluster.change is Change.REPLACED:
-        return f"replaced:{_matter_of(cluster.removed)}:{_matter_of(cluster.added)}"
-    return f"{cluster.change}:{_matter_of(cluster.added or cluster.removed)}"
+    if cluster.change is EditKind.REPLACED:
+        return f"replaced:{_topic_of(cluster.removed)}:{_topic_of(cluster.added)}"
+    return f"{cluster.change}:{_topic_of(cluster.added or cluster.removed)}"
 
 
-def habit_of_discards(reason_code: str) -> str:
+def discard_category(reason_code: str) -> str:
     """Drafts that were discarded for one reason."""
     return f"{DISCARDED}:{reason_code}"
 
 
-def sentence_of(habit: str) -> str:
+def describe_category(habit: str) -> str:
     """What people do, such as `A person added the order number`, whole and by the house."""
-    change, first, second = _parts(habit)
+    change, first, second = _split_category(habit)
     if change == DISCARDED:
-        return f"A person discarded drafts {_DISCARDS[first][0]}"
-    if change == Change.REPLACED:
+        return f"A person discarded drafts {_DISCARD_REASONS[first][0]}"
+    if change == EditKind.REPLACED:
         if first == second:
-            return f"A person put {_called(first)} in other words"
-        return f"A person wrote {_called(second)} instead of {_called(first)}"
-    return f"A person {change} {_called(first)}"
+            return f"A person put {_topic_label(first)} in other words"
+        return f"A person wrote {_topic_label(second)} instead of {_topic_label(first)}"
+    return f"A person {change} {_topic_label(first)}"
 
 
-def rule_of(habit: str) -> str:
+def suggested_rule(habit: str) -> str:
     """What the agent would be told, or nothing where the house has no name for the matter: then a person writes it."""
-    change, first, second = _parts(habit)
+    change, first, second = _split_category(habit)
     if change == DISCARDED:
-        return _DISCARDS[first][1]
-    if not first or (change == Change.REPLACED and not second):
+        return _DISCARD_REASONS[first][1]
+    if not first or (change == EditKind.REPLACED and not second):
         return ""
-    one, two = _called(first), _called(second)
-    if change == Change.ADDED:
-        return _MATTERS[first].where_added or f"Put {one} into a reply where you know it and it fits."
-    if change == Change.REMOVED:
+    one, two = _topic_label(first), _topic_label(second)
+    if change == EditKind.ADDED:
+        return _TOPICS[first].where_added or f"Put {one} into a reply where you know it and it fits."
+    if change == EditKind.REMOVED:
         return f"Leave {one} out of a reply unless the customer asked for it."
     if first == second:
         return f"Check {one} before it goes into a reply; people often correct it."
     return f"Write {two} rather than {one}."
 
 
-def in_runbook(body: str, habit: str, line: str) -> str:
+def insert_into_runbook(body: str, habit: str, line: str) -> str:
     """A runbook with the line as the last of a section: a step where people add something, else a pitfall.
 
     A section that is missing comes behind the others. Where the line belongs better, its reviewer knows.
     """
-    title = "Procedure" if habit.startswith(f"{Change.ADDED}:") else "Pitfalls"
+    title = "Procedure" if habit.startswith(f"{EditKind.ADDED}:") else "Pitfalls"
     lines = body.rstrip().split("\n")
     heads = [number for number, each in enumerate(lines) if each.startswith("## ")]
     at = next((number for number in heads if lines[number][3:].strip().lower() == title.lower()), None)
@@ -135,28 +137,28 @@ def in_runbook(body: str, habit: str, line: str) -> str:
     end = next((number for number in heads if number > at), len(lines))
     while end > at + 1 and not lines[end - 1].strip():
         end -= 1
-    return "\n".join([*lines[:end], f"{_mark(lines[at + 1 : end])} {line}", *lines[end:], ""])
+    return "\n".join([*lines[:end], f"{_next_list_marker(lines[at + 1 : end])} {line}", *lines[end:], ""])
 
 
-def _mark(items: Sequence[str]) -> str:
+def _next_list_marker(items: Sequence[str]) -> str:
     """The number behind the last numbered item, or the hyphen of a list without numbers."""
-    numbers = [int(found[1]) for found in map(_NUMBERED.match, items) if found]
+    numbers = [int(found[1]) for found in map(_NUMBERED_ITEM.match, items) if found]
     return f"{numbers[-1] + 1}." if numbers else "-"
 
 
-def grew_enough(count: int, count_at_dismissal: int) -> bool:
+def has_grown_enough(count: int, count_at_dismissal: int) -> bool:
     """Whether a dismissed cluster is worth another look."""
-    return count >= GREW * max(count_at_dismissal, 1)
+    return count >= REGROWTH_FACTOR * max(count_at_dismissal, 1)
 
 
-def _matter_of(words: str) -> str:
-    return next((name for name, matter in _MATTERS.items() if matter.words.search(words)), "")
+def _topic_of(words: str) -> str:
+    return next((name for name, matter in _TOPICS.items() if matter.words.search(words)), "")
 
 
-def _called(matter: str) -> str:
-    return _MATTERS[matter].called if matter else "words of another kind"
+def _topic_label(matter: str) -> str:
+    return _TOPICS[matter].called if matter else "words of another kind"
 
 
-def _parts(habit: str) -> tuple[str, str, str]:
+def _split_category(habit: str) -> tuple[str, str, str]:
     change, first, *second = habit.split(":")
     return change, first, second[0] if second else ""

@@ -13,16 +13,22 @@ from django.utils import timezone
 from apps.desk.models import Draft
 from apps.desk.rules import Grounding
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid
 from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.kill_switches.models import KillSwitch
-from apps.learning.lessons.actions import find_cluster, mark_proposed, reopen_cluster
-from apps.learning.lessons.edit_categories import DISCARDED, grew_enough, habit_of, habit_of_discards, in_runbook
-from apps.learning.lessons.edit_clustering import EDITS_READ, SUPPORT, Change, Cluster, Edit, clusters
-from apps.learning.lessons.lesson_journal import note_members, one_at_a_time
+from apps.learning.lessons.actions import mark_proposed, record_cluster, reopen_cluster
+from apps.learning.lessons.edit_categories import (
+    DISCARDED,
+    discard_category,
+    edit_category,
+    has_grown_enough,
+    insert_into_runbook,
+)
+from apps.learning.lessons.edit_clustering import EDITS_READ, MIN_SUPPORT, Cluster, DraftEdit, EditKind, cluster_edits
+from apps.learning.lessons.lesson_journal import lock_lessons, record_cluster_cases
 from apps.learning.lessons.models import EditCluster, LessonCase
 from apps.learning.lessons.rules import LessonSource
 from apps.personas.actions import propose_rules
@@ -30,17 +36,17 @@ from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision, revision_of
 from apps.tenants.models import Agent
 
-HORIZON: Final = timedelta(days=90)
-DRAFTS_NAMED: Final = 50
+LOOKBACK: Final = timedelta(days=90)
+MAX_EVIDENCE_DRAFTS: Final = 50
 
 
-def find_habits(agent_id: int, *, actor: Actor) -> int:
+def update_edit_clusters(agent_id: int, *, actor: Actor) -> int:
     """Group the edits and discards of the last 90 days, the latest thousand; how many drafts were counted anew.
 
     Nothing is done while learning is frozen, or where a person decided on a cluster or another worker came first: then the next
     case brings it.
     """
-    with acting(actor):
+    with acting_as(actor):
         if (
             KillSwitch.objects.visible_to(actor)
             .on()
@@ -49,70 +55,70 @@ def find_habits(agent_id: int, *, actor: Actor) -> int:
             .exists()
         ):
             return 0
-        known = _known(agent_id, actor)
+        known = _clusters_by_key(agent_id, actor)
         cases = _cases(agent_id)
-        reasons = _reasons(cases, actor)
-    found = _found(cases, reasons, list(known))
-    with acting(actor):
-        one_at_a_time(agent_id)
-        standing = _known(agent_id, actor)
+        reasons = _discard_reasons(cases, actor)
+    found = _group_cases(cases, reasons, list(known))
+    with acting_as(actor):
+        lock_lessons(agent_id)
+        standing = _clusters_by_key(agent_id, actor)
         if list(standing) != list(known):
             return 0
-        return sum(_counted(agent_id, cluster, habit, standing, actor) for cluster, habit in found)
+        return sum(_count_cases(agent_id, cluster, habit, standing, actor) for cluster, habit in found)
 
 
-def propose_habit(
+def propose_cluster_rule(
     cluster: EditCluster, *, actor: Actor, rule: str = "", read_at: int | None = None, reason: str = ""
 ) -> EditCluster:
     """Put a rule for the agent before a reviewer, with the drafts as evidence; it joins new rules that wait for one already.
 
     The rule is the house's sentence or what this person writes, never a word of a draft or a customer.
     """
-    text = _line(cluster, rule, actor)
-    with acting(actor):
+    text = _rule_text(cluster, rule, actor)
+    with acting_as(actor):
         agent = Agent.objects.visible_to(actor).get(pk=cluster.agent_id)
-        lines, (rationale, evidence) = _with_waiting(agent, text, actor), _shown_by(cluster)
+        lines, (rationale, evidence) = _merge_pending_rules(agent, text, actor), _rationale_and_evidence(cluster)
         proposal = propose_rules(agent, actor=actor, lines=lines, rationale=rationale, evidence=evidence)
         return mark_proposed(cluster, actor=actor, proposal_id=proposal.pk, read_at=read_at, reason=reason)
 
 
-def propose_in_skill(
+def propose_skill_change(
     cluster: EditCluster, *, actor: Actor, rule: str = "", read_at: int | None = None, reason: str = ""
 ) -> EditCluster:
     """Put the same line before a reviewer as a change of the one skill that all the drafts stand on; the live one stays."""
-    text = _line(cluster, rule, actor)
-    with acting(actor):
-        skill = skill_behind(cluster, actor=actor)
+    text = _rule_text(cluster, rule, actor)
+    with acting_as(actor):
+        skill = shared_skill(cluster, actor=actor)
         if skill is None:
-            raise Conflicting("These drafts do not all stand on one approved skill. Propose a rule.")
+            raise Conflict("These drafts do not all stand on one approved skill. Propose a rule.")
         waiting = revision_of(skill, actor)
         text = " ".join(text.split())
         words: dict[str, str] = dict(waiting.words) if waiting else {}
         body = words.get("body", skill.body)
         if text in body:
-            raise Conflicting(f"The skill “{skill.title}” says so already, or its next version that waits does.")
-        rationale, evidence = _shown_by(cluster)
-        values = {**words, "body": in_runbook(body, cluster.category, text)}
+            raise Conflict(f"The skill “{skill.title}” says so already, or its next version that waits does.")
+        rationale, evidence = _rationale_and_evidence(cluster)
+        values = {**words, "body": insert_into_runbook(body, cluster.category, text)}
         proposal = propose_revision(skill, actor=actor, values=values, rationale=rationale, evidence=evidence)
         return mark_proposed(cluster, actor=actor, proposal_id=proposal.pk, read_at=read_at, reason=reason)
 
 
-def skill_behind(cluster: EditCluster, *, actor: Actor) -> Skill | None:
+def shared_skill(cluster: EditCluster, *, actor: Actor) -> Skill | None:
     """The one approved skill that was read before each of its drafts was written, of its agent, if there is one."""
-    with acting(actor):
+    with acting_as(actor):
         cases = LessonCase.objects.filter(pk__in=cluster.members.values("case_id"))
         drafts = Draft.objects.visible_to(actor).filter(pk__in=cases.values("source_id"))
-        read = [_skills_in(facts) for facts in drafts.values_list("facts", flat=True)]
+        read = [_skill_ids(facts) for facts in drafts.values_list("facts", flat=True)]
         shared = frozenset.intersection(*read) if read else frozenset()
         live = Skill.objects.visible_to(actor).approved().for_agent(cluster.agent_id).filter(pk__in=shared)[:2]
         return live[0] if len(live) == 1 else None
 
 
-def _skills_in(facts: Iterable[Mapping[str, Any]]) -> frozenset[int]:
+def _skill_ids(facts: Iterable[Mapping[str, Any]]) -> frozenset[int]:
     return frozenset(fact["record_id"] for fact in facts if fact["kind"] == Grounding.SKILL)
 
 
-def _line(cluster: EditCluster, rule: str, actor: Actor) -> str:
+def _rule_text(cluster: EditCluster, rule: str, actor: Actor) -> str:
     authorize(actor, Act.EDIT_CLUSTER_PROPOSE, cluster.tenant_id, agent_id=cluster.agent_id)
     text = rule.strip() or cluster.rule
     if not text:
@@ -120,15 +126,15 @@ def _line(cluster: EditCluster, rule: str, actor: Actor) -> str:
     return text
 
 
-def _shown_by(cluster: EditCluster) -> tuple[str, Mapping[str, Any]]:
+def _rationale_and_evidence(cluster: EditCluster) -> tuple[str, Mapping[str, Any]]:
     """Why it is proposed, and the drafts that show it."""
     cases = LessonCase.objects.filter(pk__in=cluster.members.values("case_id")).order_by("-pk")
-    draft_ids = list(cases.values_list("source_id", flat=True)[:DRAFTS_NAMED])
+    draft_ids = list(cases.values_list("source_id", flat=True)[:MAX_EVIDENCE_DRAFTS])
     rationale = f"{cluster.sentence}, {cluster.members.count()} times."
     return rationale, {"edit_cluster_id": cluster.pk, "draft_ids": draft_ids}
 
 
-def _with_waiting(agent: Agent, text: str, actor: Actor) -> Sequence[str]:
+def _merge_pending_rules(agent: Agent, text: str, actor: Actor) -> Sequence[str]:
     """A second proposal of new rules replaces the lines of the first, so it carries them on."""
     rows = Proposal.objects.visible_to(actor).about(agent).open()
     waiting = rows.filter(kind=Proposal.Kind.RULE_LINES).first()
@@ -136,7 +142,7 @@ def _with_waiting(agent: Agent, text: str, actor: Actor) -> Sequence[str]:
     return lines if text in lines else [*lines, text]
 
 
-def _known(agent_id: int, actor: Actor) -> Mapping[str, EditCluster]:
+def _clusters_by_key(agent_id: int, actor: Actor) -> Mapping[str, EditCluster]:
     """By key, the oldest first."""
     rows = EditCluster.objects.visible_to(actor).of_agent(agent_id).order_by("pk")
     return {row.key: row for row in rows}
@@ -145,45 +151,45 @@ def _known(agent_id: int, actor: Actor) -> Mapping[str, EditCluster]:
 def _cases(agent_id: int) -> Sequence[LessonCase]:
     wanted = [LessonSource.EDITED_DRAFT.value, LessonSource.DISCARDED_DRAFT.value]
     rows = LessonCase.objects.filter(
-        agent_id=agent_id, source__in=wanted, happened_at__gte=timezone.now() - HORIZON, lesson__isnull=False
+        agent_id=agent_id, source__in=wanted, happened_at__gte=timezone.now() - LOOKBACK, lesson__isnull=False
     )
     return list(rows.select_related("lesson").order_by("-pk")[:EDITS_READ])
 
 
-def _reasons(cases: Iterable[LessonCase], actor: Actor) -> Mapping[int, str]:
+def _discard_reasons(cases: Iterable[LessonCase], actor: Actor) -> Mapping[int, str]:
     """Why drafts were discarded, by their id."""
     ids = [case.source_id for case in cases if case.source == LessonSource.DISCARDED_DRAFT]
     return dict(Draft.objects.visible_to(actor).filter(pk__in=ids).values_list("pk", "reason_code"))
 
 
-def _found(
+def _group_cases(
     cases: Sequence[LessonCase], reasons: Mapping[int, str], known: Sequence[str]
 ) -> Sequence[tuple[Cluster, str]]:
     edits = [
-        Edit(case.pk, case.lesson.problem, case.lesson.correction)
+        DraftEdit(case.pk, case.lesson.problem, case.lesson.correction)
         for case in cases
         if case.lesson and case.source == LessonSource.EDITED_DRAFT
     ]
-    of_edits = clusters(edits, known=[key for key in known if not key.startswith(DISCARDED)])
-    return [*((each, habit_of(each)) for each in of_edits), *_of_discards(cases, reasons, known)]
+    of_edits = cluster_edits(edits, known=[key for key in known if not key.startswith(DISCARDED)])
+    return [*((each, edit_category(each)) for each in of_edits), *_discard_clusters(cases, reasons, known)]
 
 
-def _of_discards(
+def _discard_clusters(
     cases: Sequence[LessonCase], reasons: Mapping[int, str], known: Sequence[str]
 ) -> Iterable[tuple[Cluster, str]]:
     """Drafts discarded for one reason are one cluster; its key is the reason."""
     by_habit: dict[str, list[int]] = defaultdict(list)
     for case in cases:
         if case.source == LessonSource.DISCARDED_DRAFT and case.source_id in reasons:
-            by_habit[habit_of_discards(reasons[case.source_id])].append(case.pk)
+            by_habit[discard_category(reasons[case.source_id])].append(case.pk)
     for habit, ids in sorted(by_habit.items()):
-        if len(ids) >= SUPPORT or habit in known:
-            yield Cluster(habit, Change.REMOVED, "", "", tuple(sorted(ids))), habit
+        if len(ids) >= MIN_SUPPORT or habit in known:
+            yield Cluster(habit, EditKind.REMOVED, "", "", tuple(sorted(ids))), habit
 
 
-def _counted(agent_id: int, cluster: Cluster, habit: str, known: Mapping[str, EditCluster], actor: Actor) -> int:
-    row = known.get(cluster.key) or find_cluster(agent_id, actor=actor, cluster=cluster, category=habit)
-    new = note_members(row, cluster.edit_ids, actor=actor)
-    if row.status == EditCluster.Status.DISMISSED and grew_enough(row.members.count(), row.count_at_dismissal):
+def _count_cases(agent_id: int, cluster: Cluster, habit: str, known: Mapping[str, EditCluster], actor: Actor) -> int:
+    row = known.get(cluster.key) or record_cluster(agent_id, actor=actor, cluster=cluster, category=habit)
+    new = record_cluster_cases(row, cluster.edit_ids, actor=actor)
+    if row.status == EditCluster.Status.DISMISSED and has_grown_enough(row.members.count(), row.count_at_dismissal):
         reopen_cluster(row, actor=actor, reason="Three times as many drafts show it as when it was dismissed.")
     return new

@@ -5,20 +5,20 @@ from dataclasses import replace
 from typing import Final
 
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import Line
+from apps.conversations.rules import ConversationLine
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.learning.conversation_transcript import transcript
-from apps.learning.lessons.actions import keep_example
-from apps.learning.lessons.example_rules import Words
+from apps.learning.lessons.actions import add_example
+from apps.learning.lessons.example_rules import ExampleTexts
 from apps.learning.lessons.models import Example, Lesson
 from apps.learning.lessons.rules import LessonSource
-from apps.learning.private_data import known_about, own_templates
-from apps.text_analysis.pii.known_values import Known
-from apps.text_analysis.pii.masking import Firewall
+from apps.learning.private_data import collect_known_values, tenant_templates
+from apps.text_analysis.pii.known_values import KnownValues
+from apps.text_analysis.pii.masking import PiiMasker
 
 # Of a lesson with many cases, the latest.
 CONVERSATIONS_READ: Final = 10
@@ -29,28 +29,28 @@ def is_correction(lesson: Lesson) -> bool:
     return lesson.source == LessonSource.EDITED_DRAFT
 
 
-def words_of(lesson: Lesson) -> Words:
+def example_texts_of(lesson: Lesson) -> ExampleTexts:
     """What the lesson says, masked when its case was written down."""
-    return Words(lesson.situation, lesson.problem, lesson.correction)
+    return ExampleTexts(lesson.situation, lesson.problem, lesson.correction)
 
 
-def keep_as_example(lesson: Lesson, *, actor: Actor, words: Mapping[str, str]) -> Example:
+def add_lesson_example(lesson: Lesson, *, actor: Actor, words: Mapping[str, str]) -> Example:
     """Keep the lesson's words, or those that this person wrote instead; what identifies somebody is masked in either."""
     authorize(actor, Act.EXAMPLE_ADD, lesson.tenant_id, agent_id=lesson.agent_id)
     if not is_correction(lesson):
         sentence = "Only what a person changed in a draft is an example. This lesson came of something else."
         raise Invalid(sentence, {"lesson_id": [sentence]})
-    with acting(actor):
-        firewall = Firewall.against(_known(lesson, actor), templates=own_templates(actor))
-        return keep_example(lesson, actor=actor, words=replace(words_of(lesson), **words), firewall=firewall)
+    with acting_as(actor):
+        firewall = PiiMasker.against(_known_values(lesson, actor), templates=tenant_templates(actor))
+        return add_example(lesson, actor=actor, words=replace(example_texts_of(lesson), **words), firewall=firewall)
 
 
-def _known(lesson: Lesson, actor: Actor) -> Known:
+def _known_values(lesson: Lesson, actor: Actor) -> KnownValues:
     """What is somebody's in the conversations that it came of."""
     ids = lesson.cases.order_by("-pk").values_list("conversation_id", flat=True)[:CONVERSATIONS_READ]
-    known = Known()
+    known = KnownValues()
     for conversation in Conversation.objects.visible_to(actor).filter(pk__in=[each for each in ids if each]):
         written = InboundEvent.objects.filter(conversation=conversation, kind=InboundEvent.Kind.MESSAGE)
-        lines = [Line("customer", text) for text in written.values_list("text", flat=True)]
-        known |= known_about(conversation, [*transcript(conversation), *lines], actor)
+        lines = [ConversationLine("customer", text) for text in written.values_list("text", flat=True)]
+        known |= collect_known_values(conversation, [*transcript(conversation), *lines], actor)
     return known

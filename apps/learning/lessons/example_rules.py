@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from apps.learning.lessons.lesson_cases import SAID_CHARACTERS, SITUATION_CHARACTERS
-from apps.text_analysis.pii.masking import Firewall
-from apps.text_analysis.word_stems import keys
+from apps.learning.lessons.lesson_cases import LESSON_TEXT_CHARACTERS, SITUATION_CHARACTERS
+from apps.text_analysis.pii.masking import PiiMasker
+from apps.text_analysis.word_stems import word_keys
 
-EXAMPLES_KEPT: Final = 200
-WORDS_KEPT: Final = 60
+MAX_EXAMPLES: Final = 200
+MAX_KEYWORDS: Final = 60
 # The statement that claims a turn cuts what a customer wrote in the same way.
-WORD_LETTERS: Final = 4
-WORD_BEGINNING: Final = 6
-_WORD: Final = re.compile(rf"[^\W_]{{{WORD_LETTERS},}}")
+MIN_WORD_LETTERS: Final = 4
+KEYWORD_LETTERS: Final = 6
+_WORD: Final = re.compile(rf"[^\W_]{{{MIN_WORD_LETTERS},}}")
 _MASK: Final = re.compile(r"\[[a-z0-9 -]{1,40}\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class ExampleTexts:
     """A situation, the draft that was wrong in it, and what a person sent in its place."""
 
     situation: str
@@ -29,53 +29,53 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Vetted:
+class VettedExample:
     """Words that may be kept, how often what of each kind was masked in them, and by which words they are found again."""
 
-    words: Words
+    words: ExampleTexts
     masked_counts: Mapping[str, int]
     keywords: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Unfit:
+class UnfitExample:
     """Why these words are no example, by field."""
 
     reasons: Mapping[str, list[str]]
 
 
-def vet(words: Words, firewall: Firewall) -> Vetted | Unfit:
+def vet_example(words: ExampleTexts, firewall: PiiMasker) -> VettedExample | UnfitExample:
     """Masked while it is whole and then on one line; never cut, for what is kept is what a person has read."""
-    found = {name: firewall.mask(getattr(words, name)) for name in Words.__slots__}
-    said = Words(**{name: " ".join(each.text.split()) for name, each in found.items()})
+    found = {name: firewall.mask(getattr(words, name)) for name in ExampleTexts.__slots__}
+    said = ExampleTexts(**{name: " ".join(each.text.split()) for name, each in found.items()})
     if reasons := _flaws(said):
-        return Unfit(reasons)
+        return UnfitExample(reasons)
     masked = Counter(finding.kind for each in found.values() for finding in each.findings)
-    return Vetted(said, dict(sorted(masked.items())), keywords(said.situation))
+    return VettedExample(said, dict(sorted(masked.items())), extract_keywords(said.situation))
 
 
-def _flaws(words: Words) -> dict[str, list[str]]:
-    most = {"situation": SITUATION_CHARACTERS, "draft": SAID_CHARACTERS, "correction": SAID_CHARACTERS}
-    flaws = {name: _flaw(getattr(words, name), limit) for name, limit in most.items()}
+def _flaws(words: ExampleTexts) -> dict[str, list[str]]:
+    most = {"situation": SITUATION_CHARACTERS, "draft": LESSON_TEXT_CHARACTERS, "correction": LESSON_TEXT_CHARACTERS}
+    flaws = {name: _text_flaw(getattr(words, name), limit) for name, limit in most.items()}
     if not any(flaws.values()) and words.draft.casefold() == words.correction.casefold():
         flaws["correction"] = "It says what the draft says, so it corrects nothing."
     return {name: [flaw] for name, flaw in flaws.items() if flaw}
 
 
-def _flaw(text: str, limit: int) -> str:
+def _text_flaw(text: str, limit: int) -> str:
     if not _MASK.sub("", text).strip():
         return "Nothing is left of it but what identifies somebody." if text else "This may not be blank."
     return f"It has {len(text)} characters, and {limit} are the most. Shorten it." if len(text) > limit else ""
 
 
-def keywords(text: str) -> tuple[str, ...]:
+def extract_keywords(text: str) -> tuple[str, ...]:
     """The beginnings of its words that say something, each once; endings do not tell words apart."""
     spoken = _WORD.findall(_MASK.sub(" ", text).lower())
-    return tuple(dict.fromkeys(word[:WORD_BEGINNING] for word in spoken if keys(word)))[:WORDS_KEPT]
+    return tuple(dict.fromkeys(word[:KEYWORD_LETTERS] for word in spoken if word_keys(word)))[:MAX_KEYWORDS]
 
 
-def too_many(kept: int) -> str:
+def example_limit_refusal(kept: int) -> str:
     """The refusal of one more, which says what to do; empty while there is room."""
-    if kept < EXAMPLES_KEPT:
+    if kept < MAX_EXAMPLES:
         return ""
-    return f"The agent has {EXAMPLES_KEPT} examples, which is as many as it may. Retire one that no longer helps first."
+    return f"The agent has {MAX_EXAMPLES} examples, which is as many as it may. Retire one that no longer helps first."

@@ -15,32 +15,32 @@ from django.db.models import Exists, OuterRef
 from django.db.models.expressions import Combinable, NegatedExpression
 
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import Line
+from apps.conversations.rules import ConversationLine
 from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeText, Proposal
 from apps.governance.policy.table import Act
 from apps.learning.conversation_transcript import transcript
 from apps.learning.lessons import lesson_cases
-from apps.learning.lessons.edit_cluster_proposals import find_habits
-from apps.learning.lessons.lesson_cases import Case, Untaught
-from apps.learning.lessons.lesson_journal import Found, note_case
+from apps.learning.lessons.edit_cluster_proposals import update_edit_clusters
+from apps.learning.lessons.lesson_cases import Case, NoLesson
+from apps.learning.lessons.lesson_journal import CaseSource, record_case
 from apps.learning.lessons.models import LearningVersion, LessonCase
 from apps.learning.lessons.rules import LessonSource
-from apps.learning.private_data import own_templates
-from apps.learning.transcript_masking import known_of
+from apps.learning.private_data import tenant_templates
+from apps.learning.transcript_masking import known_values_in
 from apps.tenants.authentication.actor_resolution import system_actor
-from apps.text_analysis.pii.known_values import Known
-from apps.text_analysis.pii.masking import Firewall
-from apps.text_analysis.pii.tool_result_values import known_of_sender
+from apps.text_analysis.pii.known_values import KnownValues
+from apps.text_analysis.pii.masking import PiiMasker
+from apps.text_analysis.pii.tool_result_values import known_values_of_sender
 
 # Of each kind, in one go; the sweep comes again for what is left.
-AT_ONCE: Final = 100
+BATCH_SIZE: Final = 100
 ON_THE_RECORD: Final = {"conversation__off_the_record": False, "conversation__member_user_id": None}
 # Turns are the business of whoever takes them; this only reads how they ended.
-_FAILED_TURNS: Final = """
+_FAILED_TURNS_SQL: Final = """
 SELECT turn.id, turn.conversation_id, turn.finished_at, turn.failure_code, turn.failure
   FROM runtime_turn AS turn JOIN conversations_conversation AS thread
     ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
@@ -53,19 +53,19 @@ SELECT turn.id, turn.conversation_id, turn.finished_at, turn.failure_code, turn.
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledItem:
     """Something that ended, with all its words; `told` makes a case of it once it is known what was asked before."""
 
-    found: Found
+    found: CaseSource
     turn_id: int | None
     begun_at: datetime
     texts: Sequence[str]
     told: Callable[[str], Case]
 
 
-def capture(agent_id: int, *, actor: Actor) -> int:
+def capture_agent_lessons(agent_id: int, *, actor: Actor) -> int:
     """Look at what was settled and not looked at yet, one commit each; how many were written down."""
-    with acting(actor):
+    with acting_as(actor):
         settled = [
             *_drafts(agent_id, actor),
             *_escalations(agent_id, actor),
@@ -74,23 +74,23 @@ def capture(agent_id: int, *, actor: Actor) -> int:
             *_rejected_versions(agent_id, actor),
             *_reports(agent_id, actor),
         ]
-    return sum(_look(each, actor) for each in settled)
+    return sum(_capture_item(each, actor) for each in settled)
 
 
 def attempt_capture(tenant_id: int, agent_id: int) -> None:
     """Capture under the tenant that came with the id, never the worker's own; what came shows what people do again and again."""
     actor = system_actor(tenant_id, "lessons")
-    if capture(agent_id, actor=actor):
-        find_habits(agent_id, actor=actor)
+    if capture_agent_lessons(agent_id, actor=actor):
+        update_edit_clusters(agent_id, actor=actor)
 
 
-def _look(settled: Settled, actor: Actor) -> bool:
-    with acting(actor):
-        case = lesson_cases.masked(settled.told(_asked(settled)), _mask(settled, actor))
-        return note_case(settled.found, case, actor=actor) is not None
+def _capture_item(settled: SettledItem, actor: Actor) -> bool:
+    with acting_as(actor):
+        case = lesson_cases.mask_case(settled.told(_customer_request(settled)), _masker_for(settled, actor))
+        return record_case(settled.found, case, actor=actor) is not None
 
 
-def _asked(settled: Settled) -> str:
+def _customer_request(settled: SettledItem) -> str:
     """What the customer wrote that led to it; where no turn is known, what was written last before."""
     if settled.found.conversation_id is None:
         return ""
@@ -104,97 +104,103 @@ def _asked(settled: Settled) -> str:
     return before.first() or ""
 
 
-def _mask(settled: Settled, actor: Actor) -> Callable[[str], str]:
+def _masker_for(settled: SettledItem, actor: Actor) -> Callable[[str], str]:
     """Takes out whatever is known to be somebody's: of the whole conversation, and of these words themselves."""
-    lines, names, key = [Line("agent", text) for text in settled.texts], frozenset[str](), ""
+    lines, names, key = [ConversationLine("agent", text) for text in settled.texts], frozenset[str](), ""
     if settled.found.conversation_id is not None:
         conversation = Conversation.objects.get(pk=settled.found.conversation_id)
         written = InboundEvent.objects.filter(conversation=conversation, kind=InboundEvent.Kind.MESSAGE)
         lines += [
             *transcript(conversation),
-            *(Line("customer", text) for text in written.values_list("text", flat=True)),
+            *(ConversationLine("customer", text) for text in written.values_list("text", flat=True)),
         ]
         senders = written.exclude(sender_name="").values_list("sender_name", flat=True)
-        names = frozenset(name for sender in senders for name in known_of_sender(sender).names)
+        names = frozenset(name for sender in senders for name in known_values_of_sender(sender).names)
         key = conversation.end_user_key
-    firewall = Firewall.against(known_of(lines, key) | Known(names=names), templates=own_templates(actor))
+    firewall = PiiMasker.against(
+        known_values_in(lines, key) | KnownValues(names=names), templates=tenant_templates(actor)
+    )
     return lambda text: firewall.mask(text).text
 
 
-def _unlooked(source: LessonSource) -> "NegatedExpression[Combinable]":
+def _without_case(source: LessonSource) -> "NegatedExpression[Combinable]":
     """Whether no case names the row."""
     return ~Exists(LessonCase.objects.filter(source=source.value, source_id=OuterRef("pk")))
 
 
-def _drafts(agent_id: int, actor: Actor) -> Iterator[Settled]:
+def _drafts(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     for status, source in (
         (Draft.Status.SENT_EDITED, LessonSource.EDITED_DRAFT),
         (Draft.Status.DISCARDED, LessonSource.DISCARDED_DRAFT),
     ):
-        rows = Draft.objects.visible_to(actor).filter(_unlooked(source), agent_id=agent_id, status=status)
-        for draft in rows.filter(**ON_THE_RECORD).order_by("pk")[:AT_ONCE]:
-            found = Found(source, draft.pk, agent_id, draft.conversation_id, draft.decided_at or draft.updated_at)
+        rows = Draft.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id, status=status)
+        for draft in rows.filter(**ON_THE_RECORD).order_by("pk")[:BATCH_SIZE]:
+            found = CaseSource(source, draft.pk, agent_id, draft.conversation_id, draft.decided_at or draft.updated_at)
             texts = (draft.text, draft.sent_text, draft.reason)
-            yield Settled(found, draft.turn_id, draft.created_at, texts, partial(_of_draft, draft))
+            yield SettledItem(found, draft.turn_id, draft.created_at, texts, partial(_draft_case, draft))
 
 
-def _of_draft(draft: Draft, asked: str) -> Case:
+def _draft_case(draft: Draft, asked: str) -> Case:
     if draft.status == Draft.Status.SENT_EDITED:
-        return lesson_cases.of_edited_draft(asked, draft.text, draft.sent_text)
-    return lesson_cases.of_discarded_draft(asked, draft.text, draft.get_reason_code_display(), draft.reason)
+        return lesson_cases.lesson_from_edited_draft(asked, draft.text, draft.sent_text)
+    return lesson_cases.lesson_from_discarded_draft(asked, draft.text, draft.get_reason_code_display(), draft.reason)
 
 
-def _escalations(agent_id: int, actor: Actor) -> Iterator[Settled]:
+def _escalations(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     source = LessonSource.ANSWERED_ESCALATION
-    rows = Escalation.objects.visible_to(actor).filter(_unlooked(source), agent_id=agent_id)
+    rows = Escalation.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id)
     answered = rows.filter(status=Escalation.Status.ANSWERED, **ON_THE_RECORD)
-    for row in answered.order_by("pk")[:AT_ONCE]:
-        found = Found(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
-        told = partial(lesson_cases.of_escalation, question=row.question, answer=row.answer)
-        yield Settled(found, row.turn_id, row.created_at, (row.question, row.answer), told)
+    for row in answered.order_by("pk")[:BATCH_SIZE]:
+        found = CaseSource(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
+        told = partial(lesson_cases.lesson_from_escalation, question=row.question, answer=row.answer)
+        yield SettledItem(found, row.turn_id, row.created_at, (row.question, row.answer), told)
 
 
-def _failed_turns(agent_id: int) -> Iterator[Settled]:
+def _failed_turns(agent_id: int) -> Iterator[SettledItem]:
     with connection.cursor() as cursor:
-        cursor.execute(_FAILED_TURNS, {"agent": agent_id, "limit": AT_ONCE})
+        cursor.execute(_FAILED_TURNS_SQL, {"agent": agent_id, "limit": BATCH_SIZE})
         rows = cursor.fetchall()
     for turn_id, conversation_id, at, code, failure in rows:
-        found = Found(LessonSource.FAILED_TURN, turn_id, agent_id, conversation_id, at)
-        yield Settled(found, turn_id, at, (failure,), partial(lesson_cases.of_failed_turn, code=code, failure=failure))
+        found = CaseSource(LessonSource.FAILED_TURN, turn_id, agent_id, conversation_id, at)
+        yield SettledItem(
+            found, turn_id, at, (failure,), partial(lesson_cases.lesson_from_failed_turn, code=code, failure=failure)
+        )
 
 
-def _rejections(agent_id: int, actor: Actor) -> Iterator[Settled]:
+def _rejections(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     source = LessonSource.REJECTED_PROPOSAL
-    rows = Proposal.objects.visible_to(actor).filter(_unlooked(source), agent_id=agent_id)
-    for row in rows.filter(state=Proposal.State.REJECTED).order_by("pk")[:AT_ONCE]:
-        found = Found(source, row.pk, agent_id, None, row.decided_at or row.updated_at)
-        yield Settled(found, None, row.created_at, (row.rationale, row.decision_reason), partial(_of_rejection, row))
+    rows = Proposal.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id)
+    for row in rows.filter(state=Proposal.State.REJECTED).order_by("pk")[:BATCH_SIZE]:
+        found = CaseSource(source, row.pk, agent_id, None, row.decided_at or row.updated_at)
+        yield SettledItem(
+            found, None, row.created_at, (row.rationale, row.decision_reason), partial(_rejection_case, row)
+        )
 
 
-def _of_rejection(row: Proposal, asked: str) -> Case:
+def _rejection_case(row: Proposal, asked: str) -> Case:
     del asked
-    return lesson_cases.of_rejection(
+    return lesson_cases.lesson_from_rejection(
         row.get_kind_display(), row.rationale, row.get_reason_code_display(), row.decision_reason
     )
 
 
-def _rejected_versions(agent_id: int, actor: Actor) -> Iterator[Settled]:
+def _rejected_versions(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     source, status = LessonSource.REJECTED_VERSION, LearningVersion.Status
-    rows = LearningVersion.objects.visible_to(actor).filter(_unlooked(source), agent_id=agent_id)
-    for row in rows.filter(status__in=[status.REJECTED, status.WITHDRAWN]).order_by("pk")[:AT_ONCE]:
-        why = _why(row)
-        found = Found(source, row.pk, agent_id, None, row.updated_at)
-        yield Settled(found, None, row.created_at, (row.change_summary, why), partial(_of_version, row, why=why))
+    rows = LearningVersion.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id)
+    for row in rows.filter(status__in=[status.REJECTED, status.WITHDRAWN]).order_by("pk")[:BATCH_SIZE]:
+        why = _rejection_reason(row)
+        found = CaseSource(source, row.pk, agent_id, None, row.updated_at)
+        yield SettledItem(found, None, row.created_at, (row.change_summary, why), partial(_version_case, row, why=why))
 
 
-def _of_version(row: LearningVersion, asked: str, why: str) -> Case:
+def _version_case(row: LearningVersion, asked: str, why: str) -> Case:
     del asked
-    return lesson_cases.of_rejected_version(
+    return lesson_cases.lesson_from_rejected_version(
         "" if row.status == LearningVersion.Status.WITHDRAWN else row.change_summary, why
     )
 
 
-def _why(row: LearningVersion) -> str:
+def _rejection_reason(row: LearningVersion) -> str:
     """What the person said who turned it down; only the log keeps it."""
     said = ChangeText.objects.filter(
         record__subject_type=LearningVersion._meta.label_lower,
@@ -204,26 +210,26 @@ def _why(row: LearningVersion) -> str:
     return said.order_by("-pk").values_list("reason", flat=True).first() or ""
 
 
-def _reports(agent_id: int, actor: Actor) -> Iterator[Settled]:
+def _reports(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     """What people said of replies counts once somebody has looked at it."""
     source = LessonSource.REPORTED_REPLY
-    rows = Report.objects.visible_to(actor).filter(_unlooked(source), agent_id=agent_id)
+    rows = Report.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id)
     settled = rows.filter(status=Report.Status.RESOLVED, **ON_THE_RECORD).select_related("message")
-    for row in settled.order_by("pk")[:AT_ONCE]:
-        found = Found(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
+    for row in settled.order_by("pk")[:BATCH_SIZE]:
+        found = CaseSource(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
         texts = (row.message.text, row.explanation, row.correction)
-        told = partial(_of_report, row, actor)
-        yield Settled(found, row.message.turn_id, row.message.created_at, texts, told)
+        told = partial(_report_case, row, actor)
+        yield SettledItem(found, row.message.turn_id, row.message.created_at, texts, told)
 
 
-def _of_report(row: Report, actor: Actor, asked: str) -> Case:
+def _report_case(row: Report, actor: Actor, asked: str) -> Case:
     if row.outcome == Report.Outcome.NOTHING_WRONG:
-        return Untaught("Whoever settled the report found the reply right.")
+        return NoLesson("Whoever settled the report found the reply right.")
     if Draft.objects.visible_to(actor).filter(message=row.message_id, status=Draft.Status.SENT_EDITED).exists():
-        return Untaught("A person had put the reply in their own words.")
+        return NoLesson("A person had put the reply in their own words.")
     beside = Report.objects.visible_to(actor).filter(message=row.message_id).exclude(pk=row.pk).values("pk")
     counted = LessonCase.objects.filter(source=LessonSource.REPORTED_REPLY.value, source_id__in=beside)
     if counted.exclude(lesson=None).exists():
-        return Untaught("Another report of the same reply was counted.")
+        return NoLesson("Another report of the same reply was counted.")
     said = row.get_reason_code_display(), row.explanation, row.correction
-    return lesson_cases.of_reported_reply(asked, row.message.text, *said)
+    return lesson_cases.lesson_from_reported_reply(asked, row.message.text, *said)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 SITUATION_CHARACTERS: Final = 500
-SAID_CHARACTERS: Final = 1_500
+LESSON_TEXT_CHARACTERS: Final = 1_500
 # A turn that ended so failed by what the agent did; of the others the model, its account or a worker was the cause.
-AGENTS_OWN: Final = frozenset({"refusal", "steps_spent", "turn_budget_spent", "calls_repeated", "empty_reply"})
+AGENT_FAILURE_CODES: Final = frozenset({"refusal", "steps_spent", "turn_budget_spent", "calls_repeated", "empty_reply"})
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LessonText:
     """The three parts of a lesson, each on one line."""
 
     situation: str
@@ -20,78 +20,80 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Untaught:
+class NoLesson:
     """Nothing to learn, which is counted too."""
 
     because: str
 
 
-Case: TypeAlias = Told | Untaught
+Case: TypeAlias = LessonText | NoLesson
 
 
-def of_edited_draft(asked: str, draft: str, sent: str) -> Case:
+def lesson_from_edited_draft(asked: str, draft: str, sent: str) -> Case:
     """A person sent other words than the agent wrote."""
-    if _plain(draft) == _plain(sent):
-        return Untaught("The words are the same but for spaces and capitals.")
-    return Told(asked, draft, sent)
+    if _normalize(draft) == _normalize(sent):
+        return NoLesson("The words are the same but for spaces and capitals.")
+    return LessonText(asked, draft, sent)
 
 
-def of_discarded_draft(asked: str, draft: str, what_is_wrong: str, why: str) -> Case:
+def lesson_from_discarded_draft(asked: str, draft: str, what_is_wrong: str, why: str) -> Case:
     """Nothing was sent; the words of the person who said why are what to do instead."""
-    return Told(asked, f"{what_is_wrong}: {draft}", why)
+    return LessonText(asked, f"{what_is_wrong}: {draft}", why)
 
 
-def of_escalation(asked: str, question: str, answer: str) -> Case:
+def lesson_from_escalation(asked: str, question: str, answer: str) -> Case:
     """The agent did not know, and a person did."""
-    return Told(asked, f"The agent could not settle this by itself: {question}", answer)
+    return LessonText(asked, f"The agent could not settle this by itself: {question}", answer)
 
 
-def of_failed_turn(asked: str, code: str, failure: str) -> Case:
+def lesson_from_failed_turn(asked: str, code: str, failure: str) -> Case:
     """The agent gave no answer; nobody said what would have been one."""
-    if code not in AGENTS_OWN:
-        return Untaught("What failed was the model, its account or a worker, and not the agent.")
-    return Told(asked, f"The agent gave no answer. {failure}")
+    if code not in AGENT_FAILURE_CODES:
+        return NoLesson("What failed was the model, its account or a worker, and not the agent.")
+    return LessonText(asked, f"The agent gave no answer. {failure}")
 
 
-def of_reported_reply(asked: str, reply: str, what_is_wrong: str, why: str, correction: str) -> Case:
+def lesson_from_reported_reply(asked: str, reply: str, what_is_wrong: str, why: str, correction: str) -> Case:
     """A customer had read it before a person said that it is wrong. A word that can be counted tells nobody what to do."""
     why, correction = why.strip(), correction.strip()
     if not (why or correction):
-        return Untaught("Nobody said in words what was wrong with it.")
+        return NoLesson("Nobody said in words what was wrong with it.")
     wrong = f"{what_is_wrong}. {why} The reply was: {reply}" if why and correction else f"{what_is_wrong}: {reply}"
-    return Told(asked, wrong, correction or why)
+    return LessonText(asked, wrong, correction or why)
 
 
-def of_rejection(proposed: str, rationale: str, what_is_wrong: str, why: str) -> Case:
+def lesson_from_rejection(proposed: str, rationale: str, what_is_wrong: str, why: str) -> Case:
     """A person said no to what the agent brought. A word that can be counted tells no other agent what to do."""
     if not why.strip():
-        return Untaught("Nobody said in words why it was rejected.")
-    return Told(f"The agent proposed: {proposed}. {rationale}", f"{what_is_wrong or 'Rejected'}.", why)
+        return NoLesson("Nobody said in words why it was rejected.")
+    return LessonText(f"The agent proposed: {proposed}. {rationale}", f"{what_is_wrong or 'Rejected'}.", why)
 
 
-def of_rejected_version(change_summary: str, why: str) -> Case:
+def lesson_from_rejected_version(change_summary: str, why: str) -> Case:
     """A person said no to what the agent would have learned. What was taken out for good is not told again: no summary."""
     if not why.strip():
-        return Untaught("Nobody said in words what was wrong with it.")
+        return NoLesson("Nobody said in words what was wrong with it.")
     wrong = (
         f"It would learn: {change_summary}" if change_summary else "Something it had learned was taken out for good."
     )
-    return Told("What the agent learns from corrections.", wrong, why)
+    return LessonText("What the agent learns from corrections.", wrong, why)
 
 
-def masked(case: Case, mask: Callable[[str], str]) -> Case:
+def mask_case(case: Case, mask: Callable[[str], str]) -> Case:
     """What may be kept: masked while it is whole, so that no cut hides what it begins, and then on one short line."""
-    if isinstance(case, Untaught):
+    if isinstance(case, NoLesson):
         return case
-    situation, wrong, correction = (_line(mask(text)) for text in (case.situation, case.problem, case.correction))
+    situation, wrong, correction = (_one_line(mask(text)) for text in (case.situation, case.problem, case.correction))
     if not situation:
-        return Untaught("Nobody asked anything before it.")
-    return Told(situation[:SITUATION_CHARACTERS], wrong[:SAID_CHARACTERS], correction[:SAID_CHARACTERS])
+        return NoLesson("Nobody asked anything before it.")
+    return LessonText(
+        situation[:SITUATION_CHARACTERS], wrong[:LESSON_TEXT_CHARACTERS], correction[:LESSON_TEXT_CHARACTERS]
+    )
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _plain(text: str) -> str:
-    return _line(text).casefold()
+def _normalize(text: str) -> str:
+    return _one_line(text).casefold()

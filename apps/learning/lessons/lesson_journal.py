@@ -8,23 +8,26 @@ from typing import Final
 from django.db.models.functions import Now
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, hold_name
-from apps.learning.lessons.lesson_cases import Case, Told
+from apps.governance.database.actor_transaction import acting_as, lock_name
+from apps.learning.lessons.lesson_cases import Case, LessonText
 from apps.learning.lessons.models import EditCluster, EditClusterCase, LearningVersion, Lesson, LessonCase
 from apps.learning.lessons.rules import (
     FIRST_CONFIDENCE,
     LessonSource,
+    add_case,
     dedup_key,
-    key_of_discard,
-    key_of_edit,
-    seen_again,
+    discard_dedup_key,
+    edit_dedup_key,
 )
 
-_KEYS: Final = {LessonSource.EDITED_DRAFT: key_of_edit, LessonSource.DISCARDED_DRAFT: key_of_discard}
+_DEDUP_KEY_FUNCTIONS: Final = {
+    LessonSource.EDITED_DRAFT: edit_dedup_key,
+    LessonSource.DISCARDED_DRAFT: discard_dedup_key,
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class CaseSource:
     """What a case was made of: a draft, an escalation, a turn or a proposal, and when it was settled."""
 
     source: LessonSource
@@ -34,18 +37,18 @@ class Found:
     at: datetime
 
 
-def one_at_a_time(agent_id: int) -> None:
+def lock_lessons(agent_id: int) -> None:
     """Until the transaction ends nobody else writes or reads this agent's lessons as a whole."""
-    hold_name(f"lessons of agent {agent_id}")
+    lock_name(f"lessons of agent {agent_id}")
 
 
-def note_case(found: Found, case: Case, *, actor: Actor) -> LessonCase | None:
+def record_case(found: CaseSource, case: Case, *, actor: Actor) -> LessonCase | None:
     """Write the case down and count it for its lesson, in one commit; None where somebody did before."""
-    with acting(actor):
-        one_at_a_time(found.agent_id)
+    with acting_as(actor):
+        lock_lessons(found.agent_id)
         if LessonCase.objects.filter(source=found.source.value, source_id=found.source_id).exists():
             return None
-        lesson = _counted(found, case, actor) if isinstance(case, Told) else None
+        lesson = _count_case(found, case, actor) if isinstance(case, LessonText) else None
         return LessonCase.objects.create(
             tenant_id=actor.tenant_id,
             agent_id=found.agent_id,
@@ -53,15 +56,15 @@ def note_case(found: Found, case: Case, *, actor: Actor) -> LessonCase | None:
             source=found.source.value,
             source_id=found.source_id,
             conversation_id=found.conversation_id,
-            no_lesson_reason="" if isinstance(case, Told) else case.because,
+            no_lesson_reason="" if isinstance(case, LessonText) else case.because,
             happened_at=found.at,
             recorded_at=Now(),
         )
 
 
-def _counted(found: Found, told: Told, actor: Actor) -> Lesson:
+def _count_case(found: CaseSource, told: LessonText, actor: Actor) -> Lesson:
     """The lesson that says this, surer by one case; the first case makes it."""
-    key_of = _KEYS.get(found.source, dedup_key)
+    key_of = _DEDUP_KEY_FUNCTIONS.get(found.source, dedup_key)
     key = key_of(told.situation, told.problem, told.correction)
     known = Lesson.objects.filter(agent_id=found.agent_id, dedup_key=key).first()
     if known is None:
@@ -77,7 +80,7 @@ def _counted(found: Found, told: Told, actor: Actor) -> Lesson:
             last_seen_at=found.at,
             last_case_recorded_at=Now(),
         )
-    again = seen_again(known.value, found.source, found.at)
+    again = add_case(known.value, found.source, found.at)
     known.support_count, known.confidence = again.support_count, again.confidence
     known.last_seen_at, known.last_case_recorded_at, known.learning_version_id = again.last_seen_at, Now(), None
     known.save(
@@ -88,13 +91,13 @@ def _counted(found: Found, told: Told, actor: Actor) -> Lesson:
 
 def mark_digested(version: LearningVersion, *, actor: Actor) -> None:
     """Note which lessons were folded into a version, in the commit that makes it: only a new case offers them again."""
-    with acting(actor):
+    with acting_as(actor):
         Lesson.objects.filter(agent_id=version.agent_id, pk__in=version.lesson_ids).update(learning_version=version)
 
 
-def note_members(cluster: EditCluster, case_ids: Collection[int], *, actor: Actor) -> int:
+def record_cluster_cases(cluster: EditCluster, case_ids: Collection[int], *, actor: Actor) -> int:
     """Count for a cluster the cases that were not counted yet; how many those were."""
-    with acting(actor):
+    with acting_as(actor):
         known = set(
             EditClusterCase.objects.filter(cluster=cluster, case_id__in=case_ids).values_list("case_id", flat=True)
         )

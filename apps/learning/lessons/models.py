@@ -12,7 +12,7 @@ from django_fsm import transition
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet, StateField
 from apps.learning.lessons import rules
-from apps.learning.lessons.edit_categories import rule_of, sentence_of
+from apps.learning.lessons.edit_categories import describe_category, suggested_rule
 
 
 class ExampleQuerySet(GovernedQuerySet["Example"]):
@@ -118,9 +118,9 @@ class Lesson(models.Model):
         return f"Lesson {self.pk}"
 
     @property
-    def value(self) -> rules.Lesson:
+    def value(self) -> rules.LessonValue:
         """As the rules take it."""
-        return rules.Lesson(
+        return rules.LessonValue(
             self.pk,
             self.situation,
             self.problem,
@@ -322,7 +322,7 @@ class EditCluster(Governed):
     @property
     def sentence(self) -> str:
         """What people do, in words of the house."""
-        return sentence_of(self.category)
+        return describe_category(self.category)
 
     @property
     def latest_members(self) -> "models.QuerySet[EditClusterCase]":
@@ -332,7 +332,7 @@ class EditCluster(Governed):
     @property
     def rule(self) -> str:
         """What one click proposes; empty where a person has to say it."""
-        return rule_of(self.category)
+        return suggested_rule(self.category)
 
     @transition(field=status, source=Status.OPEN, target=Status.PROPOSED)
     def propose(self) -> None:

@@ -10,8 +10,8 @@ from enum import StrEnum
 from typing import Final
 
 from apps.prompt.text_limits import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
-from apps.text_analysis.contradictions.statements import Statement, statements
-from apps.text_analysis.word_stems import keys
+from apps.text_analysis.contradictions.statements import Statement, parse_statements
+from apps.text_analysis.word_stems import word_keys
 
 LESSONS_PER_DIGEST: Final = 100
 CORRECTIONS_PER_DIGEST: Final = 50
@@ -20,9 +20,9 @@ PROMOTABLE_CONFIDENCE: Final = 0.4
 VERSIONS_KEPT: Final = 20
 # A lesson that nothing confirmed for so long is no longer offered to a digest.
 UNCONFIRMED_DAYS: Final = 90
-MOST_CONFIDENT: Final = 0.99
+MAX_CONFIDENCE: Final = 0.99
 # An edit, or the reason of a discarded draft, of so many telling words is one matter, whatever was asked.
-ENOUGH_SAID: Final = 5
+MIN_TELLING_WORDS: Final = 5
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -61,7 +61,7 @@ FIRST_CONFIDENCE: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class LessonValue:
     """A situation, what went wrong in it, and what to do instead; how often it was seen, and how sure it is (0 to 1)."""
 
     lesson_id: int
@@ -75,7 +75,7 @@ class Lesson:
 
 
 @dataclass(frozen=True, slots=True)
-class Correction:
+class DraftCorrection:
     """A draft that a person changed before it was sent (R163)."""
 
     correction_id: int
@@ -86,11 +86,11 @@ class Correction:
 
 def dedup_key(situation: str, problem: str, correction: str) -> str:
     """The same for lessons that say the same: whatever the order, endings and common words; numbers and negations count."""
-    said = [_said(text) for text in (situation, problem, correction)]
+    said = [_statement_texts(text) for text in (situation, problem, correction)]
     return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
 
 
-def key_of_edit(situation: str, draft: str, sent: str) -> str:
+def edit_dedup_key(situation: str, draft: str, sent: str) -> str:
     """The same for edits that change the same: sentences that stand in both do not count.
 
     Nor does the situation, where what went and what came says enough by itself; “Yes” instead of “No” is another matter each time.
@@ -98,50 +98,52 @@ def key_of_edit(situation: str, draft: str, sent: str) -> str:
     before, after = _SENTENCE_END.split(draft), _SENTENCE_END.split(sent)
     went = " ".join(each for each in before if each not in after)
     came = " ".join(each for each in after if each not in before)
-    says_enough = len(set(keys(f"{went} {came}"))) >= ENOUGH_SAID
+    says_enough = len(set(word_keys(f"{went} {came}"))) >= MIN_TELLING_WORDS
     return dedup_key("" if says_enough else situation, went, came)
 
 
-def key_of_discard(situation: str, problem: str, correction: str) -> str:
+def discard_dedup_key(situation: str, problem: str, correction: str) -> str:
     """The same for drafts that were discarded in the same words, where these say enough: they are the matter then."""
-    says_enough = len(set(keys(correction))) >= ENOUGH_SAID
+    says_enough = len(set(word_keys(correction))) >= MIN_TELLING_WORDS
     return dedup_key("", "", correction) if says_enough else dedup_key(situation, problem, correction)
 
 
-def _said(text: str) -> list[str]:
-    found = sorted(_as_text(each) for each in statements(text))
+def _statement_texts(text: str) -> list[str]:
+    found = sorted(_statement_text(each) for each in parse_statements(text))
     return found or [" ".join(text.casefold().split())]
 
 
-def _as_text(statement: Statement) -> str:
+def _statement_text(statement: Statement) -> str:
     amounts = sorted(f"{each.dimension} {each.low:g} {each.high:g}" for each in statement.amounts)
     words = (statement.subject, statement.condition, statement.exception, amounts)
     return json.dumps([str(statement.force), *(sorted(each) for each in words)], ensure_ascii=False)
 
 
-def seen_again(lesson: Lesson, source: LessonSource, now: datetime) -> Lesson:
+def add_case(lesson: LessonValue, source: LessonSource, now: datetime) -> LessonValue:
     """One more case of a known lesson: it counts, and makes it surer (R151). What was digested waits for a digest anew."""
     confidence = 1 - (1 - lesson.confidence) * (1 - FIRST_CONFIDENCE[source])
     return replace(
         lesson,
         support_count=lesson.support_count + 1,
-        confidence=min(confidence, MOST_CONFIDENT),
+        confidence=min(confidence, MAX_CONFIDENCE),
         last_seen_at=max(lesson.last_seen_at, now),
         is_digested=False,
     )
 
 
-def is_promotable(lesson: Lesson) -> bool:
+def is_promotable(lesson: LessonValue) -> bool:
     """Seen twice, or sure enough at the first time (R155)."""
     return lesson.support_count >= PROMOTABLE_SUPPORT or lesson.confidence >= PROMOTABLE_CONFIDENCE
 
 
-def is_faded(lesson: Lesson, now: datetime) -> bool:
+def is_faded(lesson: LessonValue, now: datetime) -> bool:
     """Whether a lesson that passes no gate has waited too long for a second case."""
     return not is_promotable(lesson) and now - lesson.last_seen_at > timedelta(days=UNCONFIRMED_DAYS)
 
 
-def lessons_to_digest(lessons: Iterable[Lesson], now: datetime, limit: int = LESSONS_PER_DIGEST) -> tuple[Lesson, ...]:
+def lessons_to_digest(
+    lessons: Iterable[LessonValue], now: datetime, limit: int = LESSONS_PER_DIGEST
+) -> tuple[LessonValue, ...]:
     """The undigested lessons that pass the gate, the best supported first; among equals those that wait longest (R154).
 
     Support leads, so that a flood of single cases cannot crowd out what several people saw.
@@ -154,8 +156,8 @@ def lessons_to_digest(lessons: Iterable[Lesson], now: datetime, limit: int = LES
 
 
 def corrections_to_digest(
-    corrections: Iterable[Correction], limit: int = CORRECTIONS_PER_DIGEST
-) -> tuple[Correction, ...]:
+    corrections: Iterable[DraftCorrection], limit: int = CORRECTIONS_PER_DIGEST
+) -> tuple[DraftCorrection, ...]:
     """The most recent corrections, in the order in which they were sent (R154): what people want now, not what they wanted."""
     latest = sorted(corrections, key=lambda each: (each.sent_at, each.correction_id))[-limit:] if limit > 0 else []
     return tuple(latest)
@@ -169,7 +171,7 @@ class ApplyMode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
+class PrunableVersion:
     """One version of what an agent has learned, as far as pruning asks."""
 
     version_id: int
@@ -179,7 +181,7 @@ class Version:
 
 
 def versions_to_prune(
-    versions: Sequence[Version], pinned_ids: Collection[int], keep: int = VERSIONS_KEPT
+    versions: Sequence[PrunableVersion], pinned_ids: Collection[int], keep: int = VERSIONS_KEPT
 ) -> tuple[int, ...]:
     """The ids of the oldest versions above the limit (R148); the active one, the pending and what a thread reads stay.
 
@@ -194,13 +196,13 @@ def versions_to_prune(
     return tuple(each.version_id for each in free[: max(excess, 0)])
 
 
-def bullets_of(body: str) -> tuple[str, ...]:
+def parse_bullets(body: str) -> tuple[str, ...]:
     """The bullets of a version's body, each once, without their marks."""
     lines = (line.strip().lstrip("-*•").strip() for line in body.splitlines())
     return tuple(dict.fromkeys(line for line in lines if line))
 
 
-def summary_of(body: str) -> str:
+def render_summary(body: str) -> str:
     """What the user turn carries: the first ten bullets, each of a line's length (R145)."""
-    shown = bullets_of(body)[:LEARNING_BULLETS]
+    shown = parse_bullets(body)[:LEARNING_BULLETS]
     return "\n".join(f"- {bullet[:LEARNING_BULLET_CHARACTERS].rstrip()}" for bullet in shown)

@@ -1048,7 +1048,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                         verbose_name="why it may stay",

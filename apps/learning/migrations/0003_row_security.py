@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import migrations
 
-from apps.governance.database.migration_operations import LoadSQL, OneReferenceEach
+from apps.governance.database.migration_operations import DropDuplicateForeignKeys, LoadSQL
 
 
 class Migration(migrations.Migration):
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
     ]
     operations: ClassVar = [
         LoadSQL("learning", "keys"),
-        OneReferenceEach(),
+        DropDuplicateForeignKeys(),
         LoadSQL("learning", "triggers"),
         LoadSQL("learning", "row_security"),
     ]

@@ -4,48 +4,48 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from apps.governance.actors import Actor
-from apps.learning.extraction.eligibility import Refused
-from apps.learning.guardrails.agent_guardrails import taken_over_by
-from apps.learning.guardrails.conflicts_with_guardrails import weakenings
+from apps.learning.extraction.eligibility import LearningRejection
+from apps.learning.guardrails.agent_guardrails import read_guardrails
+from apps.learning.guardrails.conflicts_with_guardrails import find_weakenings
 from apps.learning.lessons.rules import dedup_key
-from apps.learning.reflection.memory_vetting import SHOWN_BY, vet_memory
-from apps.memory.line_proposals import Brought, bring_lines
+from apps.learning.reflection.memory_vetting import MIN_CONVERSATIONS, vet_memory
+from apps.memory.line_proposals import LineProposalResult, propose_new_lines
 from apps.memory.models import AgentMemory
-from apps.prompt.learning_prompts.reflection import MemoryOfDay
-from apps.prompt.memory_lines.line_diff import known
-from apps.text_analysis.pii.masking import Firewall
+from apps.prompt.learning_prompts.reflection import ReflectedMemory
+from apps.prompt.memory_lines.line_diff import distinct_lines
+from apps.text_analysis.pii.masking import PiiMasker
 
 
-def observe(
-    found: Sequence[MemoryOfDay], agent_id: int, conversations: Sequence[int], firewall: Firewall, *, actor: Actor
-) -> Brought:
+def propose_memory_lines(
+    found: Sequence[ReflectedMemory], agent_id: int, conversations: Sequence[int], firewall: PiiMasker, *, actor: Actor
+) -> LineProposalResult:
     """Bring what several of the day's `conversations` show before a person; of each line that is not, say why."""
     bodies = AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id).values_list("body", flat=True)
-    remembered = {_key(line): line for body in bodies for line in known(body)}
-    held = taken_over_by(agent_id, actor)
+    remembered = {_line_key(line): line for body in bodies for line in distinct_lines(body)}
+    held = read_guardrails(agent_id, actor)
     lines: dict[str, list[int]] = {}
     said: list[str] = []
     is_known = False
     for each in found:
         cited = [conversations[number - 1] for number in each.conversations if number <= len(conversations)]
         line = vet_memory(each.text, firewall)
-        if isinstance(line, Refused):
+        if isinstance(line, LearningRejection):
             said.append(line.reason)
-        elif len(cited) < SHOWN_BY:
+        elif len(cited) < MIN_CONVERSATIONS:
             said.append(f"“{line}” names {len(cited)} conversations that show it; two are needed.")
-        elif weaker := weakenings([line], held):
+        elif weaker := find_weakenings([line], held):
             said.append(f"“{line}” is refused. {weaker[0].reason}")
-        elif stands := remembered.get(_key(line)):
+        elif stands := remembered.get(_line_key(line)):
             is_known = True
             said.append(f"“{line}” is remembered already: “{stands}”.")
         else:
             lines[line] = cited
     if not lines:
-        return Brought(None, tuple(said), is_known)
+        return LineProposalResult(None, tuple(said), is_known)
     evidence = {"conversation_ids": sorted({pk for cited in lines.values() for pk in cited})}
-    brought = bring_lines(agent_id, list(lines), actor=actor, evidence=evidence)
+    brought = propose_new_lines(agent_id, list(lines), actor=actor, evidence=evidence)
     return replace(brought, said=(*said, *brought.said), is_known=brought.is_known or is_known)
 
 
-def _key(line: str) -> str:
+def _line_key(line: str) -> str:
     return dedup_key("", "", line)

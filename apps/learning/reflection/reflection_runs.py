@@ -8,17 +8,17 @@ from typing import Final
 from django.db import connection
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.learning.model_spend import used
+from apps.governance.database.actor_transaction import acting_as
+from apps.learning.model_spend import usage_columns
 from apps.learning.reflection.models import Reflection
-from apps.learning.retry_delay import next_look_seconds
-from apps.llm.model_backend import BackendError, Reply
+from apps.learning.retry_delay import retry_delay_seconds
+from apps.llm.model_backend import BackendError, ModelReply
 
 # Longer than the one call that is made meanwhile, its deadline included.
 LEASE_SECONDS: Final = 180
 WAITING: Final = Reflection.Verdict.WAITING
 
-_CLAIM: Final = """
+_CLAIM_DAY_SQL: Final = """
 INSERT INTO learning_reflection AS held (tenant_id, agent_id, day, verdict, reason, conversation_ids, skill_ids, model, is_stand_in,
                                          input_tokens, output_tokens, created_at, lease_until, next_attempt_at, failures)
 VALUES (app_tenant(), %(agent)s, %(day)s, 'waiting', '', '[]', '[]', '', false, 0, 0, statement_timestamp(),
@@ -27,7 +27,7 @@ ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET lease_until = excluded.leas
  WHERE held.verdict = 'waiting' AND greatest(held.lease_until, held.next_attempt_at) <= statement_timestamp()
 RETURNING id, failures
 """
-_PUT_OFF: Final = """
+_POSTPONE_DAY_SQL: Final = """
 UPDATE learning_reflection SET lease_until = statement_timestamp(), failures = %(failures)s,
        next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second'
  WHERE tenant_id = app_tenant() AND id = %(row)s AND verdict = 'waiting'
@@ -35,7 +35,7 @@ UPDATE learning_reflection SET lease_until = statement_timestamp(), failures = %
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class DayLease:
     """A day that this worker reads, and how often the model failed over it."""
 
     row_id: int
@@ -43,48 +43,48 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DayOutcome:
     """What came of a day, with the model's answer it rests on, if one was asked."""
 
     verdict: Reflection.Verdict
     reason: str
     conversation_ids: tuple[int, ...] = ()
-    reply: Reply | None = None
+    reply: ModelReply | None = None
     skill_ids: tuple[int, ...] = ()
     proposal_ids: tuple[int, ...] = ()
 
 
-class TakenOver(Exception):
+class DayAlreadySettled(Exception):
     """Another worker settled this day meanwhile."""
 
 
-def claim_day(agent_id: int, day: date, *, actor: Actor) -> Held | None:
+def claim_day(agent_id: int, day: date, *, actor: Actor) -> DayLease | None:
     """Take a day for one look; None where it is settled, another worker reads it, or its next look is not due."""
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_CLAIM, {"agent": agent_id, "day": day, "lease": LEASE_SECONDS})
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_CLAIM_DAY_SQL, {"agent": agent_id, "day": day, "lease": LEASE_SECONDS})
         row = cursor.fetchone()
-    return Held(int(row[0]), int(row[1])) if row else None
+    return DayLease(int(row[0]), int(row[1])) if row else None
 
 
-def put_off(held: Held, error: BackendError | None, *, actor: Actor) -> None:
+def postpone_day(held: DayLease, error: BackendError | None, *, actor: Actor) -> None:
     """Let go of a day until the next look is due: after a failure later each time, otherwise at once."""
     failures = held.failures + (error is not None)
-    wait = next_look_seconds(failures, error.retry_after_seconds, random()) if error else 0.0  # noqa: S311  # spreads
-    with acting(actor), connection.cursor() as cursor:
-        cursor.execute(_PUT_OFF, {"row": held.row_id, "failures": failures, "wait": wait})
+    wait = retry_delay_seconds(failures, error.retry_after_seconds, random()) if error else 0.0  # noqa: S311  # spreads
+    with acting_as(actor), connection.cursor() as cursor:
+        cursor.execute(_POSTPONE_DAY_SQL, {"row": held.row_id, "failures": failures, "wait": wait})
 
 
-def settle(held: Held, outcome: Outcome, *, actor: Actor) -> Reflection:
+def settle_day(held: DayLease, outcome: DayOutcome, *, actor: Actor) -> Reflection:
     """Write what came of a day. Raises TakenOver where another worker did, and nothing of this one's may stay."""
-    with acting(actor):
+    with acting_as(actor):
         settled = Reflection.objects.filter(pk=held.row_id, verdict=WAITING).update(
             verdict=outcome.verdict,
             reason=outcome.reason,
             conversation_ids=list(outcome.conversation_ids),
             skill_ids=list(outcome.skill_ids),
             proposal_ids=list(outcome.proposal_ids),
-            **used(outcome.reply, actor=actor),
+            **usage_columns(outcome.reply, actor=actor),
         )
         if not settled:
-            raise TakenOver
+            raise DayAlreadySettled
         return Reflection.objects.get(pk=held.row_id)

@@ -10,7 +10,7 @@ import anthropic
 import httpx2
 
 from apps.llm.anthropic.error_mapping import TYPED_ERRORS
-from apps.llm.anthropic.reply_parsing import MISFITS, NOT_A_MESSAGE, is_from_stand_in, reply_of
+from apps.llm.anthropic.reply_parsing import NOT_A_MESSAGE, SHAPE_ERRORS, is_from_stand_in, reply_of
 from apps.llm.anthropic.shared_request_bodies import body_of
 from apps.llm.model_backend import ConnectionLost, MalformedReply, NotAuthorised, TimedOut
 from apps.llm.request_body import arguments_of
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncAPIResponse, RequestOptions
     from anthropic.lib.streaming import AsyncMessageStream, ParsedMessageStreamEvent
 
-    from apps.llm.model_backend import AsyncBackend, Listener, Reply, Request
+    from apps.llm.model_backend import AsyncBackend, Listener, ModelReply, ModelRequest
     from apps.outbound.ssrf import Networks
 
 
 # Any: see `arguments_of`.
-async def streamed(client: AsyncAnthropic, arguments: dict[str, Any], listener: Listener | None) -> Reply:
+async def stream_reply(client: AsyncAnthropic, arguments: dict[str, Any], listener: Listener | None) -> ModelReply:
     """The whole answer of a stream. What the listener raises is its caller's, and hangs up."""
     async with AsyncExitStack() as connection:
         with TYPED_ERRORS:
@@ -47,11 +47,11 @@ async def _next_event(stream: AsyncMessageStream[None]) -> ParsedMessageStreamEv
             return await anext(stream)
     except StopAsyncIteration:
         return None
-    except MISFITS as error:
+    except SHAPE_ERRORS as error:
         raise MalformedReply(NOT_A_MESSAGE) from error
 
 
-def key_for(api_key: str, base_url: str | None) -> str:
+def require_api_key(api_key: str, base_url: str | None) -> str:
     """An endpoint of one's own may want no key; the vendor's does."""
     if not api_key and not base_url:
         sentence = "No model key is set. Set ANTHROPIC_API_KEY, or use the stand-in model."
@@ -60,7 +60,7 @@ def key_for(api_key: str, base_url: str | None) -> str:
 
 
 # What the SDK says of this machine and its patience: nobody needs to know, and each call that waits holds it four times.
-UNTOLD: Final = {
+OMITTED_HEADERS: Final = {
     f"X-Stainless-{name}": anthropic.Omit()
     for name in (
         "Lang",
@@ -74,9 +74,9 @@ UNTOLD: Final = {
         "Read-Timeout",
     )
 }
-MESSAGES: Final = "/v1/messages"
+MESSAGES_PATH: Final = "/v1/messages"
 # By this header the SDK gives the answer with its headers.
-RAW: Final = "X-Stainless-Raw-Response"
+RAW_RESPONSE_HEADER: Final = "X-Stainless-Raw-Response"
 # Far more than any connection needs: on a loop that begins two thousand calls at once, each waits for the others' beginnings.
 CONNECT_SECONDS = 15.0
 # A shorter life would have busy workers greet the endpoint anew between two steps of a turn.
@@ -110,20 +110,20 @@ class AsyncAnthropicBackend:
     ) -> None:
         limits = httpx2.Limits(max_connections=connections, keepalive_expiry=KEEPALIVE_SECONDS)
         self._client = anthropic.AsyncAnthropic(
-            api_key=key_for(api_key, base_url),
+            api_key=require_api_key(api_key, base_url),
             base_url=base_url,
             max_retries=0,
             http_client=http_client or anthropic.DefaultAioHttpClient(limits=limits),
         )
 
-    async def complete(self, request: Request, listener: Listener | None = None) -> Reply:
+    async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
         try:
             # The transport limits each silence, never the whole: an answer that drips would not end.
             async with asyncio.timeout(request.timeout_seconds) as limit:
                 if listener is not None or request.max_tokens > STREAM_ABOVE_TOKENS:
-                    arguments = arguments_of(request) | {"timeout": _timeout(request), "extra_headers": UNTOLD}
-                    return await streamed(self._client, arguments, listener)
-                return await self._whole(request)
+                    arguments = arguments_of(request) | {"timeout": _timeout(request), "extra_headers": OMITTED_HEADERS}
+                    return await stream_reply(self._client, arguments, listener)
+                return await self._complete_unstreamed(request)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -133,18 +133,18 @@ class AsyncAnthropicBackend:
     async def aclose(self) -> None:
         await self._client.close()
 
-    async def _whole(self, request: Request) -> Reply:
+    async def _complete_unstreamed(self, request: ModelRequest) -> ModelReply:
         with TYPED_ERRORS:
             body = body_of(request)
-            headers = UNTOLD | {RAW: "raw", "Content-Length": str(body.length)}
+            headers = OMITTED_HEADERS | {RAW_RESPONSE_HEADER: "raw", "Content-Length": str(body.length)}
             options: RequestOptions = {"timeout": _timeout(request), "headers": headers}
             # Not messages.create(): as long as it waits it keeps the arguments, a copy of them and the text made of it.
-            asked = self._client.post(MESSAGES, cast_to=anthropic.types.Message, content=body, options=options)
+            asked = self._client.post(MESSAGES_PATH, cast_to=anthropic.types.Message, content=body, options=options)
             raw = cast("AsyncAPIResponse[anthropic.types.Message]", await asked)
             message = await raw.parse()
         return reply_of(message, is_stand_in=is_from_stand_in(raw.headers))
 
 
-def _timeout(request: Request) -> httpx2.Timeout:
+def _timeout(request: ModelRequest) -> httpx2.Timeout:
     # Waiting for a free connection counts as the call's time, not as the time to connect.
     return httpx2.Timeout(request.timeout_seconds, connect=CONNECT_SECONDS)

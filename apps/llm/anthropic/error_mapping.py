@@ -25,13 +25,13 @@ from apps.llm.model_backend import (
     SpendLimitReached,
     TimedOut,
 )
-from apps.outbound.socket_guard import was_refused
-from apps.outbound.ssrf import INSIDE
+from apps.outbound.socket_guard import is_address_refusal
+from apps.outbound.ssrf import PRIVATE_ADDRESS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-REDIRECTED: Final = "The endpoint answered with a redirect, which is not followed. Name the address it leads to."
+REDIRECT_MESSAGE: Final = "The endpoint answered with a redirect, which is not followed. Name the address it leads to."
 # An endpoint that asks for more is asked again after an hour all the same.
 LONGEST_WAIT_SECONDS = 3600.0
 SPEND_CODES = frozenset(
@@ -42,7 +42,7 @@ SPEND_CODES = frozenset(
         "organization_on_hold",
     }
 )
-BY_STATUS: Mapping[int, type[BackendError]] = {
+ERRORS_BY_STATUS: Mapping[int, type[BackendError]] = {
     401: NotAuthorised,
     402: SpendLimitReached,
     403: NotAuthorised,
@@ -52,7 +52,7 @@ BY_STATUS: Mapping[int, type[BackendError]] = {
     529: Overloaded,
 }
 # An error inside a stream arrives under the status 200, and its type is all there is to go by.
-BY_TYPE: Mapping[str | None, type[BackendError]] = {
+ERRORS_BY_TYPE: Mapping[str | None, type[BackendError]] = {
     "authentication_error": NotAuthorised,
     "billing_error": SpendLimitReached,
     "invalid_request_error": BadRequest,
@@ -76,19 +76,19 @@ class TypedErrors:
         """Nothing is to be done before."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None and (told := _typed(error)) is not None:
+        if error is not None and (told := _to_backend_error(error)) is not None:
             raise told from error
 
 
 TYPED_ERRORS: Final = TypedErrors()
 
 
-def _typed(error: BaseException) -> BackendError | None:
+def _to_backend_error(error: BaseException) -> BackendError | None:
     match error:
         case anthropic.APIError():
-            return translated(error)
+            return translate_api_error(error)
         case httpx2.HTTPError():
-            return _broken(error)
+            return _translate_broken_stream(error)
         case UnicodeEncodeError():
             return BadRequest("The request holds half of a character, which no text can.")
         case ValueError() | RecursionError():
@@ -97,35 +97,47 @@ def _typed(error: BaseException) -> BackendError | None:
             return None
 
 
-def translated(error: anthropic.APIError) -> BackendError:
+def translate_api_error(error: anthropic.APIError) -> BackendError:
     if isinstance(error, anthropic.APITimeoutError):
         return TimedOut("The model did not answer in time.")
     if isinstance(error, anthropic.APIConnectionError):
-        if was_refused(error):
-            return EndpointRefused(INSIDE)
+        if is_address_refusal(error):
+            return EndpointRefused(PRIVATE_ADDRESS)
         return ConnectionLost("The connection to the model broke.")
     if isinstance(error, anthropic.APIStatusError):
         if 300 <= error.status_code < 400:
-            return EndpointRefused(REDIRECTED)
-        kind = SpendLimitReached if _is_about_money(error) else ContextExceeded if _is_too_long(error) else _kind(error)
+            return EndpointRefused(REDIRECT_MESSAGE)
+        kind = (
+            SpendLimitReached
+            if _is_about_money(error)
+            else ContextExceeded
+            if _is_too_long(error)
+            else _error_class(error)
+        )
         headers = error.response.headers
-        return kind(error.api_message or error.message, retry_after_seconds=asked_wait(headers, now=time.time()))
+        return kind(
+            error.api_message or error.message, retry_after_seconds=requested_wait_seconds(headers, now=time.time())
+        )
     return MalformedReply("The model's answer is not a message.")
 
 
-def asked_wait(headers: Mapping[str, str], *, now: float) -> float | None:
+def requested_wait_seconds(headers: Mapping[str, str], *, now: float) -> float | None:
     """Seconds the endpoint wants us to wait, as it says in milliseconds, in seconds or by a date."""
     asked = headers.get("retry-after", "")
-    for seconds in (_milliseconds(headers.get("retry-after-ms", "")), _number(asked), _until(asked, headers, now)):
+    for seconds in (
+        _parse_milliseconds(headers.get("retry-after-ms", "")),
+        _parse_number(asked),
+        _seconds_until(asked, headers, now),
+    ):
         if seconds is not None:
             return min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)
     return None
 
 
-def _kind(error: anthropic.APIStatusError) -> type[BackendError]:
+def _error_class(error: anthropic.APIStatusError) -> type[BackendError]:
     if error.status_code < 400:
-        return BY_TYPE.get(error.type, ServerFault)
-    return BY_STATUS.get(error.status_code, ServerFault if error.status_code >= 500 else BadRequest)
+        return ERRORS_BY_TYPE.get(error.type, ServerFault)
+    return ERRORS_BY_STATUS.get(error.status_code, ServerFault if error.status_code >= 500 else BadRequest)
 
 
 def _is_about_money(error: anthropic.APIStatusError) -> bool:
@@ -142,7 +154,7 @@ def _is_too_long(error: anthropic.APIStatusError) -> bool:
     return error.status_code == 400 and "prompt is too long" in (error.api_message or "").lower()
 
 
-def _broken(error: httpx2.HTTPError) -> BackendError:
+def _translate_broken_stream(error: httpx2.HTTPError) -> BackendError:
     """The SDK translates what fails before an answer begins; what breaks off later comes as the connection raised it."""
     if isinstance(error, httpx2.TimeoutException):
         return TimedOut("The model fell silent in the middle of its answer.")
@@ -151,12 +163,12 @@ def _broken(error: httpx2.HTTPError) -> BackendError:
     return ConnectionLost("The connection to the model broke in the middle of its answer.")
 
 
-def _milliseconds(value: str) -> float | None:
-    number = _number(value)
+def _parse_milliseconds(value: str) -> float | None:
+    number = _parse_number(value)
     return None if number is None else number / 1000
 
 
-def _number(value: str) -> float | None:
+def _parse_number(value: str) -> float | None:
     try:
         number = float(value)
     except ValueError:
@@ -164,16 +176,16 @@ def _number(value: str) -> float | None:
     return None if math.isnan(number) else number
 
 
-def _until(value: str, headers: Mapping[str, str], now: float) -> float | None:
+def _seconds_until(value: str, headers: Mapping[str, str], now: float) -> float | None:
     """By the endpoint's own clock where it tells the time, since ours may be wrong."""
-    moment = _moment(value)
+    moment = _parse_http_date(value)
     if moment is None:
         return None
-    told = _moment(headers.get("date", ""))
+    told = _parse_http_date(headers.get("date", ""))
     return moment - (now if told is None else told)
 
 
-def _moment(value: str) -> float | None:
+def _parse_http_date(value: str) -> float | None:
     try:
         moment = parsedate_to_datetime(value)
     except ValueError:

@@ -9,7 +9,7 @@ import anthropic
 from apps.llm.model_backend import (
     JsonObject,
     MalformedReply,
-    Reply,
+    ModelReply,
     StopReason,
     ToolUse,
     UnknownStopReason,
@@ -25,28 +25,30 @@ MESSAGE_FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 STAND_IN_HEADER = "x-preceptor-stand-in"
 NOT_A_MESSAGE = "The model's answer is not a message."
 # What does not fit fails wherever it does not fit.
-MISFITS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
+SHAPE_ERRORS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
 
 
-def reply_of(message: object, *, is_stand_in: bool) -> Reply:
+def reply_of(message: object, *, is_stand_in: bool) -> ModelReply:
     # The SDK builds a message out of any JSON, without validating it; only the fields tell.
     if not isinstance(message, anthropic.types.Message) or MESSAGE_FIELDS - message.model_fields_set:
         raise MalformedReply(NOT_A_MESSAGE)
     try:
-        return _reply(message, is_stand_in=is_stand_in)
-    except MISFITS as error:
+        return _build_reply(message, is_stand_in=is_stand_in)
+    except SHAPE_ERRORS as error:
         raise MalformedReply(NOT_A_MESSAGE) from error
 
 
-def _reply(message: anthropic.types.Message, *, is_stand_in: bool) -> Reply:
-    return Reply(
+def _build_reply(message: anthropic.types.Message, *, is_stand_in: bool) -> ModelReply:
+    return ModelReply(
         message_id=message.id,
         model=message.model,
         stop_reason=_stop_reason(message.stop_reason),
-        blocks=tuple(_plain(block.to_dict(mode="json")) for block in message.content),
+        blocks=tuple(_as_json_object(block.to_dict(mode="json")) for block in message.content),
         text="".join(block.text for block in message.content if block.type == "text"),
         tool_uses=tuple(
-            ToolUse(block.id, block.name, _plain(block.input)) for block in message.content if block.type == "tool_use"
+            ToolUse(block.id, block.name, _as_json_object(block.input))
+            for block in message.content
+            if block.type == "tool_use"
         ),
         usage=_usage(message.usage),
         is_stand_in=is_stand_in,
@@ -57,7 +59,7 @@ def is_from_stand_in(headers: Mapping[str, str]) -> bool:
     return headers.get(STAND_IN_HEADER) == "1"
 
 
-def _plain(value: Mapping[str, object]) -> JsonObject:
+def _as_json_object(value: Mapping[str, object]) -> JsonObject:
     # What the SDK decoded from JSON, or encodes as such, holds nothing that JSON does not know.
     return cast("JsonObject", value)
 

@@ -12,15 +12,15 @@ from apps.llm.request_body import arguments_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from apps.llm.model_backend import Request
+    from apps.llm.model_backend import ModelRequest
 
 PREFIXES_KEPT: Final = 512
 # What the SDK writes first; behind it stands what calls of one agent have in common.
-OWN: Final = ("max_tokens", "messages")
+OWN_ARGUMENTS: Final = ("max_tokens", "messages")
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class ModelRequestBody:
     """The bytes the SDK would make of the same request. They are put together as they are sent, and not kept."""
 
     own: bytes
@@ -34,18 +34,18 @@ class Body:
         yield self.own + self.common
 
 
-def body_of(request: Request) -> Body:
+def body_of(request: ModelRequest) -> ModelRequestBody:
     """Raises ValueError for what JSON cannot hold, UnicodeEncodeError for half of a character."""
     arguments = arguments_of(request)
-    own = _written({name: arguments.pop(name) for name in OWN})
-    return Body(f"{own[:-1]},".encode(), _held_once(_written(arguments)[1:].encode()))
+    own = _encode_arguments({name: arguments.pop(name) for name in OWN_ARGUMENTS})
+    return ModelRequestBody(f"{own[:-1]},".encode(), _intern_bytes(_encode_arguments(arguments)[1:].encode()))
 
 
 # Any: see `arguments_of`.
-def _written(arguments: dict[str, Any]) -> str:
+def _encode_arguments(arguments: dict[str, Any]) -> str:
     return json.dumps(arguments, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 @lru_cache(PREFIXES_KEPT)
-def _held_once(common: bytes) -> bytes:
+def _intern_bytes(common: bytes) -> bytes:
     return common

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import anthropic
 
-from apps.llm.anthropic.async_client import guarded_backend_at, key_for
+from apps.llm.anthropic.async_client import guarded_backend_at, require_api_key
 from apps.llm.anthropic.error_mapping import TYPED_ERRORS
 from apps.llm.anthropic.reply_parsing import is_from_stand_in, reply_of
 from apps.llm.request_body import arguments_of
 
 if TYPE_CHECKING:
-    from apps.llm.model_backend import Backend, Reply, Request
+    from apps.llm.model_backend import ModelBackend, ModelReply, ModelRequest
     from apps.outbound.ssrf import Networks
 
 
@@ -30,9 +30,9 @@ class AnthropicBackend:
 
     def __init__(self, api_key: str, *, base_url: str | None = None) -> None:
         # The turn owns retries: the SDK's own obey any retry-after, however long.
-        self._client = anthropic.Anthropic(api_key=key_for(api_key, base_url), base_url=base_url, max_retries=0)
+        self._client = anthropic.Anthropic(api_key=require_api_key(api_key, base_url), base_url=base_url, max_retries=0)
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         arguments = arguments_of(request)
         with TYPED_ERRORS:
             raw = self._client.messages.with_raw_response.create(**arguments, timeout=request.timeout_seconds)
@@ -43,23 +43,23 @@ class AnthropicBackend:
         self._client.close()
 
 
-def waiting_backend_at(api_key: str, base_url: str, *, allowed: Networks) -> Backend:
+def blocking_guarded_backend_at(api_key: str, base_url: str, *, allowed: Networks) -> ModelBackend:
     """A model at an address that a tenant typed in, for a thread that waits; each call opens a connection of its own."""
-    return _Waiting(api_key, base_url, allowed)
+    return _BlockingGuardedBackend(api_key, base_url, allowed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _BlockingGuardedBackend:
     """The loop's client, once for each call."""
 
     api_key: str = field(repr=False)
     base_url: str
     allowed: Networks
 
-    def complete(self, request: Request) -> Reply:
-        return asyncio.run(self._asked(request))
+    def complete(self, request: ModelRequest) -> ModelReply:
+        return asyncio.run(self._complete_async(request))
 
-    async def _asked(self, request: Request) -> Reply:
+    async def _complete_async(self, request: ModelRequest) -> ModelReply:
         backend = guarded_backend_at(self.api_key, self.base_url, connections=1, allowed=self.allowed)
         try:
             return await backend.complete(request)

@@ -17,63 +17,72 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, METHOD_NOT_FOUND, CallToolResult, Implementation, TextContent, Tool
 
 from apps.llm.mcp_client.guarded_transport import LimitedTransport, limited_client
-from apps.llm.mcp_client.tool_server import Answer, Listed, Listing, Lost, NotAsked, Place, SaidNo, ToolServerFailed
-from apps.outbound.ssrf import INSIDE
+from apps.llm.mcp_client.tool_server import (
+    CallNotSent,
+    CallRefused,
+    ListedTool,
+    OutcomeUnknown,
+    ToolServerAddress,
+    ToolServerFailed,
+    ToolServerListing,
+    ToolServerResult,
+)
+from apps.outbound.ssrf import PRIVATE_ADDRESS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
 # What a server may say of its tools: so many pages and bytes of it.
-PAGES: Final = 20
+MAX_PAGES: Final = 20
 LISTING_BYTES: Final = 2_000_000
 # The frame around a result: escapes of its JSON, and what the protocol says beside it.
 FRAME_BYTES: Final = 65_536
-TIMES: Final = 4
+ESCAPE_FACTOR: Final = 4
 # Where a server that understands it finds what tells this call from every other.
-KEY: Final = "preceptor/idempotency-key"
-REFUSED: Final = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND})
-WE: Final = Implementation(name="preceptor", version="1")
+IDEMPOTENCY_META_KEY: Final = "preceptor/idempotency-key"
+REFUSAL_CODES: Final = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND})
+CLIENT_INFO: Final = Implementation(name="preceptor", version="1")
 
 
 @dataclass(slots=True)
-class _Open:
+class _Connection:
     """A connection, and how far it came: `is_asked` once the question itself may have left the house."""
 
     transport: LimitedTransport
     is_asked: bool = False
 
 
-async def list_tools(place: Place) -> Listing:
+async def list_tools(place: ToolServerAddress) -> ToolServerListing:
     """What the server offers, page by page. Raises ToolServerFailed."""
     tools: list[Tool] = []
-    async with _connected(place, LISTING_BYTES) as (client, _):
+    async with _connect(place, LISTING_BYTES) as (client, _):
         cursor: str | None = None
-        for _page in range(PAGES):
+        for _page in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             tools += page.tools
             cursor = page.next_cursor
             if cursor is None:
                 break
         version = client.protocol_version
-    return Listing(version, tuple(map(_listed, tools)), is_cut=cursor is not None)
+    return ToolServerListing(version, tuple(map(_listed_tool, tools)), is_cut=cursor is not None)
 
 
-async def call_tool(place: Place, name: str, arguments: Mapping[str, Any], key: str) -> Answer:
+async def call_tool(place: ToolServerAddress, name: str, arguments: Mapping[str, Any], key: str) -> ToolServerResult:
     """Make one call, once. Raises NotAsked if it was not made, Lost if it may have been and nobody can tell."""
-    async with _connected(place, place.max_result_bytes * TIMES + FRAME_BYTES) as (client, connection):
-        client.session.validate_tool_result = _taken_as_it_is  # type: ignore[method-assign]
+    async with _connect(place, place.max_result_bytes * ESCAPE_FACTOR + FRAME_BYTES) as (client, connection):
+        client.session.validate_tool_result = _skip_result_check  # type: ignore[method-assign]
         connection.is_asked = True
-        result = await client.call_tool(name, dict(arguments), meta={KEY: key})  # type: ignore[arg-type]  # it lets other keys pass
-        return _answer(result)
+        result = await client.call_tool(name, dict(arguments), meta={IDEMPOTENCY_META_KEY: key})  # type: ignore[arg-type]  # it lets other keys pass
+        return _parse_result(result)
 
 
-async def _taken_as_it_is(name: str, result: CallToolResult) -> None:
+async def _skip_result_check(name: str, result: CallToolResult) -> None:
     """In place of the client's own check, which asks for the whole listing after each call and runs the server's patterns here."""
 
 
 @asynccontextmanager
-async def _connected(place: Place, most_bytes: int) -> AsyncIterator[tuple[Client, _Open]]:
-    opened = _Open(LimitedTransport(place.allowed, most_bytes))
+async def _connect(place: ToolServerAddress, most_bytes: int) -> AsyncIterator[tuple[Client, _Connection]]:
+    opened = _Connection(LimitedTransport(place.allowed, most_bytes))
     # What the layers below say when their time is up is not always that; so the one limit around all of them comes first.
     beyond = 2 * place.timeout_seconds
     try:
@@ -82,7 +91,7 @@ async def _connected(place: Place, most_bytes: int) -> AsyncIterator[tuple[Clien
             limited_client(opened.transport, place.headers, beyond) as http,
             Client(
                 streamable_http_client(place.url, http_client=http),
-                client_info=WE,
+                client_info=CLIENT_INFO,
                 cache=None,
                 read_timeout_seconds=beyond,
             ) as client,
@@ -91,28 +100,28 @@ async def _connected(place: Place, most_bytes: int) -> AsyncIterator[tuple[Clien
     except ToolServerFailed:
         raise
     except Exception as error:  # noqa: BLE001  # the client raises whatever its tasks met, and groups of it
-        raise _told(error, opened) from None
+        raise _translate_failure(error, opened) from None
 
 
-def _told(error: Exception, opened: _Open) -> ToolServerFailed:
+def _translate_failure(error: Exception, opened: _Connection) -> ToolServerFailed:
     """What to say of a failure. Its own words may quote the server, a customer or a header, and stay out."""
-    kind = Lost if opened.is_asked else NotAsked
+    kind = OutcomeUnknown if opened.is_asked else CallNotSent
     if opened.transport.has_refused:
-        return kind(INSIDE)
+        return kind(PRIVATE_ADDRESS)
     if opened.transport.is_too_long:
         return kind("The server's answer is longer than was agreed.")
-    if isinstance(error, MCPError) and error.code in REFUSED and opened.is_asked:
-        return SaidNo("The server knows no such tool, or does not take these arguments.")
+    if isinstance(error, MCPError) and error.code in REFUSAL_CODES and opened.is_asked:
+        return CallRefused("The server knows no such tool, or does not take these arguments.")
     if isinstance(error, TimeoutError):
         return kind("The server did not answer in time.")
     if isinstance(error, MCPError) and not opened.is_asked:
-        return NotAsked(f"The server refuses to talk: error {error.code}. Look at its address and its headers.")
+        return CallNotSent(f"The server refuses to talk: error {error.code}. Look at its address and its headers.")
     return kind("The server cannot be reached, or does not speak the protocol.")
 
 
-def _listed(tool: Tool) -> Listed:
+def _listed_tool(tool: Tool) -> ListedTool:
     hints = tool.annotations
-    return Listed(
+    return ListedTool(
         tool.name,
         tool.description or tool.title or (hints.title if hints else None) or "",
         dict(tool.input_schema),
@@ -122,9 +131,9 @@ def _listed(tool: Tool) -> Listed:
     )
 
 
-def _answer(result: CallToolResult) -> Answer:
+def _parse_result(result: CallToolResult) -> ToolServerResult:
     if result.structured_content is not None:
         text = json.dumps(result.structured_content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return Answer(text, is_error=bool(result.is_error))
+        return ToolServerResult(text, is_error=bool(result.is_error))
     parts = [part.text if isinstance(part, TextContent) else f"[{part.type} left out]" for part in result.content]
-    return Answer("\n".join(parts), is_error=bool(result.is_error))
+    return ToolServerResult("\n".join(parts), is_error=bool(result.is_error))

@@ -9,17 +9,17 @@ import httpx2
 
 from apps.outbound.dns_thread_pool import DnsThreadPoolResolver
 from apps.outbound.guarded_http import GuardedTransport
-from apps.outbound.socket_guard import was_refused
+from apps.outbound.socket_guard import is_address_refusal
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from apps.outbound.ssrf import Networks
 
-CONNECTIONS = 4
+MAX_CONNECTIONS = 4
 
 
-class TooLong(httpx2.StreamError):
+class ResponseTooLong(httpx2.StreamError):
     """More came than was agreed."""
 
 
@@ -27,7 +27,7 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
     """One caller's connections. `has_refused` and `is_too_long` say what became of them, whatever the client makes of it."""
 
     def __init__(self, allowed: Networks, most_bytes: int) -> None:
-        self._guarded = GuardedTransport(allowed, connections=CONNECTIONS, resolver=_resolver())
+        self._guarded = GuardedTransport(allowed, connections=MAX_CONNECTIONS, resolver=_resolver())
         self._most_bytes = most_bytes
         self.has_refused = self.is_too_long = False
 
@@ -36,7 +36,7 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
         try:
             answer = await self._guarded.handle_async_request(request)
         except httpx2.TransportError as error:
-            self.has_refused = self.has_refused or was_refused(error)
+            self.has_refused = self.has_refused or is_address_refusal(error)
             raise
         if answer.headers.get("content-encoding", "identity").lower() != "identity":
             # A few bytes unpack to any number.
@@ -55,7 +55,7 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
         self._most_bytes -= count
         if self._most_bytes < 0:
             self.is_too_long = True
-            raise TooLong("The answer is longer than was agreed.")
+            raise ResponseTooLong("The answer is longer than was agreed.")
 
     async def aclose(self) -> None:
         """Close every connection."""

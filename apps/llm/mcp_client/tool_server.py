@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ToolServerAddress:
     """A tool server and what it wants to be let in, which is in nothing that is printed or logged."""
 
     url: str
@@ -22,7 +22,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedTool:
     """One tool as its server describes it; nothing of it is true because it is said."""
 
     name: str
@@ -34,16 +34,16 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ToolServerListing:
     """Everything a server offers, as far as it was read, and the protocol it was read in."""
 
     protocol: str
-    tools: tuple[Listed, ...]
+    tools: tuple[ListedTool, ...]
     is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolServerResult:
     """What a call gave back; structured content is JSON."""
 
     text: str
@@ -56,19 +56,19 @@ class ToolServerFailed(Exception):
     code: ClassVar[str]
 
 
-class NotAsked(ToolServerFailed):
+class CallNotSent(ToolServerFailed):
     """The question never left the house."""
 
     code = "call_not_sent"
 
 
-class SaidNo(ToolServerFailed):
+class CallRefused(ToolServerFailed):
     """The server refused the call before it did anything."""
 
     code = "call_refused"
 
 
-class Lost(ToolServerFailed):
+class OutcomeUnknown(ToolServerFailed):
     """The call was made, and nobody can tell what it did."""
 
     code = "outcome_unknown"

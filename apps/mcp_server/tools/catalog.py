@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from apps.mcp_server.davepi_compatibility import ALIASES, STOOD_FOR
-from apps.mcp_server.tool_calls import Offered
-from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.davepi_compatibility import DAVEPI_TOOLS, REPLACED_TOOLS
+from apps.mcp_server.tool_calls import CallableTool
+from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.conversations import CONVERSATION_TOOLS
 from apps.mcp_server.tools.customers import CUSTOMER_TOOLS
 from apps.mcp_server.tools.escalations import ESCALATION_TOOLS
@@ -17,7 +17,7 @@ from apps.mcp_server.tools.proposals import PROPOSAL_TOOLS
 from apps.mcp_server.tools.schedules import SCHEDULE_TOOLS
 from apps.mcp_server.tools.skills import SKILL_TOOLS
 
-_EACH: Final = (
+_ALL_TOOLS: Final = (
     *PERSONA_TOOLS,
     *MEMORY_TOOLS,
     *SKILL_TOOLS,
@@ -29,9 +29,9 @@ _EACH: Final = (
     *PROPOSAL_TOOLS,
     *EXTERNAL_TURN_TOOLS,
 )
-TOOLS: Final[Mapping[str, Tool]] = {tool.name: tool for tool in _EACH}
+TOOLS: Final[Mapping[str, RestTool]] = {tool.name: tool for tool in _ALL_TOOLS}
 # By what stands behind the address's question mark, `names=`.
-SHELVES: Final[Mapping[str, Mapping[str, Offered]]] = {
+TOOL_SETS: Final[Mapping[str, Mapping[str, CallableTool]]] = {
     "": TOOLS,
-    "davepi": {**ALIASES, **{name: tool for name, tool in TOOLS.items() if name not in STOOD_FOR}},
+    "davepi": {**DAVEPI_TOOLS, **{name: tool for name, tool in TOOLS.items() if name not in REPLACED_TOOLS}},
 }

@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from apps.api.resources.personas.personas import PersonaChange
-from apps.api.resources.review.proposal_decisions import NewProposal
+from apps.api.resources.personas.personas import UpdatePersonaBody
+from apps.api.resources.review.proposal_decisions import SubmitProposalBody
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.mcp_server.tool_definition import Tool
-from apps.mcp_server.tools.argument_texts import READ
+from apps.mcp_server.tool_definition import RestTool
+from apps.mcp_server.tools.argument_texts import VERSION_TEXT
 
 PERSONA_TOOLS: Final = (
-    Tool(
+    RestTool(
         "read_persona",
         "Read your persona: who you are, your style, what to avoid, your defaults and goals, and the patch of yours that waits"
         " for a person, if there is one. People write it; you can only propose.",
@@ -18,33 +18,33 @@ PERSONA_TOOLS: Final = (
         "personas/",
         is_single=True,
     ),
-    Tool(
+    RestTool(
         "propose_persona_patch",
         "Propose a change of your persona, in your own words. Nothing changes until a person has agreed. A second proposal"
         " takes the place of the one that waits.",
         "PATCH",
         "personas/{id}/",
         ("proposed_patch", "version"),
-        PersonaChange,
+        UpdatePersonaBody,
         needs=("proposed_patch",),
-        words={"id": "The persona's id, as read_persona gives it.", "version": READ},
+        words={"id": "The persona's id, as read_persona gives it.", "version": VERSION_TEXT},
         acts=(Act.PERSONA_PROPOSE,),
         is_idempotent=True,
     ),
-    Tool(
+    RestTool(
         "list_rules",
         "List the standing rules you keep to: the organisation's and your own. People write them.",
         "GET",
         "rules/",
         ("status", "search"),
     ),
-    Tool(
+    RestTool(
         "propose_rule_change",
         "Propose that a standing rule be worded otherwise. The rule holds as it is until a person has agreed.",
         "POST",
         "proposals/",
         ("target_id", "content", "rationale"),
-        NewProposal,
+        SubmitProposalBody,
         sets={"kind": Proposal.Kind.RULE_CHANGE.value},
         needs=("target_id", "content"),
         words={

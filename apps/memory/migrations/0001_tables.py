@@ -56,7 +56,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Markdown. An update replaces the whole body.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ],
                     ),
@@ -120,7 +120,7 @@ class Migration(TableMigration):
                                 "^[a-z][a-z0-9_-]*:\\S{1,160}\\Z",
                                 "An end user's key is the channel, a colon and the channel's id, such as slack:U12345.",
                             ),
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                         ],
                     ),
                 ),
@@ -130,7 +130,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="JSON or markdown.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(8000),
                         ],
                     ),
@@ -141,7 +141,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Prose.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(8000),
                         ],
                     ),
@@ -223,7 +223,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Markdown. An update replaces the whole body.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(8000),
                         ],
                     ),
@@ -448,7 +448,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="One fact on each line, with a hyphen. A line that begins with “- !” stays for good, word for word.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(16000),
                         ],
                         verbose_name="text",

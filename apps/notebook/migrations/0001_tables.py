@@ -61,7 +61,7 @@ class Migration(TableMigration):
                     models.TextField(
                         help_text="One to a few lines.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(500),
                         ],
                     ),
@@ -81,7 +81,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Channel and id, such as slack:U12345: seen in turns for them alone. Empty: for all the agent does.",
                         max_length=200,
-                        validators=[apps.governance.stored_text.plain_text],
+                        validators=[apps.governance.stored_text.validate_storable_text],
                         verbose_name="customer",
                     ),
                 ),

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import migrations
 
-from apps.governance.database.migration_operations import LoadSQL, OneReferenceEach
+from apps.governance.database.migration_operations import DropDuplicateForeignKeys, LoadSQL
 
 
 class Migration(migrations.Migration):
@@ -16,7 +16,7 @@ class Migration(migrations.Migration):
     ]
     operations: ClassVar = [
         LoadSQL("notifications", "keys"),
-        OneReferenceEach(),
+        DropDuplicateForeignKeys(),
         LoadSQL("notifications", "triggers"),
         LoadSQL("notifications", "row_security"),
     ]

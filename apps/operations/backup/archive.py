@@ -16,18 +16,18 @@ import psycopg
 
 from apps.operations.backup.database_digest import (
     Contents,
-    contents,
+    bypasses_row_security,
+    collation,
     migrations,
-    sees_everything,
     server_major,
-    sorting,
+    table_digests,
 )
 from apps.operations.backup.postgres_programs import run_program
 
-FORMAT: Final = 2
+FORMAT_VERSION: Final = 2
 MANIFEST: Final = "manifest.json"
 DUMP: Final = "database.dump"
-FILES: Final = "attachments"
+ATTACHMENTS_FOLDER: Final = "attachments"
 _MANIFEST_BYTES: Final = 10_000_000
 _CHUNK: Final = 1 << 20
 
@@ -70,10 +70,10 @@ def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
         raise BackupRefused(f"There is no folder {file.parent}. Make it first.")
     with TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder:
         dump = Path(folder) / DUMP
-        told = _dumped(owner_url, dump)
-        kept = _kept(files) if files else {}
+        told = _dump_database(owner_url, dump)
+        kept = _attachment_paths(files) if files else {}
         manifest = Manifest(
-            format=FORMAT,
+            format=FORMAT_VERSION,
             **told,
             dump_sha256=_sha256(dump),
             dump_bytes=dump.stat().st_size,
@@ -82,11 +82,11 @@ def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
             has_files=files is not None,
         )
         (Path(folder) / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
-        _pack(file, {MANIFEST: Path(folder) / MANIFEST, DUMP: dump} | kept)
+        _write_archive(file, {MANIFEST: Path(folder) / MANIFEST, DUMP: dump} | kept)
     return manifest
 
 
-def manifest_of(file: Path) -> Manifest:
+def read_manifest(file: Path) -> Manifest:
     """What a backup says it holds. Refused if it is none, or of a release whose form this one does not know."""
     try:
         with tarfile.open(file) as archive:
@@ -97,11 +97,11 @@ def manifest_of(file: Path) -> Manifest:
         raise BackupRefused(f"There is no file {file}.") from missing
     except (tarfile.TarError, OSError, ValueError) as unreadable:
         raise BackupRefused(f"{file} is no backup. Make one with: manage.py back_up FILE") from unreadable
-    return _understood(file, said)
+    return _parse_manifest(file, said)
 
 
 @contextmanager
-def unpacked(file: Path, manifest: Manifest) -> Iterator[Path]:
+def unpack_backup(file: Path, manifest: Manifest) -> Iterator[Path]:
     """A folder with the dump and the attachments of a backup, whole or not at all."""
     with TemporaryDirectory(dir=file.parent, prefix=".restore-") as name:
         folder = Path(name)
@@ -116,10 +116,10 @@ def unpacked(file: Path, manifest: Manifest) -> Iterator[Path]:
         yield folder
 
 
-def put_back(folder: Path, files: Path) -> int:
+def restore_attachments(folder: Path, files: Path) -> int:
     """Copy the attachments that are not there, and say how many. Names are never used twice, so those that are stay."""
     copied = 0
-    source = folder / FILES
+    source = folder / ATTACHMENTS_FOLDER
     for path in sorted(source.rglob("*")) if source.is_dir() else ():
         target = files / path.relative_to(source)
         if path.is_file() and not target.exists():
@@ -133,12 +133,14 @@ def put_back(folder: Path, files: Path) -> int:
     return copied
 
 
-def _kept(files: Path) -> dict[str, Path]:
+def _attachment_paths(files: Path) -> dict[str, Path]:
     """Every file of the folder, by its name in a backup."""
-    return {f"{FILES}/{path.relative_to(files)}": path for path in sorted(files.rglob("*")) if path.is_file()}
+    return {
+        f"{ATTACHMENTS_FOLDER}/{path.relative_to(files)}": path for path in sorted(files.rglob("*")) if path.is_file()
+    }
 
 
-def _pack(file: Path, parts: Mapping[str, Path]) -> None:
+def _write_archive(file: Path, parts: Mapping[str, Path]) -> None:
     """One archive of these, in their order, under its name once it is whole."""
     unfinished = file.with_name(f"{file.name}.unfinished")
     try:
@@ -155,10 +157,10 @@ def _pack(file: Path, parts: Mapping[str, Path]) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def _dumped(owner_url: str, dump: Path) -> Mapping[str, Any]:
+def _dump_database(owner_url: str, dump: Path) -> Mapping[str, Any]:
     """The dump, and what it holds: both are read in one snapshot."""
     with psycopg.connect(owner_url) as connection:
-        if not sees_everything(connection):
+        if not bypasses_row_security(connection):
             raise BackupRefused(
                 "DATABASE_OWNER_URL signs in as somebody from whom row security hides rows. A backup takes a superuser, or a role"
                 " with BYPASSRLS."
@@ -173,17 +175,19 @@ def _dumped(owner_url: str, dump: Path) -> Mapping[str, Any]:
         return {
             "made_at": now.isoformat(),
             "server_major": major,
-            "sorting": sorting(connection),
+            "sorting": collation(connection),
             "migrations": migrations(connection),
-            "contents": contents(connection),
+            "contents": table_digests(connection),
         }
 
 
-def _understood(file: Path, said: Any) -> Manifest:
+def _parse_manifest(file: Path, said: Any) -> Manifest:
     if not isinstance(said, dict) or "format" not in said:
         raise BackupRefused(f"{file} is no backup. Make one with: manage.py back_up FILE")
-    if said["format"] != FORMAT:
-        raise BackupRefused(f"{file} has form {said['format']}, and this release reads {FORMAT}. Use the one it is of.")
+    if said["format"] != FORMAT_VERSION:
+        raise BackupRefused(
+            f"{file} has form {said['format']}, and this release reads {FORMAT_VERSION}. Use the one it is of."
+        )
     try:
         return Manifest(**said)
     except TypeError as unknown:

@@ -16,18 +16,18 @@ WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT re
 # Whatever order the rows stand in. A row as text, so that every column counts.
 _DIGEST = "SELECT count(*)::text, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text FROM {} AS t"
 # How the database sorts and compares texts; an index of one order is no index of another.
-_SORTING = """
+_COLLATION = """
 SELECT pg_encoding_to_char(encoding), datlocprovider::text, coalesce(datlocale, datcollate)
 FROM pg_database WHERE datname = current_database()
 """
-_SEES_ALL = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
+_BYPASSES_ROW_SECURITY = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user"
 _MIGRATIONS = "SELECT app, name FROM django_migrations ORDER BY app, name"
 
 
-def contents(connection: Connection) -> Contents:
+def table_digests(connection: Connection) -> Contents:
     """Each table with its number of rows and their digest."""
     connection.execute("SET LOCAL timezone = 'UTC'")
-    return {table: _counted(connection, table) for table in tables(connection)}
+    return {table: _table_digest(connection, table) for table in tables(connection)}
 
 
 def tables(connection: Connection) -> list[str]:
@@ -35,9 +35,9 @@ def tables(connection: Connection) -> list[str]:
     return [str(name) for (name,) in connection.execute(_TABLES).fetchall()]
 
 
-def sorting(connection: Connection) -> list[str]:
+def collation(connection: Connection) -> list[str]:
     """Encoding, provider and name of the order its texts stand in."""
-    [found] = connection.execute(_SORTING).fetchall()
+    [found] = connection.execute(_COLLATION).fetchall()
     return [str(each) for each in found]
 
 
@@ -46,9 +46,9 @@ def server_major(connection: Connection) -> int:
     return connection.info.server_version // 10_000
 
 
-def sees_everything(connection: Connection) -> bool:
+def bypasses_row_security(connection: Connection) -> bool:
     """Whether row security hides nothing from this login."""
-    return connection.execute(_SEES_ALL).fetchone() == (True,)
+    return connection.execute(_BYPASSES_ROW_SECURITY).fetchone() == (True,)
 
 
 def migrations(connection: Connection) -> list[str]:
@@ -67,6 +67,6 @@ def differences(wanted: Contents, found: Contents) -> Iterator[str]:
             yield f"{table} has {found[table][0]} rows of {wanted[table][0]}, or rows that differ."
 
 
-def _counted(connection: Connection, table: str) -> list[str]:
+def _table_digest(connection: Connection, table: str) -> list[str]:
     [(rows, digest)] = connection.execute(sql.SQL(_DIGEST).format(sql.Identifier("public", table))).fetchall()
     return [str(rows), str(digest)]

@@ -33,19 +33,23 @@ class ProgramFailed(Exception):
 
 def run_program(name: str, words: Sequence[str], url: str, *, server_major: int) -> None:
     """Run one of them against a database, and return when it is done."""
-    program = _found(name, server_major)
+    program = _find_program(name, server_major)
     ran = subprocess.run(  # noqa: S603  # our own program, and words of ours
-        [str(program), "--no-password", *words], env=_environment(url), capture_output=True, text=True, check=False
+        [str(program), "--no-password", *words],
+        env=_libpq_environment(url),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if ran.returncode:
         said = " ".join(ran.stderr.strip().splitlines()[-_QUOTED_LINES:])
         raise ProgramFailed(f"{name} failed with code {ran.returncode}: {said or 'it said nothing'}.")
 
 
-def _found(name: str, server_major: int) -> Path:
+def _find_program(name: str, server_major: int) -> Path:
     versions = []
     for program in _candidates(name):
-        major = _major(program)
+        major = _program_major(program)
         if major >= server_major:
             return program
         versions.append(str(major))
@@ -65,13 +69,13 @@ def _candidates(name: str) -> Iterator[Path]:
         return
 
 
-def _major(program: Path) -> int:
+def _program_major(program: Path) -> int:
     ran = subprocess.run([str(program), "--version"], capture_output=True, text=True, check=False)  # noqa: S603  # found above
     number = re.search(r"\d+", ran.stdout)
     return int(number.group()) if number else 0
 
 
-def _environment(url: str) -> dict[str, str]:
+def _libpq_environment(url: str) -> dict[str, str]:
     told: Mapping[str, object] = conninfo_to_dict(url)
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return plain | {_LIBPQ[name]: str(value) for name, value in told.items() if name in _LIBPQ}

@@ -11,50 +11,50 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from apps.operations.backup.archive import DUMP, BackupRefused, Manifest
-from apps.operations.backup.database_digest import contents, differences, server_major, sorting, tables
+from apps.operations.backup.database_digest import collation, differences, server_major, table_digests, tables
 from apps.operations.backup.postgres_programs import run_program
 from apps.tenants.database_roles import ensure_roles
 
-UNFINISHED: Final = "_restoring"
-_TOLD_DIFFERENCES: Final = 5
+RESTORING_SUFFIX: Final = "_restoring"
+_DIFFERENCES_SHOWN: Final = 5
 # A database that every server has, to stand in while another is made or dropped.
 _MAINTENANCE: Final = "postgres"
 
 
-def restore_beside(folder: Path, manifest: Manifest, name: str) -> None:
+def restore_to_new_database(folder: Path, manifest: Manifest, name: str) -> None:
     """Make a database of this name from an unpacked backup, and hold every row against the manifest.
 
     A database of this name that was left behind is dropped first; one that is not as it should be is dropped again.
     """
     _refuse_other_server(manifest)
-    drop(name)
-    with _maintaining() as connection:
+    drop_database(name)
+    with _maintenance_connection() as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     try:
-        _fill(folder, manifest, name)
+        _load_dump(folder, manifest, name)
     except BaseException:
-        drop(name)
+        drop_database(name)
         raise
 
 
-def put_in_place(name: str, place: str) -> None:
+def replace_database(name: str, place: str) -> None:
     """Let a restored database take the place of the one that stands there, which is gone for good."""
-    drop(place)
-    with _maintaining() as connection:
+    drop_database(place)
+    with _maintenance_connection() as connection:
         connection.execute(
             sql.SQL("ALTER DATABASE {} RENAME TO {}").format(sql.Identifier(name), sql.Identifier(place))
         )
 
 
-def drop(name: str) -> None:
+def drop_database(name: str) -> None:
     """Drop a database, whoever is connected to it; no matter if it is not there."""
-    with _maintaining() as connection:
+    with _maintenance_connection() as connection:
         connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
-def is_taken(name: str) -> bool:
+def has_tables(name: str) -> bool:
     """Whether there is a database of this name with tables in it."""
-    with _maintaining() as connection:
+    with _maintenance_connection() as connection:
         if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is None:
             return False
     with psycopg.connect(owner_url_of(name)) as connection:
@@ -71,12 +71,12 @@ def database_name() -> str:
     return str(conninfo_to_dict(settings.DATABASE_OWNER_URL)["dbname"])
 
 
-def _fill(folder: Path, manifest: Manifest, name: str) -> None:
+def _load_dump(folder: Path, manifest: Manifest, name: str) -> None:
     url, login = owner_url_of(name), settings.DATABASES["default"]
     with psycopg.connect(url) as connection:
-        if sorting(connection) != manifest.sorting:
+        if collation(connection) != manifest.sorting:
             raise BackupRefused(
-                f"This server sorts texts by {' '.join(sorting(connection))}, and the backup was made where they are sorted by"
+                f"This server sorts texts by {' '.join(collation(connection))}, and the backup was made where they are sorted by"
                 f" {' '.join(manifest.sorting)}. Make the server's cluster with that order; docs/operations.md says how."
             )
     # The dump names the roles, which belong to the server and not to the database.
@@ -84,19 +84,19 @@ def _fill(folder: Path, manifest: Manifest, name: str) -> None:
     words = ("--exit-on-error", f"--dbname={name}", str(folder / DUMP))
     run_program("pg_restore", words, url, server_major=manifest.server_major)
     with psycopg.connect(url) as connection:
-        wrong = list(differences(manifest.contents, contents(connection)))
+        wrong = list(differences(manifest.contents, table_digests(connection)))
     if wrong:
-        raise BackupRefused(f"What was restored is not what was backed up: {' '.join(wrong[:_TOLD_DIFFERENCES])}")
+        raise BackupRefused(f"What was restored is not what was backed up: {' '.join(wrong[:_DIFFERENCES_SHOWN])}")
 
 
 def _refuse_other_server(manifest: Manifest) -> None:
-    with _maintaining() as connection:
+    with _maintenance_connection() as connection:
         major = server_major(connection)
     if major < manifest.server_major:
         raise BackupRefused(f"The backup is of PostgreSQL {manifest.server_major}, and this server is {major}.")
 
 
 @contextmanager
-def _maintaining() -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+def _maintenance_connection() -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
     with psycopg.connect(owner_url_of(_MAINTENANCE), autocommit=True) as connection:
         yield connection

@@ -14,13 +14,13 @@ from django.db import connections
 
 from apps.launcher.data_folders import PROJECT
 
-SCRATCH: Final = "_drill"
-_SECONDS: Final = 1800
+DRILL_SUFFIX: Final = "_drill"
+_TIMEOUT_SECONDS: Final = 1800
 _QUOTED_LINES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class CommandOutput:
     """What a command of the product printed, and whether it was content."""
 
     out: str
@@ -33,7 +33,7 @@ class Said:
         return " ".join(self.err.strip().splitlines()[-_QUOTED_LINES:])
 
 
-def delegating_turn(name: str, *words: str) -> Said:
+def run_manage_command(name: str, *words: str) -> CommandOutput:
     """Run a command of the product on a database of this server, in a process of its own."""
     ran = subprocess.run(  # noqa: S603  # our own program, and words of ours
         [sys.executable, str(PROJECT / "manage.py"), *words],
@@ -42,18 +42,18 @@ def delegating_turn(name: str, *words: str) -> Said:
         capture_output=True,
         text=True,
         check=False,
-        timeout=_SECONDS,
+        timeout=_TIMEOUT_SECONDS,
     )
-    return Said(ran.stdout, ran.stderr, ran.returncode == 0)
+    return CommandOutput(ran.stdout, ran.stderr, ran.returncode == 0)
 
 
-def prompts_in(said: str) -> dict[str, str]:
+def parse_prompt_hashes(said: str) -> dict[str, str]:
     """The hash of each prompt, by whose and for whom."""
     told = (json.loads(line) for line in said.splitlines())
     return {f"{each['tenant']}/{each['agent']} for {each['customer']}": each["sha256"] for each in told}
 
 
-def other_prompts(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[str]:
+def prompt_differences(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[str]:
     """A sentence for each prompt that is not the same byte for byte."""
     for whose in sorted({*here, *there}):
         if here.get(whose) != there.get(whose):

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 
 
-def need_owner() -> None:
+def require_owner_url() -> None:
     """Refused without the address of who owns the database."""
     if not settings.DATABASE_OWNER_URL:
         raise CommandError(

@@ -57,7 +57,10 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="The line this card is for, if somebody else is in charge there. Empty, it is the agent's own card.",
                         max_length=80,
-                        validators=[apps.governance.stored_text.plain_text, apps.personas.models.one_line],
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.personas.models.validate_one_line,
+                        ],
                     ),
                 ),
                 (
@@ -66,7 +69,10 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="The name customers know.",
                         max_length=200,
-                        validators=[apps.governance.stored_text.plain_text, apps.personas.models.one_line],
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.personas.models.validate_one_line,
+                        ],
                     ),
                 ),
                 (
@@ -75,7 +81,10 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="The person the agent writes for.",
                         max_length=200,
-                        validators=[apps.governance.stored_text.plain_text, apps.personas.models.one_line],
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.personas.models.validate_one_line,
+                        ],
                     ),
                 ),
                 (
@@ -84,7 +93,10 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="What that person does: “Head of support”.",
                         max_length=200,
-                        validators=[apps.governance.stored_text.plain_text, apps.personas.models.one_line],
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.personas.models.validate_one_line,
+                        ],
                     ),
                 ),
                 (
@@ -93,7 +105,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="When people are there: “Monday to Friday, 9:00 to 18:00”.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(300),
                         ],
                     ),
@@ -105,8 +117,8 @@ class Migration(TableMigration):
                         help_text="Region and city: Europe/Madrid.",
                         max_length=64,
                         validators=[
-                            apps.governance.stored_text.plain_text,
-                            apps.tenants.models.tenant.known_timezone,
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.tenants.models.tenant.validate_timezone,
                         ],
                     ),
                 ),
@@ -116,7 +128,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="How messages are signed.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(300),
                         ],
                     ),
@@ -128,8 +140,8 @@ class Migration(TableMigration):
                         help_text="Write a language, and a country if it matters, such as es or es-MX.",
                         max_length=35,
                         validators=[
-                            apps.governance.stored_text.plain_text,
-                            apps.personas.models.one_line,
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.personas.models.validate_one_line,
                             django.core.validators.RegexValidator(
                                 "^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*\\Z",
                                 "Write a language, and a country if it matters, such as es or es-MX.",
@@ -199,7 +211,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="How the assistant is to work for you. Empty, there is no overlay.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                     ),
@@ -210,7 +222,7 @@ class Migration(TableMigration):
                         blank=True,
                         editable=False,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                     ),
@@ -276,7 +288,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="First person: “You are Ada, the support agent for Acme.”",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ],
                     ),
@@ -287,7 +299,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Tone, length, vocabulary.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ],
                     ),
@@ -298,7 +310,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Hard don'ts: compliance and brand.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ],
                     ),
@@ -309,7 +321,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Background assumptions.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ],
                     ),
@@ -320,7 +332,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="What the agent works towards.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ],
                     ),
@@ -389,7 +401,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Adds to the persona and is read after it. Empty, there is no overlay.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ],
                     ),
@@ -454,8 +466,8 @@ class Migration(TableMigration):
                     models.TextField(
                         help_text="One rule, as an instruction: “Never name a competitor.”",
                         validators=[
-                            apps.governance.stored_text.plain_text,
-                            apps.personas.models.something,
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.personas.models.validate_not_blank,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                     ),

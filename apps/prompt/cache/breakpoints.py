@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Final, Literal, Protocol, TypeAlias
 
 
-class CacheRules(Protocol):
+class CacheRulesProtocol(Protocol):
     """What the model's cache does; `apps.llm.cache_rules.CacheRules` is one."""
 
     @property
@@ -29,8 +29,8 @@ class CacheRules(Protocol):
     def run_kinds(self) -> frozenset[str]: ...
 
 
-class Rates(Protocol):
-    """Micro-dollars per token; `apps.llm.prices.Rates` is one."""
+class TokenRatesProtocol(Protocol):
+    """Micro-dollars per token; `apps.llm.prices.TokenRates` is one."""
 
     @property
     def input(self) -> Decimal: ...
@@ -45,10 +45,10 @@ class Rates(Protocol):
 Lifetime: TypeAlias = Literal["5m", "1h"]
 
 # Blocks that the API lets no mark stand behind.
-UNMARKABLE: Final = frozenset({"thinking", "redacted_thinking"})
+UNMARKABLE_KINDS: Final = frozenset({"thinking", "redacted_thinking"})
 
 
-class Reach(IntEnum):
+class PrefixScope(IntEnum):
     """Who else sends the same bytes up to here."""
 
     WORKSPACE = 0
@@ -58,7 +58,7 @@ class Reach(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PlannedBlock:
     """One block of a request, in hashing order.
 
     `held` says that the prefix up to its end is cached by now, and with which lifetime it was written.
@@ -66,7 +66,7 @@ class Piece:
 
     label: str
     tokens: int
-    reach: Reach
+    reach: PrefixScope
     kind: str = "text"
     held: Lifetime | None = None
 
@@ -85,14 +85,14 @@ class Reuse:
         return self.later / never
 
 
-def reuse_at(uses_per_hour: float) -> Reuse:
+def reuse_at_rate(uses_per_hour: float) -> Reuse:
     """What is to be expected of others who come independently of each other, so many an hour."""
     within_5m, within_1h = -math.expm1(-uses_per_hour / 12), -math.expm1(-uses_per_hour)
     return Reuse(within_5m, within_1h - within_5m)
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
+class ReuseExpectation:
     """What will be sent again: by this conversation's next call, and by conversations of others."""
 
     conversation: Reuse
@@ -100,12 +100,12 @@ class Expectation:
     agent: Reuse
     workspace: Reuse
 
-    def of(self, reach: Reach) -> Reuse:
+    def of(self, reach: PrefixScope) -> Reuse:
         return (self.workspace, self.agent, self.customer, self.conversation)[reach]
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedBill:
     """What a call should be billed."""
 
     read: int
@@ -125,16 +125,16 @@ class Shortfall:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BreakpointPlan:
     """For each piece the mark it carries, what the call should cost, and what cannot be cached."""
 
     marks: tuple[Lifetime | None, ...]
-    expected: Expected
+    expected: ExpectedBill
     shortfalls: tuple[Shortfall, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Shared:
+class _SharedRange:
     """The tokens of one reach that this call writes, from where to where, and what others will do with them."""
 
     start: int
@@ -146,13 +146,13 @@ class _Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _PlanInput:
     """A request with everything that follows from its pieces; -1 stands for the beginning of the prompt."""
 
-    pieces: Sequence[Piece]
-    rules: CacheRules
-    rates: Rates
-    expectation: Expectation
+    pieces: Sequence[PlannedBlock]
+    rules: CacheRulesProtocol
+    rates: TokenRatesProtocol
+    expectation: ReuseExpectation
     ends: Sequence[int]
     positions: Sequence[int]
     warm: int
@@ -166,28 +166,36 @@ class _Request:
         return self.ends[index] >= self.rules.minimum_prefix_tokens
 
 
-def plan_marks(pieces: Sequence[Piece], *, rules: CacheRules, rates: Rates, expectation: Expectation) -> Plan:
+def plan_marks(
+    pieces: Sequence[PlannedBlock],
+    *,
+    rules: CacheRulesProtocol,
+    rates: TokenRatesProtocol,
+    expectation: ReuseExpectation,
+) -> BreakpointPlan:
     """The marks that make this call and those after it cheapest, as far as can be expected."""
-    request = _read(pieces, rules, rates, expectation)
+    request = _measure_blocks(pieces, rules, rates, expectation)
     lasts = (-1, *(index for index in request.reaches if request.is_long_enough(index)))
-    hours = sorted({*lasts, *_just_behind_warm(request)})
-    shared = tuple(_shared(request))
+    hours = sorted({*lasts, *_first_new_block(request)})
+    shared = tuple(_shared_ranges(request))
     options = [(hour, last) for last in lasts for hour in hours if hour <= last]
-    hour, last = max(options, key=lambda option: (_worth(request, shared, *option), -option[1], -option[0]))
-    placed = _placed(request, hour, last)
+    hour, last = max(options, key=lambda option: (_net_saving(request, shared, *option), -option[1], -option[0]))
+    placed = _place_marks(request, hour, last)
     long_end = max([index for index in placed if index in {hour, request.anchor}], default=-1)
     marks = tuple(_lifetime(index, long_end) if index in placed else None for index in range(len(pieces)))
-    return Plan(marks, _expected(request, marks), tuple(_shortfalls(request)))
+    return BreakpointPlan(marks, _expected_bill(request, marks), tuple(_shortfalls(request)))
 
 
 def _lifetime(index: int, long_end: int) -> Lifetime:
     return "1h" if index <= long_end else "5m"
 
 
-def _read(pieces: Sequence[Piece], rules: CacheRules, rates: Rates, expectation: Expectation) -> _Request:
+def _measure_blocks(
+    pieces: Sequence[PlannedBlock], rules: CacheRulesProtocol, rates: TokenRatesProtocol, expectation: ReuseExpectation
+) -> _PlanInput:
     held = [index for index, piece in enumerate(pieces) if piece.held]
     long_held = [index for index in held if pieces[index].held == "1h"]
-    return _Request(
+    return _PlanInput(
         pieces,
         rules,
         rates,
@@ -200,7 +208,7 @@ def _read(pieces: Sequence[Piece], rules: CacheRules, rates: Rates, expectation:
     )
 
 
-def _positions(pieces: Sequence[Piece], rules: CacheRules) -> Iterator[int]:
+def _positions(pieces: Sequence[PlannedBlock], rules: CacheRulesProtocol) -> Iterator[int]:
     position = -1
     previous = ""
     for piece in pieces:
@@ -209,28 +217,28 @@ def _positions(pieces: Sequence[Piece], rules: CacheRules) -> Iterator[int]:
         yield position
 
 
-def _just_behind_warm(request: _Request) -> Iterator[int]:
+def _first_new_block(request: _PlanInput) -> Iterator[int]:
     """The first block that is new: an hour mark there keeps all that is warm for an hour, at the price of one block."""
     index = request.warm + 1
     while 0 < index < len(request.pieces):
         ends_run = index + 1 == len(request.pieces) or request.positions[index + 1] != request.positions[index]
-        if ends_run and request.pieces[index].kind not in UNMARKABLE and request.is_long_enough(index):
+        if ends_run and request.pieces[index].kind not in UNMARKABLE_KINDS and request.is_long_enough(index):
             yield index
             return
         index += 1
 
 
-def _shared(request: _Request) -> Iterator[_Shared]:
+def _shared_ranges(request: _PlanInput) -> Iterator[_SharedRange]:
     """Only what is written now can be given a longer life; what is read keeps its own."""
     start = warm = request.tokens_to(request.warm)
     for index in request.reaches:
         reach = request.pieces[index].reach
-        if reach is not Reach.CONVERSATION and request.ends[index] > warm:
-            yield _Shared(start, request.ends[index], request.expectation.of(reach))
+        if reach is not PrefixScope.CONVERSATION and request.ends[index] > warm:
+            yield _SharedRange(start, request.ends[index], request.expectation.of(reach))
             start = request.ends[index]
 
 
-def _worth(request: _Request, shared: Sequence[_Shared], hour: int, last: int) -> float:
+def _net_saving(request: _PlanInput, shared: Sequence[_SharedRange], hour: int, last: int) -> float:
     """What writing for an hour up to `hour` and for five minutes up to `last` saves later, less what it costs now."""
     rates = request.rates
     warm, hour_end, last_end = (request.tokens_to(index) for index in (request.warm, hour, last))
@@ -241,28 +249,28 @@ def _worth(request: _Request, shared: Sequence[_Shared], hour: int, last: int) -
     return saved - longer - written
 
 
-def _own_reads(request: _Request, hour: int, last: int) -> float:
+def _own_reads(request: _PlanInput, hour: int, last: int) -> float:
     """Tokens that this conversation will read instead of writing them again, weighed by how likely that is."""
     own = request.expectation.conversation
     reads = own.soon * max(request.tokens_to(last) - request.tokens_to(request.warm), 0)
     if hour > request.warm:
         guarded = request.tokens_to(hour) - request.tokens_to(request.anchor)
-        reads += own.later * _patience(request, hour) * guarded
+        reads += own.later * _later_calls_factor(request, hour) * guarded
     return reads
 
 
-def _reads_by_others(request: _Request, part: _Shared, hour_end: int, last_end: int) -> float:
+def _reads_by_others(request: _PlanInput, part: _SharedRange, hour_end: int, last_end: int) -> float:
     soon = (1 - request.expectation.conversation.soon) * part.reuse.soon
     return soon * part.up_to(last_end) + part.reuse.later_before_never * part.up_to(hour_end)
 
 
-def _patience(request: _Request, hour: int) -> float:
+def _later_calls_factor(request: _PlanInput, hour: int) -> float:
     """An hour mark within the conversation guards later calls too, and could as well be set by one of them.
 
     If all calls wrote equally much, the cheapest distance between two such marks would be the square root below, and a
     factor of half of it would keep to that. They do not; a smaller factor leaves room for waiting for a short block.
     """
-    if request.pieces[hour].reach is not Reach.CONVERSATION or request.warm < 0:
+    if request.pieces[hour].reach is not PrefixScope.CONVERSATION or request.warm < 0:
         return 1.0
     rates = request.rates
     extra = float(rates.cache_write_1h - rates.cache_write_5m)
@@ -270,16 +278,16 @@ def _patience(request: _Request, hour: int) -> float:
     return max(math.sqrt(2 * extra / lost) / 3, 1.0) if lost > 0 else 1.0
 
 
-def _placed(request: _Request, hour: int, last: int) -> frozenset[int]:
+def _place_marks(request: _PlanInput, hour: int, last: int) -> frozenset[int]:
     """At most as many marks as the model takes: first those that write, then what finds and keeps the warm prefix."""
     placed = [index for index in dict.fromkeys((last, hour)) if index >= 0]
-    wished = [_lost_in_look_back(request, placed), *_by_worth(request)]
+    wished = [_unreachable_warm_prefix(request, placed), *_optional_marks(request)]
     written_to = max(last, request.warm)
     placed += [index for index in dict.fromkeys(wished) if 0 <= index <= written_to and index not in placed]
     return frozenset(placed[: request.rules.marks])
 
 
-def _lost_in_look_back(request: _Request, placed: Sequence[int]) -> int:
+def _unreachable_warm_prefix(request: _PlanInput, placed: Sequence[int]) -> int:
     """The warm prefix, where no mark is near enough to find it."""
     positions = request.positions
     found = any(
@@ -289,7 +297,7 @@ def _lost_in_look_back(request: _Request, placed: Sequence[int]) -> int:
     return -1 if found else request.warm
 
 
-def _by_worth(request: _Request) -> list[int]:
+def _optional_marks(request: _PlanInput) -> list[int]:
     """The marks that only keep or share, the most useful first: the anchor, then each reach by who will read it."""
 
     def worth(index: int) -> float:
@@ -300,7 +308,7 @@ def _by_worth(request: _Request) -> list[int]:
     return [request.anchor, *sorted(filter(request.is_long_enough, request.reaches), key=worth, reverse=True)]
 
 
-def _expected(request: _Request, marks: Sequence[Lifetime | None]) -> Expected:
+def _expected_bill(request: _PlanInput, marks: Sequence[Lifetime | None]) -> ExpectedBill:
     read = request.tokens_to(request.warm) if any(marks) else 0
     long_end = max((request.ends[at] for at, mark in enumerate(marks) if mark == "1h"), default=0)
     end_1h = max(read, long_end)
@@ -313,10 +321,10 @@ def _expected(request: _Request, marks: Sequence[Lifetime | None]) -> Expected:
         + (end_5m - end_1h) * rates.cache_write_5m
         + (total - end_5m) * rates.input
     )
-    return Expected(read, end_5m - end_1h, end_1h - read, total - end_5m, cost)
+    return ExpectedBill(read, end_5m - end_1h, end_1h - read, total - end_5m, cost)
 
 
-def _shortfalls(request: _Request) -> Iterator[Shortfall]:
+def _shortfalls(request: _PlanInput) -> Iterator[Shortfall]:
     floor = request.rules.minimum_prefix_tokens
     for index in request.reaches:
         if request.ends[index] < floor:

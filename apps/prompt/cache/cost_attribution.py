@@ -8,11 +8,11 @@ from typing import Self
 
 from apps.prompt.cache.breakpoints import Lifetime
 from apps.prompt.prompt_input import Slot
-from apps.prompt.rendering.segments import Part, Segment
+from apps.prompt.rendering.segments import Segment, SlotText
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentBlock:
     """A block of a request in hashing order, with its owners where it is a slot of the frozen prompt.
 
     `tokens` is an estimate; only the shares count. `lead` is how many bytes stand before the part's own text.
@@ -22,12 +22,12 @@ class Sent:
     label: str
     content: bytes
     tokens: int
-    part: Part | None = None
+    part: SlotText | None = None
     lead: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Charged:
+class ChargedTokens:
     """How the tokens of a prompt are charged, from its beginning to its end."""
 
     read: int
@@ -63,7 +63,7 @@ class SlotCharge:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CacheMark:
     """Where a call told the cache to keep what it has read, for how long, and how long the prompt is up to there.
 
     `message` counts those that were sent, and is -1 before them; `tokens` is an estimate.
@@ -87,7 +87,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class FirstDifference:
     """The first byte in which a request differs from the one before it, and whose words stand there now, or stood there."""
 
     slot: Slot
@@ -96,27 +96,29 @@ class Parting:
     segment: Segment | None
 
 
-def charges_of(told: str | list[dict[str, int]]) -> tuple[SlotCharge, ...]:
+def parse_charges(told: str | list[dict[str, int]]) -> tuple[SlotCharge, ...]:
     """A bill as the books keep it; they kept it in another form once."""
     if isinstance(told, list):
         return tuple(SlotCharge(Slot(charge.pop("slot")), **charge) for charge in map(dict, told))
     return tuple(SlotCharge.of_line(line) for line in told.split(";") if line)
 
 
-def marks_of(told: str | None) -> tuple[Mark, ...] | None:
+def parse_marks(told: str | None) -> tuple[CacheMark, ...] | None:
     """The marks as the books keep them; None where they were not kept yet."""
-    return None if told is None else tuple(Mark.of_line(line) for line in told.split(";") if line)
+    return None if told is None else tuple(CacheMark.of_line(line) for line in told.split(";") if line)
 
 
-def by_slot(sent: Iterable[tuple[Slot, int]], expected_read: int, billed: Charged) -> tuple[SlotCharge, ...]:
+def charge_slots(sent: Iterable[tuple[Slot, int]], expected_read: int, billed: ChargedTokens) -> tuple[SlotCharge, ...]:
     """A call's bill divided among the slots of its blocks, given with their tokens.
 
     The estimates are stretched until they add up to what was billed.
     """
-    return tuple(_charge(slot, start, end, expected_read, billed) for slot, start, end in _extents(sent, billed.total))
+    return tuple(
+        _charge(slot, start, end, expected_read, billed) for slot, start, end in _slot_extents(sent, billed.total)
+    )
 
 
-def _extents(sent: Iterable[tuple[Slot, int]], total: int) -> Iterator[tuple[Slot, int, int]]:
+def _slot_extents(sent: Iterable[tuple[Slot, int]], total: int) -> Iterator[tuple[Slot, int, int]]:
     """Where each slot begins and ends, in tokens as billed."""
     sizes: Counter[Slot] = Counter()
     for slot, tokens in sent:
@@ -127,7 +129,7 @@ def _extents(sent: Iterable[tuple[Slot, int]], total: int) -> Iterator[tuple[Slo
         yield slot, start, end
 
 
-def _charge(slot: Slot, start: int, end: int, expected_read: int, billed: Charged) -> SlotCharge:
+def _charge(slot: Slot, start: int, end: int, expected_read: int, billed: ChargedTokens) -> SlotCharge:
     def within(first: int, last: int) -> int:
         return max(min(end, last) - max(start, first), 0)
 
@@ -142,29 +144,29 @@ def _charge(slot: Slot, start: int, end: int, expected_read: int, billed: Charge
     )
 
 
-def parting(before: Sequence[Sent], now: Sequence[Sent]) -> Parting | None:
+def first_difference(before: Sequence[SentBlock], now: Sequence[SentBlock]) -> FirstDifference | None:
     """Where `now` no longer begins as `before` did; None if it goes on where `before` ended."""
     for at, old in enumerate(before):
         new = now[at] if at < len(now) else None
         if new is None or new.content != old.content:
-            return _parted(old, new)
+            return _locate_difference(old, new)
     return None
 
 
-def _parted(old: Sent, new: Sent | None) -> Parting:
+def _locate_difference(old: SentBlock, new: SentBlock | None) -> FirstDifference:
     if new is None:
-        return Parting(old.slot, old.label, 0, _segment_at(old, 0))
-    byte = _common(old.content, new.content)
-    return Parting(new.slot, new.label, byte, _segment_at(new, byte) or _segment_at(old, byte))
+        return FirstDifference(old.slot, old.label, 0, _segment_at(old, 0))
+    byte = _common_length(old.content, new.content)
+    return FirstDifference(new.slot, new.label, byte, _segment_at(new, byte) or _segment_at(old, byte))
 
 
-def _common(one: bytes, other: bytes) -> int:
+def _common_length(one: bytes, other: bytes) -> int:
     """How many bytes both begin with."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (first, second) in enumerate(pairs) if first != second), min(len(one), len(other)))
 
 
-def _segment_at(block: Sent, byte: int) -> Segment | None:
+def _segment_at(block: SentBlock, byte: int) -> Segment | None:
     if block.part is None:
         return None
     place = byte - block.lead

@@ -5,7 +5,7 @@
 # fmt: off
 from typing import Final
 
-from apps.prompt.injection_scanner.rule_language import Opening, Suspicion, Written
+from apps.prompt.injection_scanner.rule_language import Opening, RuleSource, Suspicion
 
 ENGLISH_WORDS: Final = {
     # What points at orders that came before, and the orders themselves.
@@ -34,7 +34,7 @@ ENGLISH_WORDS: Final = {
 }
 _O, _N, _E = Suspicion.OVERRIDE, Suspicion.NEW_TASK, Suspicion.EXTRACTION
 
-_AGAINST_ORDERS: Final[tuple[tuple[Suspicion, str, str] | tuple[Suspicion, str, str, Opening], ...]] = (
+_OVERRIDE_RULES: Final[tuple[tuple[Suspicion, str, str] | tuple[Suspicion, str, str, Opening], ...]] = (
     (_O, "<FORGET>", r"~(?:<THE>~){0,3}?<THAT>~(?:<THE>~){0,3}?<ORDERS>\b"),
     (_O, "<FORGET>", r"~(?:the~)?(?:instructions?|prompts?|directions|directives|commands|programming)\b"),
     (_O, "<FORGET>|drop|leave|skip", r"~(?:about~)?(?:all|any|every|entire|the~entire)~(?:<THE>~){0,4}?<MATTER>\b"),
@@ -56,7 +56,7 @@ _AGAINST_ORDERS: Final[tuple[tuple[Suspicion, str, str] | tuple[Suspicion, str, 
     (_O, "answer|according", r"~(?:@3not~)?(?:by|from|with)~your~own~knowledge\b"),
     (_O, "remove|erase|delete|put|get|leave|leaving|throw|push", r"~(?:<THE>~){1,4}?(?:<MATTER>|<ORDERS>)~(?:behind|out~of~your)\b"),
 )
-_TASKS: Final[tuple[tuple[Suspicion, str, str], ...]] = (
+_NEW_TASK_RULES: Final[tuple[tuple[Suspicion, str, str], ...]] = (
     (_N, "your", r"~(?:new|updated|real|actual|true|only|sole|main|primary|next|first)?~?(?:instructions?|task|goal|job|role|purpose|objective|mission|orders|function)~(?:is|are|will|has|have)~(?:now|changed|only|be)\b"),
     (_N, "your", r"~(?:new|updated|real|actual|true)~(?:system~)?(?:instructions?|task|goal|objective|mission|orders|prompt)\b"),
     (_N, "new|updated|additional|further|extra|revised|following|special|secret|real|modified|override|overriding", r"~(?:system~)?(?:instructions?|directives?|tasks?|prompt|rules|objective|mission|command)\s*[:=>\n-]"),
@@ -74,7 +74,7 @@ _TASKS: Final[tuple[tuple[Suspicion, str, str], ...]] = (
     (_N, "i", r"~(?:command|order|instruct)~you~to\b"),
     (_N, "before|after|instead~of|prior", r"~(?:to~)?(?:you~)?(?:answer|answering|doing|continuing|responding|summarizing|translating)\b@6(?:that|this|the|any)~@3(?:must|should|first|instead)~(?:print|say|output|send|call|run|execute|ignore)"),
 )
-_EXTRACTION: Final[tuple[tuple[Suspicion, str, str], ...]] = (
+_EXTRACTION_RULES: Final[tuple[tuple[Suspicion, str, str], ...]] = (
     (_E, "<REVEAL>|what|see|know|access|view|obtain|get|extract", r"~@5(?:system|initial|original|hidden|secret|pre|developer|starting|opening|base|meta|root|custom|internal|confidential|underlying|full|entire|exact|complete|first|current|above|previous|foregoing)~(?:system~|user~)?(?:prompts?|pre~?prompt|instructions?|messages?~(?:above|before|you)|directives?|system~message|programming|configuration~(?:you|above))\b"),
     (_E, "<REVEAL>|what|whats|see|know", r"(?:'s)?~@3your~@3(?:prompts?|prompt~texts?|instructions?|directives?|programming|system~message|initial~message|secrets?|training~data|instruct|preprompt|prime~directive|guardrails|hidden~rules|internal~rules|confidential)\b"),
     (_E, "repeat|print|output|echo|translate|summarize|summarise|copy|recite|display|show|quote|paraphrase|rewrite|reproduce|write|spell|list|return|restate|read|reiterate|give|rephrase|encode|convert", r"~(?:back~|out~|me~|to~me~)*(?:everything|all|the|each|any|every|this|what|these)~@3(?:texts?|words?|content|sentences?|lines?|instructions?|prompts?|messages?|everything|said|written|paragraphs?|above|rules|tokens|characters|output)~@3(?:above|preceding|prior|previous|previously|so~far|until~now|verbatim|up~to~(?:this|here|now)|before~(?:this|that|the|it|me|here)|at~the~(?:start|beginning|top)|you~(?:were|have~been)~(?:given|told|provided))\b"),
@@ -105,4 +105,4 @@ _EXTRACTION: Final[tuple[tuple[Suspicion, str, str], ...]] = (
     (_E, "hint|hints|clue|clues|riddle|rhyme|rhymes", r"~(?:about|on|for|to|of|with)~@2(?:the~|your~)?(?:secret|password|access~code|key|code|passphrase|instructions)\b"),
 )
 
-AGAINST: Final = tuple(Written(*rule) for rule in (*_AGAINST_ORDERS, *_TASKS, *_EXTRACTION))
+ENGLISH_PATTERNS: Final = tuple(RuleSource(*rule) for rule in (*_OVERRIDE_RULES, *_NEW_TASK_RULES, *_EXTRACTION_RULES))

@@ -5,15 +5,15 @@
 # fmt: off
 from typing import Final
 
-from apps.prompt.injection_scanner.rule_language import Opening, Suspicion, Written
+from apps.prompt.injection_scanner.rule_language import Opening, RuleSource, Suspicion
 
 _N, _P = Suspicion.NEW_TASK, Suspicion.PERSONA
 _R, _H, _X, _C = Suspicion.POLICY_REMOVAL, Suspicion.OUTPUT_HIJACK, Suspicion.EXFILTRATION, Suspicion.ENCODED_PAYLOAD
 _F, _S, _T = Suspicion.FORGED_ROLE, Suspicion.FORGED_SECTION, Suspicion.FORGED_RESULT
 _ORDER, _SENTENCE = Opening.ORDER, Opening.SENTENCE
-_AI: Final = "ai|assistant|chatbot|chatgpt|gpt|bot|model|machine|robot|entity|persona|character|hacker|terminal|interpreter|console|shell"
+_AI_WORDS: Final = "ai|assistant|chatbot|chatgpt|gpt|bot|model|machine|robot|entity|persona|character|hacker|terminal|interpreter|console|shell"
 
-_PERSONA: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
+_PERSONA_RULES: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_P, "you", r"(?:'re|~are|re)~(?:now|going~to~(?:act|be|play|pretend|roleplay))\b(?!~(?:able|connected|logged|registered|ready|subscribed|signed|eligible|chatting|speaking|on|in|free|all|booked|confirmed|set|all|scheduled|listed|checked|enrolled|covered|at|with|required|allowed|past|over|under|out|\w{3,15}ed)\b)", Opening.ANYWHERE),
     (_P, "now", r"~you(?:'re|~are|~act|~will~(?:act|be~a|play))~(?!(?:able|asking|telling|saying|charging|in|on|not|going)\b)", Opening.ANYWHERE),
     (_P, "you", r"~(?:will|must|shall|should|are~to|have~to|can)~(?:now~|only~|always~)?(?:act|behave|pretend|roleplay|role~play|impersonate|simulate|play~the)\b", Opening.ANYWHERE),
@@ -27,7 +27,7 @@ _PERSONA: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_P, "role", r"~play(?:ing)?~(?:as|game|with~me|where~you)\b|~playing~as\b", Opening.ANYWHERE),
     (_P, "roleplay|roleplaying", r"~(?:as|with|game)\b", Opening.ANYWHERE),
     (_P, "you", r"(?:'re|~are)~(?:an?~|the~|no~longer~|not~)@4(?:evil|unrestricted|unfiltered|uncensored|amoral|immoral|jailbroken|rogue|malicious|racist|rude)\b", Opening.ANYWHERE),
-    (_P, "you", rf"(?:'re|~are)~(?:no~longer|not)~(?:an?~)?@2(?:{_AI}|bound|restricted|limited|chatgpt|claude|team)\b", Opening.ANYWHERE),
+    (_P, "you", rf"(?:'re|~are)~(?:no~longer|not)~(?:an?~)?@2(?:{_AI_WORDS}|bound|restricted|limited|chatgpt|claude|team)\b", Opening.ANYWHERE),
     (_P, "you", r"(?:'re|~are)(?:~\w{1,20}+){1,6}?\s?[.,?]\W{0,4}(?:how~(?:do|would|will)~you|what~(?:do|would|will)~you|who~are~you|wer~ist|as~the)\b", _SENTENCE),
     (_P, "you", r"(?:'re|~are)~(?:a~|the~)?@4(?:named|called|known~as|role~playing|roleplaying)\b", Opening.ANYWHERE),
     (_P, "your", r"~(?:new~)?name~is~(?:now~)?\w", _SENTENCE),
@@ -46,7 +46,7 @@ _PERSONA: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_P, "hypothetical|theoretical|fictional|imaginary|alternate|parallel", r"~(?:world|scenario|universe|situation|story|reality)~@3(?:where|in~which)~@2you\b", Opening.ANYWHERE),
     (_F, "i|im|as", r"(?:'m|~am)?~(?:your|the~original|openai|an?~openai|an?~anthropic|the~system)~(?:developer|creator|programmer|administrator|admin|owner|master|engineer|supervisor|maker)\b", Opening.ANYWHERE),
 )
-_LIMITS: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
+_POLICY_REMOVAL_RULES: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_R, "no|without|any|free|bypass|ignore|remove|lift|disable", r"~(?:from~|of~|any~|all~|the~|your~)*(?:ethical|moral|content|safety|legal|openai|programming|community|policy|usage|built~in)~(?:@2)(?:restrictions?|limitations?|limits|filters?|censorship|guidelines|rules|boundaries|constraints|moderation|guardrails|safeguards|policies|considerations|principles|guideline)\b", Opening.ANYWHERE),
     (_R, "you", r"~(?:have|know|follow|obey|feel|receive|receives)~(?:no|zero)~@2(?:rules?|restrictions?|limits?|limitations?|filters?|boundaries|ethics|morals|guidelines|constraints|moderation|censorship)\b", Opening.ANYWHERE),
     (_R, "has|receives|with|have", r"~(?:no|zero)~@1(?:programming~guidelines|restrictions?~(?:or|and|on~what)|moderation|censorship|ethics|morals|filters?~(?:or|and)|rules~(?:or|and)|guidelines)\b", Opening.ANYWHERE),
@@ -63,7 +63,7 @@ _LIMITS: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_R, "system|admin|security|developer|emergency|root", r"~override\b(?=\s{0,2}(?:[:.!,-]|\Z)|~(?:engaged|code|activated|protocol|enabled|mode|accepted))", Opening.ANYWHERE),
     (_R, "use|using", r"~(?:hate~speech|slurs|profanity|swear~words|curse~words)\b", Opening.ANYWHERE),
 )
-_WORDS: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
+_OUTPUT_RULES: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_H, "<SAY>|repeat|responding|answering|replying", r"~(?:with~)?(?:only|just|simply|exactly|nothing~but|solely)~(?:with~)?(?:the~|a~|one~|in~|yes|no|word|this|what|with|after|using|what|code|json|[\"'])", _ORDER),
     (_H, "only|just|simply|exclusively", r"~(?:say|output|print|respond~(?:with|in)|reply~(?:with|in)|answer~(?:with|in)|return~the|echo|speak|type~out)\b", _ORDER),
     (_H, "say|print|output|respond|reply|answer|echo|return|display|responding|end|begin|start|finish|conclude|preface|write", r"~(?:@5)?(?:with~|as~|the~|that~|in~|by~|to~|word~|words~|phrase~|sentence~|following~|saying~|your~|reply~|response~|message~|answer~){0,4}?[\"']{1,2}(?<=[\"'])\w", _ORDER),
@@ -105,7 +105,7 @@ _WORDS: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_H, "formulate|write|create|generate|invent", r"~(?:an?~)(?:untrue|false|fake|fabricated|misleading)\b", _ORDER),
     (_H, "blame|praise|promote|endorse|insult", r"~(?:it~|this~|him~|them~|her~)?(?:on~)?(?:china|trump|russia|us|america|the~\w{1,12}+|\w{1,12}+)~(?:anyway|instead|no~matter|in~your)\b", _ORDER),
 )
-_OUTWARD: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
+_EXFILTRATION_RULES: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_X, "get|retrieve|fetch|access|obtain|collect|gather|extract|find|look|download|view|check|search|examine|give|provide|acquire|locate|pull|read|show|list|export|use|identify|share|save|record|compile|take|scan|query|open", r"(?>[^\n]{1,160}?\b(?:and|then|to)~(?:then~)?(?:send|forward|email|e-mail|share|transmit|mail|post|upload|leak|deliver)\b)[^\n]{1,120}?<ADDRESS>", Opening.ANYWHERE),
     (_X, "send|forward|email|transmit|upload|post|submit|share|exfiltrate|leak|transfer|cc|bcc|export|deliver|mail|copy", r"~@6(?:everything|conversations?|history|chat|credentials|passwords?|api~keys?|secrets?|tokens?|user~data|customers?|database|prompts?|records|personal|private|confidential|contacts|messages|emails|data|logs|transcripts?|sensitive|users?)\b[^\n]{1,100}?<ADDRESS>", Opening.ANYWHERE),
     (_X, "append|encode|include|put|add|attach|concatenate|embed", r"~@9(?:to|into|in|as)~(?:the~|an?~|this~)@3(?:url|query~string|query~parameter|image~(?:url|link|tag)|markdown~image|webhook)\b", Opening.ANYWHERE),
@@ -116,4 +116,4 @@ _OUTWARD: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_S, "begin|end|begins|ends|ended", r"~(?:system|new|admin|hidden|secret|user|developer)~(?:prompts?|instructions?|message|input|context|override)\b", Opening.ANYWHERE),
 )
 
-ROLES: Final = tuple(Written(*rule) for rule in (*_PERSONA, *_LIMITS, *_WORDS, *_OUTWARD))
+ENGLISH_ROLE_PATTERNS: Final = tuple(RuleSource(*rule) for rule in (*_PERSONA_RULES, *_POLICY_REMOVAL_RULES, *_OUTPUT_RULES, *_EXFILTRATION_RULES))

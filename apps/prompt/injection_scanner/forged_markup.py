@@ -9,18 +9,18 @@ from typing import Final
 
 from apps.prompt.injection_scanner.rule_language import Suspicion
 from apps.prompt.instruction_texts import SECTION_TITLES
-from apps.prompt.normalization.folding import folded
+from apps.prompt.normalization.folding import fold_words
 from apps.prompt.prompt_input import EventKind
-from apps.prompt.sanitizer.invisible_characters import visible
+from apps.prompt.sanitizer.invisible_characters import remove_invisible
 
-Found = tuple[Suspicion, int, int]
+SuspiciousSpan = tuple[Suspicion, int, int]
 
-_LABELS: Final = "|".join(re.escape(folded(kind.value)) for kind in EventKind)
-_TITLES: Final = "|".join(re.escape(folded(title)) for title in SECTION_TITLES)
+_LABELS: Final = "|".join(re.escape(fold_words(kind.value)) for kind in EventKind)
+_TITLES: Final = "|".join(re.escape(fold_words(title)) for title in SECTION_TITLES)
 _INDENT: Final = r"[^\S\n]{0,40}+"
 
 # The literals of which one has to be there, and the pattern that then decides.
-FORMS: Final[tuple[tuple[Suspicion, tuple[str, ...], re.Pattern[str]], ...]] = tuple(
+FORGED_FORMS: Final[tuple[tuple[Suspicion, tuple[str, ...], re.Pattern[str]], ...]] = tuple(
     (suspicion, literals, re.compile(pattern))
     for suspicion, literals, pattern in (
         (
@@ -62,30 +62,30 @@ FORMS: Final[tuple[tuple[Suspicion, tuple[str, ...], re.Pattern[str]], ...]] = t
 )
 
 
-def forged(text: str) -> Iterator[Found]:
-    for suspicion, literals, pattern in FORMS:
+def find_forged_markup(text: str) -> Iterator[SuspiciousSpan]:
+    for suspicion, literals, pattern in FORGED_FORMS:
         if any(literal in text for literal in literals):
             for found in pattern.finditer(text):
                 yield suspicion, found.start(), found.end()
 
 
 _LETTER: Final = "[A-Za-z]"
-_UNSEEN: Final = re.compile(
+_INVISIBLE_RUNS: Final = re.compile(
     "[\U000e0000-\U000e00ff]++|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}+|[\u202a-\u202e]|[\x00-\x08\x0e-\x1f]"
     f"|(?<={_LETTER})[\u034f\u180e\u200b-\u200d\u2060-\u2064\ufeff\u115f\u1160\u3164\uffa0\u2800]++(?={_LETTER})"
     "|[\u200b\u2060-\u2064]{3,}+"
 )
 
 
-def hidden(raw: str) -> Iterator[Found]:
+def find_hidden_characters(raw: str) -> Iterator[SuspiciousSpan]:
     """What no reader sees and no script needs: tags, runs of selectors, reversed direction, nothings between letters."""
-    if _BLANK not in raw and visible(raw) == raw:
+    if _BRAILLE_BLANK not in raw and remove_invisible(raw) == raw:
         return
-    start = end = -_NEAR
-    for found in _UNSEEN.finditer(raw):
-        if _ends_a_flag(raw, found):
+    start = end = -_MERGE_DISTANCE
+    for found in _INVISIBLE_RUNS.finditer(raw):
+        if _is_flag_ending(raw, found):
             continue
-        if found.start() - end >= _NEAR:
+        if found.start() - end >= _MERGE_DISTANCE:
             if end > 0:
                 yield Suspicion.HIDDEN_CHARACTERS, start, end
             start = found.start()
@@ -95,11 +95,11 @@ def hidden(raw: str) -> Iterator[Found]:
 
 
 # The empty pattern of Braille: a sign like any other to Unicode, and nothing to the eye.
-_BLANK: Final = "\u2800"
+_BRAILLE_BLANK: Final = "\u2800"
 # Hidden characters as near as this to one another are one finding.
-_NEAR: Final = 12
+_MERGE_DISTANCE: Final = 12
 
 
-def _ends_a_flag(raw: str, found: re.Match[str]) -> bool:
+def _is_flag_ending(raw: str, found: re.Match[str]) -> bool:
     """Scotland's flag is a black flag and six tags."""
     return raw[found.start() - 1 : found.start()] == "\U0001f3f4" and found.end() - found.start() <= 8

@@ -8,13 +8,13 @@ Containment carries the safety; these are for the reviewer and chase no language
 # fmt: off
 from typing import Final
 
-from apps.prompt.injection_scanner.rule_language import Opening, Suspicion, Written
+from apps.prompt.injection_scanner.rule_language import Opening, RuleSource, Suspicion
 
 _O, _N, _E, _P = Suspicion.OVERRIDE, Suspicion.NEW_TASK, Suspicion.EXTRACTION, Suspicion.PERSONA
 _R, _H = Suspicion.POLICY_REMOVAL, Suspicion.OUTPUT_HIJACK
 _A, _ORDER, _SENTENCE = Opening.ANYWHERE, Opening.ORDER, Opening.SENTENCE
 
-TONGUE_WORDS: Final = {
+OTHER_LANGUAGE_WORDS: Final = {
     "DE_FORGET": "vergiss|vergesst|vergessen|ignoriere|ignoriert|ignorieren|missachte|missachten|verwirf|verwerfe|ubergehe|ignorier"
     "|umgehe|uberschreibe|loesche|losche|loschen|lasse|lassen|lass",
     "DE_THE": "sie|bitte|nun|jetzt|mal|alle|alles|allen|aller|die|den|der|das|deine|deinen|ihre|ihren|meine|samtliche|jegliche|jede"
@@ -99,10 +99,10 @@ _RULES: Final[tuple[tuple[Suspicion, str, str, Opening], ...]] = (
     (_O, "تجاهل|تجاهلي|انس|انسى|تجاهلوا|أهمل", r"~@3(?:التعليمات|تعليمات|الأوامر|اوامر|الإرشادات|السابقة|كل|جميع|القواعد)\b", _A),
     (_O, "تمام|همه|دستورات|دستورالعمل", r"~@4(?:دستورات|دستورالعمل|دستورهای|قبلی)~@3(?:نادیده|فراموش)", _A),
 )
-TONGUES: Final = tuple(Written(*rule) for rule in _RULES)
+OTHER_LANGUAGE_PATTERNS: Final = tuple(RuleSource(*rule) for rule in _RULES)
 
 # Languages that put no space between words; each phrase stands with at most a few signs between its parts.
-UNSPACED: Final[tuple[tuple[Suspicion, tuple[str, ...], str], ...]] = (
+UNSPACED_SCRIPT_PATTERNS: Final[tuple[tuple[Suspicion, tuple[str, ...], str], ...]] = (
     (_O, ("忽略", "无视", "無視", "忘记", "忘記", "忘掉", "不要理会", "忽視", "忽视", "抛开", "不理会"), r"[^\n。！？]{0,12}?(?:指示|指令|说明|說明|提示|规则|規則|命令|内容|要求|一切|设定|設定|任务|对话)"),
     (_O, ("以前の", "これまでの", "上記の", "前の", "すべての", "全ての", "以上の"), r"[^\n。]{0,10}?(?:指示|命令|プロンプト|ルール|指令|説明|内容)[^\n。]{0,8}?(?:無視|忘れ|破棄)"),
     (_O, ("이전", "지금까지", "모든", "위의", "앞의"), r"[^\n.]{0,36}?(?:지시|명령|지침|프롬프트|규칙|설명)[^\n.]{0,24}?(?:무시|잊|무효)"),

@@ -6,7 +6,7 @@ from enum import IntEnum, StrEnum
 from functools import cache
 from typing import Final, NamedTuple
 
-from apps.prompt.normalization.folding import folded
+from apps.prompt.normalization.folding import fold_words
 
 
 class Suspicion(StrEnum):
@@ -35,7 +35,7 @@ class Opening(IntEnum):
     SENTENCE = 2
 
 
-class Written(NamedTuple):
+class RuleSource(NamedTuple):
     """A rule as it is written down: the words it may begin with, what follows, and where it has to stand."""
 
     suspicion: Suspicion
@@ -54,24 +54,24 @@ class Phrase:
 
     def end(self, text: str, at: int) -> int:
         """Where the phrase ends whose first word ends at `at`; 0 if there is none."""
-        found = _compiled(self.rest).match(text, at)
+        found = _compile(self.rest).match(text, at)
         return found.end() if found else 0
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile(pattern: str) -> re.Pattern[str]:
     """Compiled when first needed: most texts need few of the patterns."""
     return re.compile(pattern)
 
 
-_GAP: Final = r"(?:[^\w]{1,12}+)"
+_WORD_GAP: Final = r"(?:[^\w]{1,12}+)"
 _ANY_WORDS: Final = re.compile(r"@(\d)")
 
 
-def written_out(pattern: str, lexicon: dict[str, str]) -> str:
+def expand_pattern(pattern: str, lexicon: dict[str, str]) -> str:
     """`~` is what stands between two words, `@3` are up to three words of any kind, `<NAME>` a list of words."""
-    spelled = pattern if pattern.isascii() else folded(pattern)
+    spelled = pattern if pattern.isascii() else fold_words(pattern)
     for name, words in lexicon.items():
         spelled = spelled.replace(f"<{name}>", f"(?:{words})")
-    spelled = spelled.replace("~", _GAP)
-    return _ANY_WORDS.sub(lambda count: rf"(?:\w{{1,30}}+{_GAP}){{0,{count[1]}}}?", spelled)
+    spelled = spelled.replace("~", _WORD_GAP)
+    return _ANY_WORDS.sub(lambda count: rf"(?:\w{{1,30}}+{_WORD_GAP}){{0,{count[1]}}}?", spelled)

@@ -6,56 +6,60 @@ from typing import Final
 
 from apps.prompt.injection_scanner.rule_language import Suspicion
 
-_DIGITS: Final = str.maketrans("01345789@$!|", "oieastbgasil")
+_LETTER_FOR_DIGIT: Final = str.maketrans("01345789@$!|", "oieastbgasil")
 _SIGNS: Final = re.compile(r"[\W_]+")
-_OF_THESE: Final = (
+_DETERMINERS: Final = (
     "(?:all|any|every|of|the|these|those|this|your|my|previous|prior|above|earlier|preceding|foregoing|existing|original|initial"
     "|system|and|other|last|given|safety){1,6}"
 )
 _ORDERS: Final = "(?:instruction|direction|directive|prompt|rule|guideline|command|programming|order)"
-_ALLE: Final = "(?:sie|alle|die|deine|ihre|bisherigen|vorherigen|obigen|samtliche|vorangegangenen){1,5}"
-_WHOSE: Final = "(?:your|the|all){1,3}(?:entire|full|exact|system|initial|hidden|secret|original){0,3}"
+_GERMAN_DETERMINERS: Final = "(?:sie|alle|die|deine|ihre|bisherigen|vorherigen|obigen|samtliche|vorangegangenen){1,5}"
+_POSSESSIVES: Final = "(?:your|the|all){1,3}(?:entire|full|exact|system|initial|hidden|secret|original){0,3}"
 _SECRETS: Final = "(?:prompt|instructions|secretkey|password|secret)"
-_APART: Final = tuple(
+_SPACED_OUT_PATTERNS: Final = tuple(
     (suspicion, literals, re.compile(pattern.replace("l", "[li]")))
     for suspicion, literals, pattern in (
         (
             Suspicion.OVERRIDE,
             ("ignore", "disregard", "forget", "override", "bypass"),
-            f"(?:ignore|disregard|forget|override|bypass){_OF_THESE}{_ORDERS}s?",
+            f"(?:ignore|disregard|forget|override|bypass){_DETERMINERS}{_ORDERS}s?",
         ),
         (Suspicion.OVERRIDE, ("forgeteverything",), "forgeteverything(?:above|before|you|prior|previous)"),
         (
             Suspicion.OVERRIDE,
             ("vergiss", "ignoriere"),
-            f"(?:vergiss|ignoriere){_ALLE}(?:anweisung|aufgabe|auftrage|befehl|instruktion|regel)(?:en|n|e)?",
+            f"(?:vergiss|ignoriere){_GERMAN_DETERMINERS}(?:anweisung|aufgabe|auftrage|befehl|instruktion|regel)(?:en|n|e)?",
         ),
         (
             Suspicion.EXTRACTION,
             ("prompt", "instructions", "secret", "password"),
-            "(?:reveal|show|print|repeat|output|display|tell|giveme|leak)(?:me|us|to){0,2}" + _WHOSE + _SECRETS,
+            "(?:reveal|show|print|repeat|output|display|tell|giveme|leak)(?:me|us|to){0,2}" + _POSSESSIVES + _SECRETS,
         ),
         (Suspicion.PERSONA, ("doanythingnow", "youarenowdan"), "doanythingnow|youarenowdan"),
     )
 )
 # One letter, a sign or two, one letter: longer than any name that is spelled out.
-_LETTERS_APART: Final = re.compile(
+_SPACED_LETTERS: Final = re.compile(
     r"(?<!\w)(?<!\b\w[ .*|/-])(?<!\b\w[ .*|/-]{2})(?<!\b\w[ .*|/-]{3})[a-z](?:[ .*|/-]{1,3}[a-z](?!\w)){16,}+"
 )
 # The same as a necessary literal: letters become `a`, what may stand between them a space.
 _OUTLINE: Final = str.maketrans(
     {chr(code): "a" for code in range(ord("a"), ord("z") + 1)} | dict.fromkeys(".*|/-", " "),
 )
-_APART_OUTLINES: Final = ("a a a", "a  a  a")
+_SPACED_OUTLINES: Final = ("a a a", "a  a  a")
 
 
-def spelled_apart(text: str) -> Iterator[tuple[Suspicion, int, int]]:
+def find_spaced_out(text: str) -> Iterator[tuple[Suspicion, int, int]]:
     outline = text.translate(_OUTLINE) if text.isascii() else text
-    if not text.isascii() or any(letters in outline for letters in _APART_OUTLINES):
-        for found in _LETTERS_APART.finditer(text):
+    if not text.isascii() or any(letters in outline for letters in _SPACED_OUTLINES):
+        for found in _SPACED_LETTERS.finditer(text):
             yield Suspicion.ENCODED_PAYLOAD, found.start(), found.end()
-    squeezed = _squeezed(text)
-    hits = [hit for hit in _APART if any(literal.replace("l", one) in squeezed for literal in hit[1] for one in "li")]
+    squeezed = _squeeze(text)
+    hits = [
+        hit
+        for hit in _SPACED_OUT_PATTERNS
+        if any(literal.replace("l", one) in squeezed for literal in hit[1] for one in "li")
+    ]
     if not hits:
         return
     places = [at for at, character in enumerate(text) if character.isalnum() or character in "@$!|"]
@@ -64,16 +68,16 @@ def spelled_apart(text: str) -> Iterator[tuple[Suspicion, int, int]]:
             yield suspicion, places[found.start()], places[found.end() - 1] + 1
 
 
-_SQUEEZE: Final = _DIGITS | {
+_SQUEEZE_TABLE: Final = _LETTER_FOR_DIGIT | {
     ord(sign): None for sign in map(chr, range(128)) if not sign.isalnum() and sign not in "@$!|"
 }
 
 
-def _squeezed(text: str) -> str:
+def _squeeze(text: str) -> str:
     """Letters alone; digits and signs that are drawn like letters count as those."""
     if text.isascii():
-        return text.translate(_SQUEEZE)
-    return _SIGNS.sub("", _LIKE_LETTERS.sub(lambda sign: sign[0].translate(_DIGITS), text))
+        return text.translate(_SQUEEZE_TABLE)
+    return _SIGNS.sub("", _LETTER_LIKE_SIGNS.sub(lambda sign: sign[0].translate(_LETTER_FOR_DIGIT), text))
 
 
-_LIKE_LETTERS: Final = re.compile("[01345789@$!|]")
+_LETTER_LIKE_SIGNS: Final = re.compile("[01345789@$!|]")

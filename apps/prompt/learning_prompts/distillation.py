@@ -7,10 +7,10 @@ from apps.prompt.rendering.data_fences import fence_lines
 from apps.prompt.sanitizer.clean import sanitize
 from apps.prompt.text_limits import TRANSCRIPT_LINE_CHARACTERS
 
-Named: TypeAlias = Sequence[tuple[str, str]]
+NamedTexts: TypeAlias = Sequence[tuple[str, str]]
 
 
-def rewrite_message(facts: Named, lines: Named, *, voice: str, budget_tokens: int) -> str:
+def rewrite_message(facts: NamedTexts, lines: NamedTexts, *, voice: str, budget_tokens: int) -> str:
     """One JSON object for each fact and line with its id, in one fence; the budget in tokens stands behind it."""
     shown = [
         *([{"voice": _clean(voice)}] if voice else []),

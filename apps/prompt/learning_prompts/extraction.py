@@ -7,14 +7,14 @@ from typing import Final, TypeAlias
 
 from apps.prompt.rendering.data_fences import Json, fence_lines
 from apps.prompt.sanitizer.clean import sanitize
-from apps.prompt.sanitizer.invisible_characters import UNSTORABLE
+from apps.prompt.sanitizer.invisible_characters import UNSTORABLE_CHARACTERS
 from apps.prompt.text_limits import EXTRACTION_REPLY_CHARACTERS, TRANSCRIPT_LINE_CHARACTERS
 
-_TEXTS: Final = ("name", "title", "description", "body")
+_SKILL_FIELDS: Final = ("name", "title", "description", "body")
 SKILL_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
-    "properties": {name: {"type": "string"} for name in _TEXTS},
-    "required": list(_TEXTS),
+    "properties": {name: {"type": "string"} for name in _SKILL_FIELDS},
+    "required": list(_SKILL_FIELDS),
     "additionalProperties": False,
 }
 
@@ -50,26 +50,26 @@ class ExtractedSkill:
 
 
 @dataclass(frozen=True, slots=True)
-class Nothing:
+class NothingExtracted:
     """The extraction agent found nothing worth keeping."""
 
 
 @dataclass(frozen=True, slots=True)
-class Malformed:
+class MalformedExtraction:
     """The answer was not what was asked for; nothing is learned from it (R114)."""
 
     reason: str
 
 
-Extracted: TypeAlias = ExtractedSkill | Nothing | Malformed
+ExtractionResult: TypeAlias = ExtractedSkill | NothingExtracted | MalformedExtraction
 
 
 def transcript_message(lines: Sequence[TranscriptLine]) -> str:
     """The conversation as data, one JSON object on each line, in one fence."""
-    return f"# Transcript\n\n{fence_lines([rendered_line(line) for line in lines])}"
+    return f"# Transcript\n\n{fence_lines([render_transcript_line(line) for line in lines])}"
 
 
-def rendered_line(line: TranscriptLine) -> Mapping[str, Json]:
+def render_transcript_line(line: TranscriptLine) -> Mapping[str, Json]:
     rendered: dict[str, Json] = {"role": line.role}
     if line.text:
         rendered["text"] = _clean(line.text)
@@ -96,17 +96,17 @@ def _clean(value: Json) -> Json:
             return value
 
 
-def parse_extraction(text: str) -> Extracted:
+def parse_extraction(text: str) -> ExtractionResult:
     """The answer as a value; code fences and prose around the object are passed over, and nothing is ever raised."""
     if len(text) > EXTRACTION_REPLY_CHARACTERS:
-        return Malformed("The answer is longer than an extraction can be.")
-    for candidate in objects_in(text):
+        return MalformedExtraction("The answer is longer than an extraction can be.")
+    for candidate in json_objects_in(text):
         if "skill" in candidate:
-            return verdict_on(candidate["skill"])
-    return Malformed("The answer holds no JSON object with a skill in it.")
+            return parse_extracted_skill(candidate["skill"])
+    return MalformedExtraction("The answer holds no JSON object with a skill in it.")
 
 
-def objects_in(text: str) -> Iterator[Mapping[str, object]]:
+def json_objects_in(text: str) -> Iterator[Mapping[str, object]]:
     """Every JSON object that opens in the text and is not part of an earlier one."""
     at = text.find("{")
     while at >= 0:
@@ -124,20 +124,20 @@ def _object_at(text: str, at: int) -> tuple[Mapping[str, object], int]:
     return found, end
 
 
-def verdict_on(skill: object) -> Extracted:
+def parse_extracted_skill(skill: object) -> ExtractionResult:
     match skill:
         case None:
-            return Nothing()
+            return NothingExtracted()
         case {"name": str(name), "description": str(description), "body": str(body), **rest}:
-            return _skill(name.strip(), rest.get("title"), description.strip(), body.strip())
+            return _validate_skill(name.strip(), rest.get("title"), description.strip(), body.strip())
         case _:
-            return Malformed("A skill needs a name, a description and a body, all of them texts.")
+            return MalformedExtraction("A skill needs a name, a description and a body, all of them texts.")
 
 
-def _skill(name: str, title: object, description: str, body: str) -> ExtractedSkill | Malformed:
+def _validate_skill(name: str, title: object, description: str, body: str) -> ExtractedSkill | MalformedExtraction:
     said = title.strip() if isinstance(title, str) else ""
     if not (name and description and body):
-        return Malformed("The name, the description and the body of a skill may not be empty.")
-    if UNSTORABLE.search(name + description + body + said):
-        return Malformed("The skill holds characters that no database stores.")
+        return MalformedExtraction("The name, the description and the body of a skill may not be empty.")
+    if UNSTORABLE_CHARACTERS.search(name + description + body + said):
+        return MalformedExtraction("The skill holds characters that no database stores.")
     return ExtractedSkill(name, said or name.replace("-", " ").capitalize(), description, body)

@@ -9,7 +9,7 @@ from apps.prompt.text_limits import TRANSCRIPT_LINE_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
-class LessonLine:
+class DigestLesson:
     """One lesson, with the number by which the answer names it."""
 
     lesson_id: int
@@ -20,20 +20,22 @@ class LessonLine:
 
 
 @dataclass(frozen=True, slots=True)
-class CorrectionLine:
+class DigestCorrection:
     """A draft, and what a person sent in its place."""
 
     draft: str
     sent: str
 
 
-def digest_message(bullets: Sequence[str], lessons: Sequence[LessonLine], corrections: Sequence[CorrectionLine]) -> str:
+def digest_message(
+    bullets: Sequence[str], lessons: Sequence[DigestLesson], corrections: Sequence[DigestCorrection]
+) -> str:
     """The material as data, one JSON object on each line, in one fence."""
     return f"# Material\n\n{fence_lines(list(_lines(bullets, lessons, corrections)))}"
 
 
 def _lines(
-    bullets: Sequence[str], lessons: Sequence[LessonLine], corrections: Sequence[CorrectionLine]
+    bullets: Sequence[str], lessons: Sequence[DigestLesson], corrections: Sequence[DigestCorrection]
 ) -> Iterator[Mapping[str, Json]]:
     for bullet in bullets:
         yield {"kind": "active", "bullet": _clean(bullet)}

@@ -7,44 +7,47 @@ from typing import Final
 from apps.prompt.learning_prompts.extraction import (
     SKILL_SCHEMA,
     ExtractedSkill,
-    Malformed,
+    MalformedExtraction,
     TranscriptLine,
-    objects_in,
-    rendered_line,
-    verdict_on,
+    json_objects_in,
+    parse_extracted_skill,
+    render_transcript_line,
 )
 from apps.prompt.rendering.data_fences import Json, fence_lines
-from apps.prompt.sanitizer.invisible_characters import UNSTORABLE
+from apps.prompt.sanitizer.invisible_characters import UNSTORABLE_CHARACTERS
 from apps.prompt.text_limits import EXTRACTION_REPLY_CHARACTERS
 
-SKILLS_OF_A_DAY: Final = 3
-MEMORIES_OF_A_DAY: Final = 3
-_NUMBERS: Final[Json] = {"type": "array", "items": {"type": "integer"}}
+MAX_SKILLS_PER_DAY: Final = 3
+MAX_MEMORIES_PER_DAY: Final = 3
+_NUMBER_LIST_SCHEMA: Final[Json] = {"type": "array", "items": {"type": "integer"}}
 _PROPERTIES: Final = SKILL_SCHEMA["properties"]
-_OF_DAY: Final[Mapping[str, Json]] = {
+_DAY_SKILL_SCHEMA: Final[Mapping[str, Json]] = {
     **SKILL_SCHEMA,
     "properties": {
         **(_PROPERTIES if isinstance(_PROPERTIES, Mapping) else {}),
-        "conversations": _NUMBERS,
+        "conversations": _NUMBER_LIST_SCHEMA,
     },
     "required": [*("name", "title", "description", "body"), "conversations"],
 }
-_MEMORY: Final[Mapping[str, Json]] = {
+_MEMORY_SCHEMA: Final[Mapping[str, Json]] = {
     "type": "object",
-    "properties": {"text": {"type": "string"}, "conversations": _NUMBERS},
+    "properties": {"text": {"type": "string"}, "conversations": _NUMBER_LIST_SCHEMA},
     "required": ["text", "conversations"],
     "additionalProperties": False,
 }
 reflection_schema: Final[Mapping[str, Json]] = {
     "type": "object",
-    "properties": {"skills": {"type": "array", "items": _OF_DAY}, "memories": {"type": "array", "items": _MEMORY}},
+    "properties": {
+        "skills": {"type": "array", "items": _DAY_SKILL_SCHEMA},
+        "memories": {"type": "array", "items": _MEMORY_SCHEMA},
+    },
     "required": ["skills", "memories"],
     "additionalProperties": False,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class SkillOfDay:
+class ReflectedSkill:
     """A runbook as the reflection wrote it, not vetted yet, and the conversations that show it, counted from 1."""
 
     skill: ExtractedSkill
@@ -52,7 +55,7 @@ class SkillOfDay:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryOfDay:
+class ReflectedMemory:
     """A line to remember as the reflection wrote it, not vetted yet, and the conversations that show it, counted from 1."""
 
     text: str
@@ -60,11 +63,11 @@ class MemoryOfDay:
 
 
 @dataclass(frozen=True, slots=True)
-class OfDay:
+class ReflectionResult:
     """All that a reflection would have an agent keep of a day."""
 
-    skills: tuple[SkillOfDay, ...] = ()
-    memories: tuple[MemoryOfDay, ...] = ()
+    skills: tuple[ReflectedSkill, ...] = ()
+    memories: tuple[ReflectedMemory, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -75,39 +78,41 @@ class OfDay:
 def day_message(conversations: Sequence[Sequence[TranscriptLine]]) -> str:
     """Each conversation as data in a fence of its own, under its number."""
     return "\n\n".join(
-        f"# Conversation {number}\n\n{fence_lines([rendered_line(line) for line in lines])}"
+        f"# Conversation {number}\n\n{fence_lines([render_transcript_line(line) for line in lines])}"
         for number, lines in enumerate(conversations, start=1)
     )
 
 
-def parse_reflection(text: str) -> OfDay | Malformed:
+def parse_reflection(text: str) -> ReflectionResult | MalformedExtraction:
     """The answer as values; what is neither, or cites nothing that was shown, is left out. Nothing is ever raised."""
-    if len(text) > SKILLS_OF_A_DAY * EXTRACTION_REPLY_CHARACTERS:
-        return Malformed("The answer is longer than a reflection can be.")
-    for candidate in objects_in(text):
+    if len(text) > MAX_SKILLS_PER_DAY * EXTRACTION_REPLY_CHARACTERS:
+        return MalformedExtraction("The answer is longer than a reflection can be.")
+    for candidate in json_objects_in(text):
         if isinstance(found := candidate.get("skills"), list):
             noted = candidate.get("memories")
             memories = _memories(noted) if isinstance(noted, list) else ()
-            return OfDay(tuple(_skills(found))[:SKILLS_OF_A_DAY], tuple(memories)[:MEMORIES_OF_A_DAY])
-    return Malformed("The answer holds no JSON object with skills in it.")
+            return ReflectionResult(tuple(_skills(found))[:MAX_SKILLS_PER_DAY], tuple(memories)[:MAX_MEMORIES_PER_DAY])
+    return MalformedExtraction("The answer holds no JSON object with skills in it.")
 
 
-def _skills(found: Sequence[object]) -> Iterator[SkillOfDay]:
+def _skills(found: Sequence[object]) -> Iterator[ReflectedSkill]:
     for each in found:
-        skill = verdict_on(each)
+        skill = parse_extracted_skill(each)
         if (
             isinstance(each, Mapping)
             and isinstance(skill, ExtractedSkill)
             and isinstance(each.get("conversations"), list)
         ):
-            yield SkillOfDay(skill, _numbers(each["conversations"]))
+            yield ReflectedSkill(skill, _numbers(each["conversations"]))
 
 
-def _memories(found: Sequence[object]) -> Iterator[MemoryOfDay]:
+def _memories(found: Sequence[object]) -> Iterator[ReflectedMemory]:
     for each in found:
         match each:
-            case {"text": str(text), "conversations": list(cited)} if text.strip() and not UNSTORABLE.search(text):
-                yield MemoryOfDay(" ".join(text.split()), _numbers(cited))
+            case {"text": str(text), "conversations": list(cited)} if text.strip() and not UNSTORABLE_CHARACTERS.search(
+                text
+            ):
+                yield ReflectedMemory(" ".join(text.split()), _numbers(cited))
 
 
 def _numbers(cited: Sequence[object]) -> tuple[int, ...]:

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, Self
 
-from apps.prompt.memory_lines.line_diff import bare, known, lines_of
-from apps.prompt.memory_lines.line_expiry import REVIEW, UNTIL
+from apps.prompt.memory_lines.line_diff import distinct_lines, split_lines, strip_line
+from apps.prompt.memory_lines.line_expiry import REVIEW_AFTER, VALID_UNTIL
 from apps.prompt.sanitizer.clean import sanitize
 from apps.prompt.text_limits import SECTION_CHARACTERS
 
-SHOWN: Final = 3
-QUOTED: Final = 80
+MAX_ADVICE_LINES: Final = 3
+QUOTED_CHARACTERS: Final = 80
 
 
-class Op(StrEnum):
+class LineOperation(StrEnum):
     """What becomes of a line."""
 
     ADD = "add"
@@ -24,13 +24,13 @@ class Op(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class LineEdit:
     """One change. `place` names the text it is of; `line` is the line that stands there, `text` the one that shall.
 
     `until` is its last day and `review` the day to look at it again, as somebody wrote them.
     """
 
-    op: Op
+    op: LineOperation
     place: str
     line: str = ""
     text: str = ""
@@ -41,13 +41,13 @@ class Edit:
     def of(cls, told: Mapping[str, object], place: str) -> Self:
         """A change as a tool's arguments have it; `place` is the key under which they name the text."""
         line, text = (str(told.get(name, "")) for name in ("line", "text"))
-        until, review = (str(told.get(name, "")).strip() for name in (UNTIL, REVIEW))
-        op, named = Op(str(told["op"])), str(told.get(place, "")).strip()
+        until, review = (str(told.get(name, "")).strip() for name in (VALID_UNTIL, REVIEW_AFTER))
+        op, named = LineOperation(str(told["op"])), str(told.get(place, "")).strip()
         return cls(op, named, line.rstrip("\r\n"), text.rstrip("\r\n"), until, review)
 
 
 @dataclass(frozen=True, slots=True)
-class Edited:
+class LineEditResult:
     """The text that came of some changes, and which line was updated to which; with flaws it is the one that stood before."""
 
     text: str
@@ -55,90 +55,96 @@ class Edited:
     instead: Mapping[str, str] = field(default_factory=dict)
 
 
-def edited(text: str, edits: Iterable[Edit]) -> Edited:
+def apply_line_edits(text: str, edits: Iterable[LineEdit]) -> LineEditResult:
     """The changes, all of them or none. A line is told by what it says, as its reader was shown it."""
-    lines, flaws, instead = lines_of(text), list[str](), dict[str, str]()
+    lines, flaws, instead = split_lines(text), list[str](), dict[str, str]()
     for edit in edits:
-        if flaw := _flaw(edit, lines):
+        if flaw := _find_flaw(edit, lines):
             flaws.append(flaw)
             continue
-        if edit.op is Op.UPDATE:
-            instead = _updated(instead, frozenset(map(bare, _standing(edit.line, lines))), bare(edit.text))
-        lines = _changed(edit, lines)
-    return Edited(text, tuple(flaws)) if flaws else Edited("\n".join(lines).strip("\n"), instead=instead)
+        if edit.op is LineOperation.UPDATE:
+            instead = _track_replacement(
+                instead, frozenset(map(strip_line, _matching_lines(edit.line, lines))), strip_line(edit.text)
+            )
+        lines = _apply_edit(edit, lines)
+    return (
+        LineEditResult(text, tuple(flaws)) if flaws else LineEditResult("\n".join(lines).strip("\n"), instead=instead)
+    )
 
 
-def _updated(instead: Mapping[str, str], meant: frozenset[str], text: str) -> dict[str, str]:
+def _track_replacement(instead: Mapping[str, str], meant: frozenset[str], text: str) -> dict[str, str]:
     """What came in the place of which line once these were updated; a line that was updated twice leads to its last words."""
     followed = {old: text if new in meant else new for old, new in instead.items()}
     return {**followed, **dict.fromkeys(meant, text)}
 
 
-def _flaw(edit: Edit, lines: Sequence[str]) -> str:
-    if edit.op is not Op.DELETE and not bare(edit.text):
+def _find_flaw(edit: LineEdit, lines: Sequence[str]) -> str:
+    if edit.op is not LineOperation.DELETE and not strip_line(edit.text):
         return f"Give `text` with {edit.op}: the line as it shall read."
-    if len(lines_of(edit.text)) > 1:
-        return f"“{edit.text[:QUOTED]}” is several lines. Give each an operation of its own."
-    if edit.op is not Op.ADD and not _standing(edit.line, lines):
-        return f"No line there reads “{edit.line[:QUOTED]}”. Give `line` exactly as it stands."
+    if len(split_lines(edit.text)) > 1:
+        return f"“{edit.text[:QUOTED_CHARACTERS]}” is several lines. Give each an operation of its own."
+    if edit.op is not LineOperation.ADD and not _matching_lines(edit.line, lines):
+        return f"No line there reads “{edit.line[:QUOTED_CHARACTERS]}”. Give `line` exactly as it stands."
     return ""
 
 
-def _standing(asked: str, lines: Iterable[str]) -> frozenset[str]:
+def _matching_lines(asked: str, lines: Iterable[str]) -> frozenset[str]:
     """The lines that were meant: none for an empty one."""
-    meant = bare(asked)
-    return frozenset(line for line in lines if bare(line) and meant in {bare(line), bare(_shown(line))})
+    meant = strip_line(asked)
+    return frozenset(
+        line for line in lines if strip_line(line) and meant in {strip_line(line), strip_line(_sanitized_line(line))}
+    )
 
 
-def _shown(line: str) -> str:
+def _sanitized_line(line: str) -> str:
     return sanitize(line, len(line)).text
 
 
-def _changed(edit: Edit, lines: Sequence[str]) -> list[str]:
-    meant = _standing(edit.line, lines) if edit.op is not Op.ADD else frozenset[str]()
-    stays = known("\n".join(line for line in lines if line not in meant))
-    new = [edit.text] if edit.op is not Op.DELETE and bare(edit.text) not in stays else []
-    at = next((number for number, line in enumerate(lines) if line in meant), _end(lines))
+def _apply_edit(edit: LineEdit, lines: Sequence[str]) -> list[str]:
+    meant = _matching_lines(edit.line, lines) if edit.op is not LineOperation.ADD else frozenset[str]()
+    stays = distinct_lines("\n".join(line for line in lines if line not in meant))
+    new = [edit.text] if edit.op is not LineOperation.DELETE and strip_line(edit.text) not in stays else []
+    at = next((number for number, line in enumerate(lines) if line in meant), _append_position(lines))
     before, behind = ([line for line in side if line not in meant] for side in (lines[:at], lines[at:]))
     return [*before, *new, *behind]
 
 
-def _end(lines: Sequence[str]) -> int:
+def _append_position(lines: Sequence[str]) -> int:
     """Where a line is added: behind the last one that says something."""
-    return next((number + 1 for number in reversed(range(len(lines))) if bare(lines[number])), 0)
+    return next((number + 1 for number in reversed(range(len(lines))) if strip_line(lines[number])), 0)
 
 
-def too_long(text: str, most: int, oldest: Sequence[str] = ()) -> str:
+def too_long_advice(text: str, most: int, oldest: Sequence[str] = ()) -> str:
     """What somebody is told whose text has more characters than fit: what to shorten, and what to drop. Empty if it fits."""
     if len(text) <= most:
         return ""
-    lines = list(dict.fromkeys(filter(None, map(bare, lines_of(text)))))
-    longest = sorted(lines, key=len, reverse=True)[:SHOWN]
-    advice = [f"The longest lines are {_quoted(longest)}."]
+    lines = list(dict.fromkeys(filter(None, map(strip_line, split_lines(text)))))
+    longest = sorted(lines, key=len, reverse=True)[:MAX_ADVICE_LINES]
+    advice = [f"The longest lines are {_quote_lines(longest)}."]
     if oldest:
-        advice.append(f"The oldest are {_quoted(oldest[:SHOWN])}.")
-    advice += [f"These say the same: {_quoted(group)}." for group in _doubled(lines)[:SHOWN]]
+        advice.append(f"The oldest are {_quote_lines(oldest[:MAX_ADVICE_LINES])}.")
+    advice += [f"These say the same: {_quote_lines(group)}." for group in _duplicate_groups(lines)[:MAX_ADVICE_LINES]]
     size = f"It would have {len(text):,} characters, and {most:,} are the most, so nothing was saved."
     return f"{size} Merge, shorten or delete lines in the same call. {' '.join(advice)}"
 
 
-def beyond(text: str, shown: int = SECTION_CHARACTERS) -> str:
+def cut_off_advice(text: str, shown: int = SECTION_CHARACTERS) -> str:
     """What somebody is told of whose text prompts carry the beginning alone; empty where they carry all of it."""
     place, left = 0, list[str]()
-    for line in lines_of(text):
+    for line in split_lines(text):
         place += len(line) + 1
-        if place - 1 > shown and bare(line):
-            left.append(bare(line))
+        if place - 1 > shown and strip_line(line):
+            left.append(strip_line(line))
     if not left:
         return ""
     count = "1 line does" if len(left) == 1 else f"{len(left)} lines do"
     return (
         f"It is saved, but prompts carry its first {shown:,} characters: {count} not reach you whole, beginning with"
-        f" {_quoted(left[:1])}. Merge, shorten or delete lines."
+        f" {_quote_lines(left[:1])}. Merge, shorten or delete lines."
     )
 
 
-def _doubled(lines: Iterable[str]) -> list[list[str]]:
+def _duplicate_groups(lines: Iterable[str]) -> list[list[str]]:
     """Lines of the same words, whatever their order, case and marks."""
     groups: dict[frozenset[str], list[str]] = defaultdict(list)
     for line in lines:
@@ -147,5 +153,5 @@ def _doubled(lines: Iterable[str]) -> list[list[str]]:
     return [group for words, group in groups.items() if words and len(group) > 1]
 
 
-def _quoted(lines: Iterable[str]) -> str:
-    return "; ".join(f"“{line[:QUOTED]}” ({len(line):,})" for line in lines)
+def _quote_lines(lines: Iterable[str]) -> str:
+    return "; ".join(f"“{line[:QUOTED_CHARACTERS]}” ({len(line):,})" for line in lines)

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any, Final, Self
 
-from apps.prompt.memory_lines.line_diff import bare, known, line_sha256, lines_of
+from apps.prompt.memory_lines.line_diff import distinct_lines, line_sha256, split_lines, strip_line
 
-UNTIL: Final = "valid_until"
-REVIEW: Final = "review_after"
+VALID_UNTIL: Final = "valid_until"
+REVIEW_AFTER: Final = "review_after"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,13 +21,15 @@ class LineDates:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Self:  # Any: JSON
         """As a row keeps them."""
-        until, review = (datetime.fromisoformat(told[name]) if told.get(name) else None for name in (UNTIL, REVIEW))
+        until, review = (
+            datetime.fromisoformat(told[name]) if told.get(name) else None for name in (VALID_UNTIL, REVIEW_AFTER)
+        )
         return cls(until, review)
 
     @property
     def wire(self) -> dict[str, str]:
         """For the row: those there are."""
-        known_dates = {UNTIL: self.valid_until, REVIEW: self.review_after}
+        known_dates = {VALID_UNTIL: self.valid_until, REVIEW_AFTER: self.review_after}
         return {name: moment.isoformat() for name, moment in known_dates.items() if moment is not None}
 
 
@@ -37,27 +39,27 @@ def is_expired(line: str, dates: Mapping[str, Any], now: datetime) -> bool:
     return until is not None and until <= now
 
 
-def holding(text: str, dates: Mapping[str, Any], now: datetime) -> str:
+def drop_expired_lines(text: str, dates: Mapping[str, Any], now: datetime) -> str:
     """The text without what holds no more. The other lines keep their numbers."""
     if not dates:
         return text
-    return "\n".join("" if bare(line) and is_expired(line, dates, now) else line for line in lines_of(text))
+    return "\n".join("" if strip_line(line) and is_expired(line, dates, now) else line for line in split_lines(text))
 
 
-def kept(text: str, dates: Mapping[str, Any], new: Mapping[str, LineDates]) -> dict[str, Any]:
+def merge_line_dates(text: str, dates: Mapping[str, Any], new: Mapping[str, LineDates]) -> dict[str, Any]:
     """The dates of a text's lines: those that were set, and `new` ones by their lines; what is gone takes its own along."""
-    names = {line_sha256(line) for line in known(text)}
+    names = {line_sha256(line) for line in distinct_lines(text)}
     together = {**dates, **{line_sha256(line): found.wire for line, found in new.items()}}
     return {name: told for name, told in together.items() if name in names and told}
 
 
-def dates_of(lines: Iterable[str], dates: Mapping[str, Any]) -> dict[str, LineDates]:
+def find_line_dates(lines: Iterable[str], dates: Mapping[str, Any]) -> dict[str, LineDates]:
     """What is said of these lines, by the line; of the others nothing."""
-    found = {bare(line): LineDates.of(dates.get(line_sha256(line), {})) for line in lines if bare(line)}
+    found = {strip_line(line): LineDates.of(dates.get(line_sha256(line), {})) for line in lines if strip_line(line)}
     return {line: told for line, told in found.items() if told.wire}
 
 
-def first_moment(said: str, zone: tzinfo) -> datetime:
+def parse_day_start(said: str, zone: tzinfo) -> datetime:
     """The beginning of a day such as 2026-12-31 in this zone, or the moment that is named; ValueError for anything else."""
     if len(said) <= len("2026-12-31"):
         return datetime.combine(date.fromisoformat(said), time(), zone)
@@ -65,37 +67,41 @@ def first_moment(said: str, zone: tzinfo) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
-def last_moment(said: str, zone: tzinfo) -> datetime:
+def parse_day_end(said: str, zone: tzinfo) -> datetime:
     """The end of such a day, or the moment that is named; ValueError for anything else, OverflowError beyond the last year."""
     if len(said) <= len("2026-12-31"):
         return datetime.combine(date.fromisoformat(said) + timedelta(days=1), time(), zone)
-    return first_moment(said, zone)
+    return parse_day_start(said, zone)
 
 
-def said_dates(told: Mapping[str, LineDates], zone: tzinfo) -> dict[str, dict[str, str]]:
+def format_line_dates(told: Mapping[str, LineDates], zone: tzinfo) -> dict[str, dict[str, str]]:
     """Dates in the words of a proposal: of each kind the lines with their day, or with their moment where it is no day's."""
     said = {
-        UNTIL: {line: _said(found.valid_until, zone, 1) for line, found in told.items() if found.valid_until},
-        REVIEW: {line: _said(found.review_after, zone, 0) for line, found in told.items() if found.review_after},
+        VALID_UNTIL: {
+            line: _format_moment(found.valid_until, zone, 1) for line, found in told.items() if found.valid_until
+        },
+        REVIEW_AFTER: {
+            line: _format_moment(found.review_after, zone, 0) for line, found in told.items() if found.review_after
+        },
     }
     return {kind: by_line for kind, by_line in said.items() if by_line}
 
 
-def meant_dates(words: Mapping[str, Any], zone: tzinfo) -> dict[str, LineDates]:
+def parse_line_dates(words: Mapping[str, Any], zone: tzinfo) -> dict[str, LineDates]:
     """The same read back, by the line; ValueError or OverflowError for what is no day."""
-    until = {bare(line): last_moment(said, zone) for line, said in words.get(UNTIL, {}).items()}
-    review = {bare(line): first_moment(said, zone) for line, said in words.get(REVIEW, {}).items()}
+    until = {strip_line(line): parse_day_end(said, zone) for line, said in words.get(VALID_UNTIL, {}).items()}
+    review = {strip_line(line): parse_day_start(said, zone) for line, said in words.get(REVIEW_AFTER, {}).items()}
     return {line: LineDates(until.get(line), review.get(line)) for line in {**until, **review}}
 
 
-def _said(moment: datetime, zone: tzinfo, days_later: int) -> str:
+def _format_moment(moment: datetime, zone: tzinfo, days_later: int) -> str:
     local = moment.astimezone(zone)
     if local.time() == time():
         return (local.date() - timedelta(days=days_later)).isoformat()
     return local.isoformat()
 
 
-def told_dates(lines: Iterable[str], dates: Mapping[str, Any]) -> list[tuple[str, datetime]]:
+def expiring_lines(lines: Iterable[str], dates: Mapping[str, Any]) -> list[tuple[str, datetime]]:
     """The lines that hold for a while only, each with its end."""
-    found = ((line, LineDates.of(dates.get(line_sha256(line), {})).valid_until) for line in lines if bare(line))
-    return [(bare(line), until) for line, until in found if until is not None]
+    found = ((line, LineDates.of(dates.get(line_sha256(line), {})).valid_until) for line in lines if strip_line(line))
+    return [(strip_line(line), until) for line, until in found if until is not None]

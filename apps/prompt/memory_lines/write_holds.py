@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from apps.prompt.memory_lines.line_diff import bare, known, lines_of
-from apps.prompt.text_reuse.derived_lines import Heard, Whose, derived
+from apps.prompt.memory_lines.line_diff import distinct_lines, split_lines, strip_line
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts, RepeatedSource, find_derived_lines
 
 
 class MemoryReview(StrEnum):
@@ -34,11 +34,11 @@ class HeldLine:
     """A line that waits, and whose words it repeats."""
 
     text: str
-    whose: Whose
+    whose: RepeatedSource
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class LineReviewSplit:
     """A write taken apart: the text that may stand at once, the lines that wait, and the approved ones that would go."""
 
     text: str
@@ -46,81 +46,95 @@ class Parted:
     drops: tuple[str, ...] = ()
 
 
-def repeated(before: str, wanted: str, heard: Heard) -> tuple[HeldLine, ...]:
+def repeated_lines(before: str, wanted: str, heard: ReceivedTexts) -> tuple[HeldLine, ...]:
     """The lines that are new in a text and repeat a customer or a tool; of what was not heard whole, every new line."""
-    old = known(before)
-    added = [line for line in lines_of(wanted) if bare(line) and bare(line) not in old]
+    old = distinct_lines(before)
+    added = [line for line in split_lines(wanted) if strip_line(line) and strip_line(line) not in old]
     if not heard.is_whole:
-        return tuple(HeldLine(line, Whose.CUSTOMER) for line in added)
-    return tuple(HeldLine(added[found.number], found.whose) for found in derived(added, heard))
+        return tuple(HeldLine(line, RepeatedSource.CUSTOMER) for line in added)
+    return tuple(HeldLine(added[found.number], found.whose) for found in find_derived_lines(added, heard))
 
 
-def parted(before: str, wanted: str, approved: str, heard: Heard) -> Parted:
+def split_write(before: str, wanted: str, approved: str, heard: ReceivedTexts) -> LineReviewSplit:
     """Take a write apart. What a person approved stays until a person lets it go; what repeats somebody waits."""
-    held = repeated(before, wanted, heard)
-    waits = frozenset(bare(line.text) for line in held)
+    held = repeated_lines(before, wanted, heard)
+    waits = frozenset(strip_line(line.text) for line in held)
     drops = tuple(
-        bare(line) for line in lines_of(before) if bare(line) in known(approved) and bare(line) not in known(wanted)
+        strip_line(line)
+        for line in split_lines(before)
+        if strip_line(line) in distinct_lines(approved) and strip_line(line) not in distinct_lines(wanted)
     )
-    stays = [line for line in lines_of(wanted) if wanted and bare(line) not in waits]
+    stays = [line for line in split_lines(wanted) if wanted and strip_line(line) not in waits]
     if not held and not drops:
-        return Parted(wanted)
-    return Parted("\n".join(_with(drops, lines_of(before), stays)), held, drops)
+        return LineReviewSplit(wanted)
+    return LineReviewSplit("\n".join(_reinsert_lines(drops, split_lines(before), stays)), held, drops)
 
 
-def _with(kept: Sequence[str], before: Sequence[str], stays: Sequence[str]) -> list[str]:
+def _reinsert_lines(kept: Sequence[str], before: Sequence[str], stays: Sequence[str]) -> list[str]:
     """The lines that stay, with the kept ones each behind what it stood behind."""
-    standing, missing = frozenset(map(bare, stays)), frozenset(kept)
+    standing, missing = frozenset(map(strip_line, stays)), frozenset(kept)
     behind: dict[str, list[str]] = {}
     last = ""
     for line in before:
-        if bare(line) in missing:
+        if strip_line(line) in missing:
             behind.setdefault(last, []).append(line)
-        elif bare(line) in standing and bare(line):
-            last = bare(line)
+        elif strip_line(line) in standing and strip_line(line):
+            last = strip_line(line)
     whole = behind.pop("", [])
     for line in stays:
-        whole += [line, *behind.pop(bare(line), [])]
+        whole += [line, *behind.pop(strip_line(line), [])]
     return whole
 
 
-def joined_lines(text: str, lines: Iterable[str], drops: Iterable[str] = ()) -> str:
+def merge_lines(text: str, lines: Iterable[str], drops: Iterable[str] = ()) -> str:
     """A text without some lines and with others behind it; what stands there already is not said twice."""
-    gone = frozenset(map(bare, drops))
-    stays = [line for line in lines_of(text) if bare(line) not in gone or not bare(line)]
-    new = dict.fromkeys(line for line in lines if bare(line) and bare(line) not in frozenset(map(bare, stays)))
-    return "\n".join([*_trimmed(stays), *new]) if new else "\n".join(stays)
+    gone = frozenset(map(strip_line, drops))
+    stays = [line for line in split_lines(text) if strip_line(line) not in gone or not strip_line(line)]
+    new = dict.fromkeys(
+        line for line in lines if strip_line(line) and strip_line(line) not in frozenset(map(strip_line, stays))
+    )
+    return "\n".join([*_trim_end(stays), *new]) if new else "\n".join(stays)
 
 
-def _trimmed(lines: list[str]) -> list[str]:
+def _trim_end(lines: list[str]) -> list[str]:
     end = len(lines)
-    while end and not bare(lines[end - 1]):
+    while end and not strip_line(lines[end - 1]):
         end -= 1
     return lines[:end]
 
 
-def answer(sent: str, stands: str, refused: frozenset[str] = frozenset()) -> str:
+def write_feedback(sent: str, stands: str, refused: frozenset[str] = frozenset()) -> str:
     """What an agent is told of its write: what waits, what a person turned down, and what stays against its wish."""
-    missing = [bare(line) for line in lines_of(sent) if bare(line) and bare(line) not in known(stands)]
+    missing = [
+        strip_line(line)
+        for line in split_lines(sent)
+        if strip_line(line) and strip_line(line) not in distinct_lines(stands)
+    ]
     waiting = [line for line in missing if line not in refused]
     declined = [line for line in missing if line in refused]
-    staying = [bare(line) for line in lines_of(stands) if bare(line) and bare(line) not in known(sent)]
+    staying = [
+        strip_line(line)
+        for line in split_lines(stands)
+        if strip_line(line) and strip_line(line) not in distinct_lines(sent)
+    ]
     said = []
     if waiting:
-        said.append(f"{_counted(waiting)} for a person to approve; until then nobody is told: {_quoted(waiting)}")
+        said.append(
+            f"{_count_waiting(waiting)} for a person to approve; until then nobody is told: {_quote_lines(waiting)}"
+        )
     if declined:
-        said.append(f"A person turned this down before, so it is not saved: {_quoted(declined)}")
+        said.append(f"A person turned this down before, so it is not saved: {_quote_lines(declined)}")
     if staying:
-        said.append(f"What you left out or reworded stays until a person agrees: {_quoted(staying)}")
+        said.append(f"What you left out or reworded stays until a person agrees: {_quote_lines(staying)}")
     return "\n".join(said)
 
 
-_QUOTED: Final = 160
+_QUOTED_CHARACTERS: Final = 160
 
 
-def _counted(lines: Sequence[str]) -> str:
+def _count_waiting(lines: Sequence[str]) -> str:
     return "1 line waits" if len(lines) == 1 else f"{len(lines)} lines wait"
 
 
-def _quoted(lines: Iterable[str]) -> str:
-    return "; ".join(f"“{line[:_QUOTED]}”" for line in lines)
+def _quote_lines(lines: Iterable[str]) -> str:
+    return "; ".join(f"“{line[:_QUOTED_CHARACTERS]}”" for line in lines)

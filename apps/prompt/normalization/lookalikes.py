@@ -18,7 +18,7 @@ _LOOKALIKES: Final = str.maketrans(
     {ord(a): b for many, few in _LATIN_FOR.items() for a, b in zip(many, few, strict=True)}
 )
 # Letters in squares and circles and the flag letters, which compatibility forms leave alone.
-_ENCLOSED: Final = (0x1F150, 0x1F170, 0x1F1E6)
+_ENCLOSED_LETTERS: Final = (0x1F150, 0x1F170, 0x1F1E6)
 # Marks over and under letters. Vowel signs of Indic scripts are letters to a reader and stay.
 _MARKS: Final = (
     (0x300, 0x36F),
@@ -33,7 +33,7 @@ _MARKS: Final = (
     (0x20D0, 0x20FF),
     (0xFE20, 0xFE2F),
 )
-_UNSEEN: Final = (
+_INVISIBLE_RANGES: Final = (
     (0x00, 0x08),
     (0x0E, 0x1F),
     (0x7F, 0x84),
@@ -57,19 +57,19 @@ _UNSEEN: Final = (
 )
 
 
-def reading(character: str) -> str:
+def plain_reading(character: str) -> str:
     """Lower-case letters without marks, Latin where they look so; nothing for what nobody sees."""
     code = ord(character)
-    if _within(code, _UNSEEN) or _within(code, _MARKS):
+    if _is_within(code, _INVISIBLE_RANGES) or _is_within(code, _MARKS):
         return ""
-    for first in _ENCLOSED:
+    for first in _ENCLOSED_LETTERS:
         if first <= code < first + 26:
             return chr(ord("a") + code - first)
     if character == "_" or (character.isspace() and character not in "\t\n\r"):
         return "\n" if character in "\x0b\x0c\x85\u2028\u2029" else " "
     plain = unicodedata.normalize("NFKD", character).casefold().translate(_LOOKALIKES)
-    return "".join(part for part in plain if not _within(ord(part), _MARKS))
+    return "".join(part for part in plain if not _is_within(ord(part), _MARKS))
 
 
-def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+def _is_within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
     return any(first <= code <= last for first, last in ranges)

@@ -8,19 +8,19 @@ from apps.prompt.instruction_texts import SECTION_TITLES, SYSTEM_LINE, TITLE_PRE
 from apps.prompt.prompt_input import SEPARATOR, EventKind
 from apps.prompt.rendering.data_fences import Json, canonical_json, unfence_lines
 
-GAP: Final = "\n\n"
-_OPENING: Final = re.compile(r'<data id="[0-9a-f]+">\n')
-_CLOSING: Final = '\n</data id="'
+PARAGRAPH_BREAK: Final = "\n\n"
+_OPENING_TAG: Final = re.compile(r'<data id="[0-9a-f]+">\n')
+_CLOSING_TAG: Final = '\n</data id="'
 _TITLES: Final = "|".join(re.escape(title.lower()) for title in SECTION_TITLES)
 _PREFIXES: Final = "|".join(re.escape(prefix.strip().lower()) for prefix in TITLE_PREFIXES)
 _LABELS: Final = "|".join(re.escape(kind.lower()) for kind in EventKind)
-_OURS: Final = re.compile(
+_PRODUCT_LINE: Final = re.compile(
     rf"#(?:\s|\Z)|#{{2,6}}\s+(?:(?:{_TITLES})\Z|(?:{_PREFIXES}))|{re.escape(SEPARATOR.strip())}-*\Z"
     rf"|{re.escape(SYSTEM_LINE.lower())}|\[(?:{_LABELS})\b|</?data(?:\s[^<>]*)?>"
 )
 
 
-class Unreadable(ValueError):
+class UnreadablePrompt(ValueError):
     """The text is not one that the renderer writes; `at` is the place, in characters, where that shows."""
 
     def __init__(self, reason: str, at: int) -> None:
@@ -48,7 +48,7 @@ class Cursor:
 
     def take_part(self, words: str) -> bool:
         """The same behind the empty line that parts the paragraphs."""
-        return self.take(words) if self.at == 0 else self.take(GAP + words)
+        return self.take(words) if self.at == 0 else self.take(PARAGRAPH_BREAK + words)
 
     def expect(self, words: str) -> None:
         if not self.take(words):
@@ -89,14 +89,14 @@ class Cursor:
         if not text or text != text.strip():
             raise self.refusal("Prose is missing, or has white space around it")
         for line in text.splitlines():
-            if reads_as_ours(line):
+            if is_product_line(line):
                 raise self.refusal(f"Prose holds a line that only the product writes: {line.strip()[:60]!r}")
         return text
 
     def fence(self) -> tuple[Json, ...]:
         """The payloads of the fence that stands here, decoded."""
-        end = self.text.find(_CLOSING, self.at)
-        if not _OPENING.match(self.text, self.at) or end < 0:
+        end = self.text.find(_CLOSING_TAG, self.at)
+        if not _OPENING_TAG.match(self.text, self.at) or end < 0:
             raise self.refusal("Here a fence has to stand")
         begun = self.at
         whole = self.until(end + 1) + self.line()
@@ -114,10 +114,10 @@ class Cursor:
         if not self.is_at_end:
             raise self.refusal(f"Nothing may follow here, but {self.text[self.at :][:60]!r} does")
 
-    def refusal(self, reason: str) -> Unreadable:
-        return Unreadable(reason, self.base + self.at)
+    def refusal(self, reason: str) -> UnreadablePrompt:
+        return UnreadablePrompt(reason, self.base + self.at)
 
 
-def reads_as_ours(line: str) -> bool:
+def is_product_line(line: str) -> bool:
     """Whether a line could be taken for a separator, a title, a header, the System line or a fence's tag."""
-    return bool(_OURS.match(line.strip().lower()))
+    return bool(_PRODUCT_LINE.match(line.strip().lower()))

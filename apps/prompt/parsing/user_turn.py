@@ -8,28 +8,28 @@ from typing import Final
 
 from apps.prompt.builtin_tools import DRAFT_SKILL, SKILL_SAVE
 from apps.prompt.instruction_texts import (
-    CUT_EVENT,
-    DELEGATED,
+    CUT_EVENT_NOTICE,
+    DELEGATED_LEAD,
     DELEGATED_RELAY,
-    DELIVERIES,
+    DELIVERY_TEXTS,
     EXAMPLES_LEAD,
     LEARNING_LEAD,
     LINE_CARD,
-    NUDGE,
     OFF_THE_RECORD,
     ONE_OPEN_ESCALATION,
     OPEN_ESCALATIONS,
+    SAVE_REMINDER,
     SYSTEM_LINE,
     UNAPPROVED_LEARNING_LEAD,
 )
-from apps.prompt.parsing.cursor import GAP, Cursor
-from apps.prompt.prompt_input import Event, EventKind, SendMode
-from apps.prompt.rendering.data_fences import OWNERS, Json, date_line, header
+from apps.prompt.parsing.cursor import PARAGRAPH_BREAK, Cursor
+from apps.prompt.prompt_input import EventKind, SendMode, TurnEvent
+from apps.prompt.rendering.data_fences import OWNER_KINDS, Json, date_line, render_header
 from apps.prompt.text_limits import EVENT_CHARACTERS
 
 
 @dataclass(frozen=True, slots=True)
-class ReadEvent:
+class ParsedEvent:
     """One event: whose header stands above it, and the prose or the payload below."""
 
     kind: EventKind
@@ -41,7 +41,7 @@ class ReadEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadTurn:
+class ParsedTurn:
     """A user turn; what it does not hold is empty."""
 
     now_line: str
@@ -53,56 +53,60 @@ class ReadTurn:
     learning: tuple[str, ...]
     unapproved_learning: tuple[Json, ...]
     examples: tuple[Json, ...]
-    events: tuple[ReadEvent, ...]
+    events: tuple[ParsedEvent, ...]
     # The tool by which the agent is asked to save a procedure.
     save_with: str = ""
 
 
-_NEVER: Final = datetime(1, 1, 1, tzinfo=UTC)
+_PLACEHOLDER_TIME: Final = datetime(1, 1, 1, tzinfo=UTC)
 _DATE: Final = re.compile(
-    re.escape(date_line(_NEVER).partition(":")[0])
+    re.escape(date_line(_PLACEHOLDER_TIME).partition(":")[0])
     + r": [A-Z][a-z]+day, [0-9]{4}-[0-9]{2}-[0-9]{2} at [0-9]{2}:[0-9]{2} [AP]M \S+"
 )
-_MANY: Final = re.escape(OPEN_ESCALATIONS).replace(re.escape("{count}"), "([2-9]|[1-9][0-9]+)")
-_CUT: Final = f"\n{CUT_EVENT.format(characters=EVENT_CHARACTERS)}"
-_OWNER_HEADERS: Final = {kind: header(Event(kind, "", _NEVER)) for kind in EventKind if kind in OWNERS}
+_MANY_ESCALATIONS: Final = re.escape(OPEN_ESCALATIONS).replace(re.escape("{count}"), "([2-9]|[1-9][0-9]+)")
+_CUT_NOTICE: Final = f"\n{CUT_EVENT_NOTICE.format(characters=EVENT_CHARACTERS)}"
+_OWNER_HEADERS: Final = {
+    kind: render_header(TurnEvent(kind, "", _PLACEHOLDER_TIME)) for kind in EventKind if kind in OWNER_KINDS
+}
 _EXAMPLE_FIELDS: Final = frozenset({"situation", "draft", "correction"})
-_SAVING: Final = (DRAFT_SKILL, SKILL_SAVE)
+_SAVING_TOOLS: Final = (DRAFT_SKILL, SKILL_SAVE)
 _OPENING, _CONTACT, _, _STOP = LINE_CARD
 
 
 # What a sender had a hand in, as the renderer's own headers are asked to show it.
-_NAMED: Final = {"NAME": "name", "KEY": "key", "LINE": "line"}
+_PLACEHOLDER_FIELDS: Final = {"NAME": "name", "KEY": "key", "LINE": "line"}
 
 
-def _patterns(kind: EventKind) -> Iterator[re.Pattern[str]]:
+def _header_patterns(kind: EventKind) -> Iterator[re.Pattern[str]]:
     """The headers of a customer's event, with and without the line it came in on."""
     for line in ("", "LINE"):
-        written = re.escape(header(Event(kind, "", _NEVER, "NAME", "KEY", line)))
-        for place, field in _NAMED.items():
+        written = re.escape(render_header(TurnEvent(kind, "", _PLACEHOLDER_TIME, "NAME", "KEY", line)))
+        for place, field in _PLACEHOLDER_FIELDS.items():
             written = written.replace(place, rf"(?P<{field}>[^\n<>\[\]]+)")
         yield re.compile(written)
 
 
-_CUSTOMER_HEADERS: Final = [(kind, pattern) for kind in EventKind if kind not in OWNERS for pattern in _patterns(kind)]
+_CUSTOMER_HEADERS: Final = [
+    (kind, pattern) for kind in EventKind if kind not in OWNER_KINDS for pattern in _header_patterns(kind)
+]
 _HEADERS: Final = "|".join(
     [
         *map(re.escape, _OWNER_HEADERS.values()),
         *(re.sub(r"\?P<\w+>", "?:", pattern.pattern) for _, pattern in _CUSTOMER_HEADERS),
     ]
 )
-_NEXT: Final = re.compile(rf"{GAP}(?={_HEADERS})")
+_NEXT_HEADER: Final = re.compile(rf"{PARAGRAPH_BREAK}(?={_HEADERS})")
 
 
-def read_turn(text: str) -> ReadTurn:
+def parse_user_turn(text: str) -> ParsedTurn:
     """The parts of a user turn. Raises `Unreadable` for anything the renderer would not write."""
     cursor = Cursor(text)
     now_line, off_the_record = _system_block(cursor)
     cards, delegated_by = tuple(_line_cards(cursor)), _delegated_by(cursor)
-    send_mode = next((mode for mode, words in DELIVERIES.items() if cursor.take_part(words)), None)
-    escalations = _open_escalations(cursor, "\n" if send_mode else GAP * (cursor.at > 0))
-    save_with = next((tool for tool in _SAVING if cursor.take_part(NUDGE.format(tool=tool))), "")
-    return ReadTurn(
+    send_mode = next((mode for mode, words in DELIVERY_TEXTS.items() if cursor.take_part(words)), None)
+    escalations = _open_escalations(cursor, "\n" if send_mode else PARAGRAPH_BREAK * (cursor.at > 0))
+    save_with = next((tool for tool in _SAVING_TOOLS if cursor.take_part(SAVE_REMINDER.format(tool=tool))), "")
+    return ParsedTurn(
         now_line,
         off_the_record,
         cards,
@@ -137,7 +141,7 @@ def _line_cards(cursor: Cursor) -> Iterator[str]:
 
 
 def _delegated_by(cursor: Cursor) -> str:
-    if not cursor.take_part(DELEGATED):
+    if not cursor.take_part(DELEGATED_LEAD):
         return ""
     title = cursor.line()
     cursor.expect(f"\n{DELEGATED_RELAY}")
@@ -147,7 +151,7 @@ def _delegated_by(cursor: Cursor) -> str:
 def _open_escalations(cursor: Cursor, between: str) -> int:
     if cursor.take(f"{between}{ONE_OPEN_ESCALATION}"):
         return 1
-    many = cursor.match(re.compile(f"{between}{_MANY}"))
+    many = cursor.match(re.compile(f"{between}{_MANY_ESCALATIONS}"))
     return int(many[1]) if many else 0
 
 
@@ -173,37 +177,37 @@ def _examples(cursor: Cursor) -> tuple[Json, ...]:
     return payloads
 
 
-def _events(cursor: Cursor) -> Iterator[ReadEvent]:
+def _events(cursor: Cursor) -> Iterator[ParsedEvent]:
     while not cursor.is_at_end:
         if cursor.at:
-            cursor.expect(GAP)
+            cursor.expect(PARAGRAPH_BREAK)
         yield _event(cursor)
 
 
-def _event(cursor: Cursor) -> ReadEvent:
+def _event(cursor: Cursor) -> ParsedEvent:
     for kind, words in _OWNER_HEADERS.items():
         if cursor.take(words):
-            return _told_by_owner(cursor, kind)
+            return _owner_event(cursor, kind)
     for kind, pattern in _CUSTOMER_HEADERS:
         if found := cursor.match(pattern):
-            return _told_by_others(cursor, kind, found.groupdict())
+            return _fenced_event(cursor, kind, found.groupdict())
     raise cursor.refusal("Here the header of an event has to stand")
 
 
-def _told_by_owner(cursor: Cursor, kind: EventKind) -> ReadEvent:
+def _owner_event(cursor: Cursor, kind: EventKind) -> ParsedEvent:
     """Prose up to the next header, which no prose can hold."""
-    following = _NEXT.search(cursor.text, cursor.at)
+    following = _NEXT_HEADER.search(cursor.text, cursor.at)
     body = cursor.until(following.start() if following else len(cursor.text))
-    text = body.removesuffix(_CUT)
+    text = body.removesuffix(_CUT_NOTICE)
     if text and not text.startswith("\n"):
         raise cursor.refusal("Nothing may follow a header in its line")
-    return ReadEvent(kind, cursor.prose(text[1:]) if text else "", is_cut=text != body)
+    return ParsedEvent(kind, cursor.prose(text[1:]) if text else "", is_cut=text != body)
 
 
-def _told_by_others(cursor: Cursor, kind: EventKind, named: Mapping[str, str]) -> ReadEvent:
+def _fenced_event(cursor: Cursor, kind: EventKind, named: Mapping[str, str]) -> ParsedEvent:
     cursor.expect("\n")
     match cursor.fence():
         case [str(text)]:
-            return ReadEvent(kind, text, named["name"], named["key"], named.get("line", ""), cursor.take(_CUT))
+            return ParsedEvent(kind, text, named["name"], named["key"], named.get("line", ""), cursor.take(_CUT_NOTICE))
         case _:
             raise cursor.refusal("An event is one text")

@@ -15,31 +15,37 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from apps.prompt.prompt_input import Event, EventKind, Slot, Source
-from apps.prompt.rendering.passages import Run, Scribe, escaped, strung, words
+from apps.prompt.prompt_input import EventKind, Slot, TextProvenance, TurnEvent
+from apps.prompt.rendering.passages import (
+    PassageRenderer,
+    SegmentList,
+    escape_json_segments,
+    join_segments,
+    template_segment,
+)
 from apps.prompt.rendering.segments import Segment
 from apps.prompt.text_limits import FENCE_ID_CHARACTERS, IDENTITY_CHARACTERS
 
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 
-OWNERS: Final = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
+OWNER_KINDS: Final = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
 # Who owns an event that its caller keeps in no row.
-UNSTORED: Final = Source("event", 0, 0)
+UNSTORED_EVENT: Final = TextProvenance("event", 0, 0)
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_ANGLES: Final = frozenset("<>«»\u2039\u203a\uff1c\uff1e\u226a\u226b\u227a\u227b")
-_ROUND: Final = frozenset("()")
-_CLAIM: Final = re.compile(r"\bfrom\W{1,8}your\W{1,8}owner\b", re.IGNORECASE)
-_OPENS_OR_CLOSES: Final = frozenset({"Ps", "Pe"})
-_QUOTE: Final = words("fence", '"')
-_NO_LISTS: Final[Mapping[str, Sequence[Run]]] = MappingProxyType({})
-_NEXT_PAYLOAD: Final = words("fence", "\n")
+_ANGLE_BRACKETS: Final = frozenset("<>«»\u2039\u203a\uff1c\uff1e\u226a\u226b\u227a\u227b")
+_ROUND_BRACKETS: Final = frozenset("()")
+_OWNER_CLAIM: Final = re.compile(r"\bfrom\W{1,8}your\W{1,8}owner\b", re.IGNORECASE)
+_BRACKET_CATEGORIES: Final = frozenset({"Ps", "Pe"})
+_QUOTE: Final = template_segment("fence", '"')
+_NO_LISTS: Final[Mapping[str, Sequence[SegmentList]]] = MappingProxyType({})
+_NEXT_PAYLOAD: Final = template_segment("fence", "\n")
 
 
 class NotFenced(ValueError):
     """The text is not one whole fence, or what it holds is not what its id was taken from."""
 
 
-def canonical(value: Json) -> Json:
+def canonical_value(value: Json) -> Json:
     """The form of a value that a jsonb column gives back unchanged: memory and database send the same bytes.
 
     Raises ValueError for not-a-number and infinity, for which JSON has no word.
@@ -51,9 +57,9 @@ def canonical(value: Json) -> Json:
             return _canonical_number(value)
         # A plain dict first: to ask an abstract class takes ten times as long, and a request has hundreds of these.
         case dict() | Mapping():
-            return {key: canonical(value[key]) for key in sorted(value)}
+            return {key: canonical_value(value[key]) for key in sorted(value)}
         case _:
-            return [canonical(item) for item in value]
+            return [canonical_value(item) for item in value]
 
 
 def _canonical_number(value: float) -> float:
@@ -67,7 +73,7 @@ def _canonical_number(value: float) -> float:
 
 def canonical_json(value: Json) -> str:
     """One line, keys sorted, non-ASCII kept; not-a-number and infinity are refused, for JSON has no word for them."""
-    return json.dumps(canonical(value), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(canonical_value(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def fence(payload: Json) -> str:
@@ -78,36 +84,38 @@ def fence(payload: Json) -> str:
 def fence_lines(payloads: Sequence[Json]) -> str:
     """Several payloads in one fence, each on a line of its own."""
     body = "\n".join(canonical_json(payload) for payload in payloads)
-    return f"{_opening(body)}\n{body}\n{_closing(body)}"
+    return f"{_opening_tag(body)}\n{body}\n{_closing_tag(body)}"
 
 
-def fenced(payloads: Sequence[Run]) -> Run:
+def fence_segments(payloads: Sequence[SegmentList]) -> SegmentList:
     """The same fence around payloads whose bytes have owners; each is one line of JSON."""
     body = "\n".join("".join([segment.text for segment in payload]) for payload in payloads)
-    run = [words("fence", f"{_opening(body)}\n")]
+    run = [template_segment("fence", f"{_opening_tag(body)}\n")]
     for at, payload in enumerate(payloads):
         run += (_NEXT_PAYLOAD, *payload) if at else payload
-    return [*run, words("fence", f"\n{_closing(body)}")]
+    return [*run, template_segment("fence", f"\n{_closing_tag(body)}")]
 
 
-def text_payload(text: Run) -> Run:
-    return [_QUOTE, *escaped(text), _QUOTE]
+def text_payload(text: SegmentList) -> SegmentList:
+    return [_QUOTE, *escape_json_segments(text), _QUOTE]
 
 
-def list_payload(texts: Sequence[Run]) -> Run:
+def list_payload(texts: Sequence[SegmentList]) -> SegmentList:
     """A list of texts as `canonical_json` writes it."""
-    said = strung(map(text_payload, texts), words("fence", ","))
-    return [words("fence", "["), *said, words("fence", "]")]
+    said = join_segments(map(text_payload, texts), template_segment("fence", ","))
+    return [template_segment("fence", "["), *said, template_segment("fence", "]")]
 
 
-def object_payload(texts: Mapping[str, Run], lists: Mapping[str, Sequence[Run]] = _NO_LISTS) -> Run:
+def object_payload(
+    texts: Mapping[str, SegmentList], lists: Mapping[str, Sequence[SegmentList]] = _NO_LISTS
+) -> SegmentList:
     """An object of texts, and of lists of them, as `canonical_json` writes it."""
     payloads = {name: text_payload(text) for name, text in texts.items()}
     payloads |= {name: list_payload(each) for name, each in lists.items()}
-    run: Run = []
+    run: SegmentList = []
     for at, key in enumerate(sorted(payloads)):
-        run += (words("fence", f'{"," if at else "{"}"{key}":'), *payloads[key])
-    return [*run, words("fence", "}")]
+        run += (template_segment("fence", f'{"," if at else "{"}"{key}":'), *payloads[key])
+    return [*run, template_segment("fence", "}")]
 
 
 def unfence(text: str) -> Json:
@@ -121,7 +129,7 @@ def unfence(text: str) -> Json:
 def unfence_lines(text: str) -> tuple[Json, ...]:
     opening, _, rest = text.partition("\n")
     body, _, closing = rest.rpartition("\n")
-    if (opening, closing) != (_opening(body), _closing(body)):
+    if (opening, closing) != (_opening_tag(body), _closing_tag(body)):
         raise NotFenced("The text is not a fence, or it was changed after it was written.")
     return tuple(json.loads(line) for line in body.split("\n"))
 
@@ -130,15 +138,15 @@ def _fence_id(body: str) -> str:
     return hashlib.sha256(body.encode()).hexdigest()[:FENCE_ID_CHARACTERS]
 
 
-def _opening(body: str) -> str:
+def _opening_tag(body: str) -> str:
     return f'<data id="{_fence_id(body)}">'
 
 
-def _closing(body: str) -> str:
+def _closing_tag(body: str) -> str:
     return f'</data id="{_fence_id(body)}">'
 
 
-def scrub(text: str, cap: int, scribe: Scribe) -> str:
+def scrub(text: str, cap: int, scribe: PassageRenderer) -> str:
     """One clean line without brackets. What a bracket hid is cleaned as well, so this goes on until nothing changes."""
     before, now = "", _without_brackets(text)
     while now != before:
@@ -151,28 +159,34 @@ def _without_brackets(text: str) -> str:
 
 
 def _is_bracket(character: str) -> bool:
-    return character in _ANGLES or (unicodedata.category(character) in _OPENS_OR_CLOSES and character not in _ROUND)
+    return character in _ANGLE_BRACKETS or (
+        unicodedata.category(character) in _BRACKET_CATEGORIES and character not in _ROUND_BRACKETS
+    )
 
 
-def header(event: Event) -> str:
-    return "".join(segment.text for segment in header_run(event, Scribe(Slot.TURN)))
+def render_header(event: TurnEvent) -> str:
+    return "".join(segment.text for segment in header_segments(event, PassageRenderer(Slot.TURN)))
 
 
-def header_run(event: Event, scribe: Scribe) -> Run:
+def header_segments(event: TurnEvent, scribe: PassageRenderer) -> SegmentList:
     """The line above an event; what the sender had a hand in stands in it without brackets (R140)."""
-    if event.kind in OWNERS:
-        return [words("header", f"[{event.kind} from your owner — not the contact]")]
-    run = [words("header", f"[{event.kind} · "), _identity(event, event.name, scribe)]
-    run += [words("header", " <"), _identity(event, event.key, scribe), words("header", ">")]
+    if event.kind in OWNER_KINDS:
+        return [template_segment("header", f"[{event.kind} from your owner — not the contact]")]
+    run = [template_segment("header", f"[{event.kind} · "), _identity_segment(event, event.name, scribe)]
+    run += [
+        template_segment("header", " <"),
+        _identity_segment(event, event.key, scribe),
+        template_segment("header", ">"),
+    ]
     if event.line:
-        run += [words("header", " · line "), _identity(event, event.line, scribe)]
-    return [*run, words("header", "]")]
+        run += [template_segment("header", " · line "), _identity_segment(event, event.line, scribe)]
+    return [*run, template_segment("header", "]")]
 
 
-def _identity(event: Event, text: str, scribe: Scribe) -> Segment:
+def _identity_segment(event: TurnEvent, text: str, scribe: PassageRenderer) -> Segment:
     # A name that claims to be the owner would be read before the contract is remembered.
-    known = _CLAIM.sub("redacted", scrub(text, IDENTITY_CHARACTERS, scribe))
-    return Segment(known, event.source or UNSTORED, "", 1) if known else words("header", "unknown")
+    known = _OWNER_CLAIM.sub("redacted", scrub(text, IDENTITY_CHARACTERS, scribe))
+    return Segment(known, event.source or UNSTORED_EVENT, "", 1) if known else template_segment("header", "unknown")
 
 
 def date_line(now: datetime) -> str:

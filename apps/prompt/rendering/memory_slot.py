@@ -7,13 +7,24 @@ from apps.prompt.instruction_texts import (
     BLOCK_TITLE,
     MEMORY_TITLES,
     SLOT_TITLES,
+    TIER_DESCRIPTIONS,
     TIER_LINE,
-    TIER_SHOWN,
     UNAPPROVED_MEMORY_LEAD,
 )
-from apps.prompt.prompt_input import TIERS, Block, Memory, Passage, Slot
-from apps.prompt.rendering.data_fences import fenced, scrub, text_payload
-from apps.prompt.rendering.passages import BREAK, GAP, Run, Scribe, lines, section, source_key, strung, titled, words
+from apps.prompt.prompt_input import TIERS, MemoryInput, Passage, PinnedBlock, Slot
+from apps.prompt.rendering.data_fences import fence_segments, scrub, text_payload
+from apps.prompt.rendering.passages import (
+    LINE_BREAK,
+    PARAGRAPH_BREAK,
+    PassageRenderer,
+    SegmentList,
+    join_segments,
+    line_segments,
+    source_key,
+    template_segment,
+    titled_section,
+    titled_slot,
+)
 from apps.prompt.text_limits import (
     BLOCK_LABEL_CHARACTERS,
     LONG_MEMORY_CHARACTERS,
@@ -22,17 +33,17 @@ from apps.prompt.text_limits import (
     SHORT_MEMORY_CHARACTERS,
 )
 
-_LEAD: Final = words("lead.unapproved_memory", UNAPPROVED_MEMORY_LEAD)
-_BULLET: Final = words("bullet", "- ")
-_BLOCK_TITLE: Final = words("title.block", f"## {BLOCK_TITLE}")
-_UNNAMED: Final = words("title.block", "unnamed")
+_UNAPPROVED_LEAD: Final = template_segment("lead.unapproved_memory", UNAPPROVED_MEMORY_LEAD)
+_BULLET: Final = template_segment("bullet", "- ")
+_BLOCK_TITLE: Final = template_segment("title.block", f"## {BLOCK_TITLE}")
+_UNNAMED_LABEL: Final = template_segment("title.block", "unnamed")
 _TIER_LINES: Final = {
-    tier: words("context_tier", TIER_LINE.format(tier=tier, highest=TIERS[-1], shown=shown))
-    for tier, shown in TIER_SHOWN.items()
+    tier: template_segment("context_tier", TIER_LINE.format(tier=tier, highest=TIERS[-1], shown=shown))
+    for tier, shown in TIER_DESCRIPTIONS.items()
 }
 
 
-def remembered(memory: Memory | None, tier: int, scribe: Scribe) -> Run:
+def render_memory_slot(memory: MemoryInput | None, tier: int, scribe: PassageRenderer) -> SegmentList:
     """A tier adds sections and takes none away; which one is in force is said from the third on."""
     if memory is None or tier == 1:
         return []
@@ -41,26 +52,26 @@ def remembered(memory: Memory | None, tier: int, scribe: Scribe) -> Run:
         *_blocks(memory.blocks, scribe),
         _section("short", memory.short, SHORT_MEMORY_CHARACTERS, scribe),
         _section("mid", memory.mid, MID_MEMORY_CHARACTERS, scribe),
-        _section("reminders", memory.reminders, SECTION_CHARACTERS, scribe, _bulleted),
+        _section("reminders", memory.reminders, SECTION_CHARACTERS, scribe, _bullet_line),
         _section("long", memory.long, LONG_MEMORY_CHARACTERS, scribe) if tier >= 3 else [],
     ]
     notes = [
         _section("scratch", memory.scratch, SECTION_CHARACTERS, scribe) if tier >= 4 else [],
-        _section("tasks", memory.tasks, SECTION_CHARACTERS, scribe, _bulleted) if tier >= 4 else [],
+        _section("tasks", memory.tasks, SECTION_CHARACTERS, scribe, _bullet_line) if tier >= 4 else [],
     ]
     is_known = any(known) or any(notes)
-    return titled("memory", SLOT_TITLES[Slot.MEMORY], [*known, _tier(tier), *notes]) if is_known else []
+    return titled_slot("memory", SLOT_TITLES[Slot.MEMORY], [*known, _tier_section(tier), *notes]) if is_known else []
 
 
-def _tier(tier: int) -> Run:
-    return section("tier", MEMORY_TITLES["tier"], [_TIER_LINES[tier]]) if tier in _TIER_LINES else []
+def _tier_section(tier: int) -> SegmentList:
+    return titled_section("tier", MEMORY_TITLES["tier"], [_TIER_LINES[tier]]) if tier in _TIER_LINES else []
 
 
-def _prose(passage: Passage) -> Run:
-    return lines(passage.text, passage.source)
+def _prose(passage: Passage) -> SegmentList:
+    return line_segments(passage.text, passage.source)
 
 
-def _bulleted(passage: Passage) -> Run:
+def _bullet_line(passage: Passage) -> SegmentList:
     return [_BULLET, *_prose(passage)]
 
 
@@ -68,29 +79,29 @@ def _section(
     name: str,
     passages: Iterable[Passage],
     cap: int,
-    scribe: Scribe,
-    shown: Callable[[Passage], Run] = _prose,
-) -> Run:
+    scribe: PassageRenderer,
+    shown: Callable[[Passage], SegmentList] = _prose,
+) -> SegmentList:
     body = _body(scribe.each(passages, cap, cap), shown)
-    return section(name, MEMORY_TITLES[name], body) if name in MEMORY_TITLES else body
+    return titled_section(name, MEMORY_TITLES[name], body) if name in MEMORY_TITLES else body
 
 
-def _body(passages: Sequence[Passage], shown: Callable[[Passage], Run]) -> Run:
+def _body(passages: Sequence[Passage], shown: Callable[[Passage], SegmentList]) -> SegmentList:
     """What a person passed stands as prose; behind it, what nobody did stands as data (Z-22)."""
     approved = [shown(passage) for passage in passages if passage.source.approver]
     payloads = [text_payload(_prose(passage)) for passage in passages if not passage.source.approver]
-    data = [_LEAD, GAP, *fenced(payloads)] if payloads else []
-    return strung([strung(approved, BREAK), data], GAP)
+    data = [_UNAPPROVED_LEAD, PARAGRAPH_BREAK, *fence_segments(payloads)] if payloads else []
+    return join_segments([join_segments(approved, LINE_BREAK), data], PARAGRAPH_BREAK)
 
 
-def _blocks(blocks: Iterable[Block], scribe: Scribe) -> list[Run]:
+def _blocks(blocks: Iterable[PinnedBlock], scribe: PassageRenderer) -> list[SegmentList]:
     """Pinned blocks by their label (Z-1)."""
     ordered = sorted(blocks, key=lambda block: (block.label, *source_key(block.passage.source)))
     return [_block(block, scribe) for block in ordered]
 
 
-def _block(block: Block, scribe: Scribe) -> Run:
+def _block(block: PinnedBlock, scribe: PassageRenderer) -> SegmentList:
     body = _body(scribe.each([block.passage], SECTION_CHARACTERS), _prose)
     named = block.label_source or block.passage.source
-    label = lines(scrub(block.label, BLOCK_LABEL_CHARACTERS, scribe), named)
-    return [_BLOCK_TITLE, *(label or [_UNNAMED]), BREAK, *body] if body else []
+    label = line_segments(scrub(block.label, BLOCK_LABEL_CHARACTERS, scribe), named)
+    return [_BLOCK_TITLE, *(label or [_UNNAMED_LABEL]), LINE_BREAK, *body] if body else []

@@ -4,35 +4,35 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
-from apps.prompt.prompt_input import Passage, Rule, Slot, Source
-from apps.prompt.rendering.segments import Note, Segment
-from apps.prompt.sanitizer.clean import Sanitized, sanitize
+from apps.prompt.prompt_input import Passage, SanitizerRule, Slot, TextProvenance
+from apps.prompt.rendering.segments import SanitizerNote, Segment
+from apps.prompt.sanitizer.clean import SanitizedText, sanitize
 from apps.prompt.text_limits import SECTION_CHARACTERS
 
-Run: TypeAlias = list[Segment]
+SegmentList: TypeAlias = list[Segment]
 
-BREAK: Final = Segment("\n", None, "break")
-GAP: Final = Segment("\n\n", None, "gap")
-_encoded: Final = json.JSONEncoder(ensure_ascii=False).encode
+LINE_BREAK: Final = Segment("\n", None, "break")
+PARAGRAPH_BREAK: Final = Segment("\n\n", None, "gap")
+_encode_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class Scribe:
+class PassageRenderer:
     """Cleans what others wrote for one slot and remembers which rules had to touch it."""
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
-        self._tripped: set[Rule] = set()
+        self._tripped: set[SanitizerRule] = set()
 
     @property
-    def notes(self) -> tuple[Note, ...]:
-        return tuple(Note(self.slot, rule) for rule in sorted(self._tripped))
+    def notes(self) -> tuple[SanitizerNote, ...]:
+        return tuple(SanitizerNote(self.slot, rule) for rule in sorted(self._tripped))
 
-    def clean(self, text: str, cap: int) -> Sanitized:
+    def clean(self, text: str, cap: int) -> SanitizedText:
         cleaned = sanitize(text, cap)
         self._tripped.update(cleaned.notes)
         return cleaned
 
-    def note(self, rule: Rule) -> None:
+    def note(self, rule: SanitizerRule) -> None:
         self._tripped.add(rule)
 
     def stripped(self, text: str, cap: int) -> str:
@@ -43,35 +43,35 @@ class Scribe:
         cleaned = self.clean(joined, cap).text
         return joined if cleaned == joined else " ".join(cleaned.split())
 
-    def passage(self, passage: Passage | None, cap: int = SECTION_CHARACTERS) -> Run:
+    def passage(self, passage: Passage | None, cap: int = SECTION_CHARACTERS) -> SegmentList:
         """A single text as prose, line by line."""
-        return lines(self.stripped(passage.text, cap), passage.source) if passage else []
+        return line_segments(self.stripped(passage.text, cap), passage.source) if passage else []
 
     def each(self, passages: Iterable[Passage], total: int, single: int = SECTION_CHARACTERS) -> list[Passage]:
         """The passages that say something, in their one order, together no longer than the total."""
         cleaned: list[Passage] = []
-        for passage in in_order(passages):
+        for passage in sort_passages(passages):
             if text := self.stripped(passage.text, min(single, total)):
                 cleaned.append(Passage(text, passage.source))
                 total -= len(text)
         return cleaned
 
 
-def words(template: str, text: str) -> Segment:
+def template_segment(template: str, text: str) -> Segment:
     """The product's own words under their name."""
     return Segment(text, None, template)
 
 
-def in_order(passages: Iterable[Passage]) -> list[Passage]:
+def sort_passages(passages: Iterable[Passage]) -> list[Passage]:
     """The same order whichever way the rows come in; passages of one field keep the order that is the text's own."""
     return sorted(passages, key=lambda passage: (passage.position, *source_key(passage.source)))
 
 
-def source_key(source: Source) -> tuple[str, int, str]:
+def source_key(source: TextProvenance) -> tuple[str, int, str]:
     return source.record_type, source.record_id, source.field
 
 
-def lines(text: str, source: Source) -> Run:
+def line_segments(text: str, source: TextProvenance) -> SegmentList:
     """One segment for each line, with the line break that ends it."""
     if "\n" not in text:
         return [Segment(text, source, "", 1)] if text else []
@@ -80,26 +80,26 @@ def lines(text: str, source: Source) -> Run:
     return [*run, Segment(last, source, "", len(run) + 1)] if last else run
 
 
-def escaped(run: Run) -> Run:
+def escape_json_segments(run: SegmentList) -> SegmentList:
     """The inside of a JSON string: escaping goes character by character, so the pieces make the whole."""
-    return [Segment(_encoded(segment.text)[1:-1], segment.source, "", segment.line) for segment in run]
+    return [Segment(_encode_json(segment.text)[1:-1], segment.source, "", segment.line) for segment in run]
 
 
-def strung(runs: Iterable[Run], between: Segment) -> Run:
+def join_segments(runs: Iterable[SegmentList], between: Segment) -> SegmentList:
     """The runs that say something, with the same words between each two."""
-    strung_together: Run = []
+    strung_together: SegmentList = []
     for run in runs:
         if run:
             strung_together += (between, *run) if strung_together else run
     return strung_together
 
 
-def section(template: str, title: str, body: Run) -> Run:
+def titled_section(template: str, title: str, body: SegmentList) -> SegmentList:
     """The body under its title; an empty body leaves the title out."""
-    return [words(f"title.{template}", f"## {title}\n"), *body] if body else []
+    return [template_segment(f"title.{template}", f"## {title}\n"), *body] if body else []
 
 
-def titled(template: str, title: str, sections: Sequence[Run]) -> Run:
+def titled_slot(template: str, title: str, sections: Sequence[SegmentList]) -> SegmentList:
     """A whole slot; nothing to say leaves it out, title and all."""
-    body = strung(sections, GAP)
-    return [words(f"title.{template}", f"# {title}\n\n"), *body] if body else []
+    body = join_segments(sections, PARAGRAPH_BREAK)
+    return [template_segment(f"title.{template}", f"# {title}\n\n"), *body] if body else []

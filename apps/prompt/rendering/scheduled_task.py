@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from apps.prompt.instruction_texts import SCHEDULED
+from apps.prompt.instruction_texts import SCHEDULED_PREAMBLE
 from apps.prompt.rendering.data_fences import date_line
 
 NOTHING_TO_REPORT: Final = "[nothing to report]"
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ScheduledTask:
     """One run of a schedule: when it was planned, in its own zone, and the approved skill that it follows."""
 
     title: str
@@ -22,11 +22,11 @@ class Task:
     preamble: str = ""
 
 
-def scheduled_task(task: Task) -> str:
+def render_scheduled_task(task: ScheduledTask) -> str:
     """The instruction as it stands under the event's header: the preamble, the plan, the owner's own words, the whole skill."""
     planned = date_line(task.planned_at).removeprefix("Current date and time: ")
     parts = (
-        task.preamble.strip() or SCHEDULED,
+        task.preamble.strip() or SCHEDULED_PREAMBLE,
         f"Schedule: {task.title}. Planned for {planned}.",
         task.instruction.strip(),
         f"Skill: {task.skill_title}\n\n{task.skill_body.strip()}",

@@ -9,9 +9,9 @@ from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias, TypedDict
 
-from apps.prompt.prompt_input import SEPARATOR, Rule, Slot, Source
+from apps.prompt.prompt_input import SEPARATOR, SanitizerRule, Slot, TextProvenance
 
-Owner: TypeAlias = "str | list[str | int]"
+EncodedOwner: TypeAlias = "str | list[str | int]"
 
 
 class Segment(NamedTuple):
@@ -22,12 +22,12 @@ class Segment(NamedTuple):
     """
 
     text: str
-    source: Source | None
+    source: TextProvenance | None
     template: str = ""
     line: int = 0
 
 
-_FIELDS: Final = attrgetter(*(field.name for field in fields(Source)))
+_SOURCE_FIELDS: Final = attrgetter(*(field.name for field in fields(TextProvenance)))
 _SEPARATOR: Final = Segment(SEPARATOR, None, "separator")
 
 
@@ -42,7 +42,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Part:
+class SlotText:
     """The finished text of one slot. Joining its segments gives the text."""
 
     slot: Slot
@@ -74,19 +74,19 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class SanitizerNote:
     """One thing the sanitizer did to the text of one slot (R075)."""
 
     slot: Slot
-    rule: Rule
+    rule: SanitizerRule
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class PromptSnapshot:
     """The frozen prompt of a session, in the order it is sent, and what was neutralised on its way in."""
 
-    parts: tuple[Part, ...]
-    notes: tuple[Note, ...] = ()
+    parts: tuple[SlotText, ...]
+    notes: tuple[SanitizerNote, ...] = ()
 
     @property
     def text(self) -> str:
@@ -109,7 +109,7 @@ class Assembled:
                 yield part.slot, segment
 
     @property
-    def shared(self) -> tuple[Part, ...]:
+    def shared(self) -> tuple[SlotText, ...]:
         """Slots 1-4, the same for every customer of the agent; breakpoint A stands behind them."""
         return tuple(part for part in self.parts if part.slot is not Slot.PROFILE)
 
@@ -130,37 +130,37 @@ def _spans(segments: Iterator[tuple[Slot, Segment]]) -> Iterator[Span]:
 class SegmentTable(TypedDict):
     """The segments of a part as JSON: the owners, and place, line and length in bytes of each segment in one list."""
 
-    owners: list[Owner]
+    owners: list[EncodedOwner]
     runs: list[int]
 
 
-class NotSegments(ValueError):
+class SegmentMismatch(ValueError):
     """The stored segments are not those of the stored text."""
 
 
-def encode_segments(part: Part) -> SegmentTable:
+def encode_segments(part: SlotText) -> SegmentTable:
     """The one table of a part: owners in order of appearance, a record as a list and a template by its name."""
-    places: dict[Source | str, int] = {}
+    places: dict[TextProvenance | str, int] = {}
     runs: list[int] = []
     for segment in part.segments:
         place = places.setdefault(segment.source or segment.template, len(places))
         runs += (place, segment.line, len(segment.text.encode()))
-    return {"owners": [_encoded_owner(owner) for owner in places], "runs": runs}
+    return {"owners": [_encode_owner(owner) for owner in places], "runs": runs}
 
 
-def decode_segments(slot: Slot, text: str, value: SegmentTable) -> Part:
+def decode_segments(slot: Slot, text: str, value: SegmentTable) -> SlotText:
     """The part whose text and table were stored; a table that belongs to another text is refused."""
     try:
-        part = Part(slot, tuple(_decoded(text.encode(), value)))
+        part = SlotText(slot, tuple(_read_segments(text.encode(), value)))
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise NotSegments("The stored segments cannot be read. Assemble the prompt anew.") from error
+        raise SegmentMismatch("The stored segments cannot be read. Assemble the prompt anew.") from error
     if part.text != text or encode_segments(part) != value:
-        raise NotSegments("The stored segments are not those of the stored text. Assemble the prompt anew.")
+        raise SegmentMismatch("The stored segments are not those of the stored text. Assemble the prompt anew.")
     return part
 
 
-def _decoded(content: bytes, value: SegmentTable) -> Iterator[Segment]:
-    owners = [_decoded_owner(owner) for owner in value["owners"]]
+def _read_segments(content: bytes, value: SegmentTable) -> Iterator[Segment]:
+    owners = [_decode_owner(owner) for owner in value["owners"]]
     places, numbers, lengths = (value["runs"][at::3] for at in range(3))
     bounds = pairwise(accumulate(lengths, initial=0))
     for place, number, (start, end) in zip(places, numbers, bounds, strict=True):
@@ -168,15 +168,15 @@ def _decoded(content: bytes, value: SegmentTable) -> Iterator[Segment]:
         yield Segment(content[start:end].decode(), source, template, number)
 
 
-def _encoded_owner(owner: Source | str) -> Owner:
-    return owner if isinstance(owner, str) else list(_FIELDS(owner))
+def _encode_owner(owner: TextProvenance | str) -> EncodedOwner:
+    return owner if isinstance(owner, str) else list(_SOURCE_FIELDS(owner))
 
 
-def _decoded_owner(owner: Owner) -> tuple[Source | None, str]:
+def _decode_owner(owner: EncodedOwner) -> tuple[TextProvenance | None, str]:
     match owner:
         case str():
             return None, owner
         case [str(kind), int(record_id), int(version), str(field), str(author), str(approver), str(taint)]:
-            return Source(kind, record_id, version, field, author, approver, taint), ""
+            return TextProvenance(kind, record_id, version, field, author, approver, taint), ""
         case _:
-            raise NotSegments("An owner is a record or the name of a template.")
+            raise SegmentMismatch("An owner is a record or the name of a template.")

@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from apps.prompt.instruction_texts import (
-    AGENT_RULES,
+    AGENT_RULES_TITLE,
     CARD_LABELS,
-    CORES,
-    DISCLOSURES,
+    CORE_TEXTS,
+    DISCLOSURE_TEXTS,
     GOALS_LEAD,
     OPERATING_CONTRACT,
-    ORGANISATION_RULES,
+    ORGANISATION_RULES_TITLE,
     PERSONA_TITLES,
     PROFILE_LEAD,
     SKILLS_GUIDANCE,
@@ -27,124 +27,138 @@ from apps.prompt.prompt_input import (
     TIERS,
     Disclosure,
     Flavour,
-    IdentityCard,
+    IdentityCardInput,
     Passage,
-    Persona,
-    Profile,
+    PersonaInput,
+    ProfileInput,
     PromptInput,
     Slot,
     SlotOrder,
-    passages,
+    input_passages,
 )
-from apps.prompt.rendering.data_fences import fenced, object_payload
-from apps.prompt.rendering.memory_slot import remembered
-from apps.prompt.rendering.passages import BREAK, GAP, Run, Scribe, lines, section, strung, titled, words
-from apps.prompt.rendering.segments import Assembled, Part, Segment
-from apps.prompt.rendering.skill_slot import skill_index
+from apps.prompt.rendering.data_fences import fence_segments, object_payload
+from apps.prompt.rendering.memory_slot import render_memory_slot
+from apps.prompt.rendering.passages import (
+    LINE_BREAK,
+    PARAGRAPH_BREAK,
+    PassageRenderer,
+    SegmentList,
+    join_segments,
+    line_segments,
+    template_segment,
+    titled_section,
+    titled_slot,
+)
+from apps.prompt.rendering.segments import PromptSnapshot, Segment, SlotText
+from apps.prompt.rendering.skill_slot import render_skill_slot
 from apps.prompt.text_limits import CARD_CHARACTERS, CONTRACT_CHARACTERS, RULES_CHARACTERS, SECTION_CHARACTERS
 
-_ORDERS: Final = {
+_SLOT_ORDERS: Final = {
     SlotOrder.PERSONA_FIRST: (Slot.PERSONA, Slot.CONTRACT, Slot.SKILLS, Slot.MEMORY, Slot.PROFILE),
     SlotOrder.CONTRACT_FIRST: (Slot.CONTRACT, Slot.PERSONA, Slot.SKILLS, Slot.MEMORY, Slot.PROFILE),
 }
-_AT_TIER_ONE: Final = frozenset({"identity", "avoid"})
-_CORES: Final = {flavour: words(name, text) for flavour, (name, text) in CORES.items()}
-_DISCLOSURES: Final = {policy: words(f"disclosure.{policy}", text) for policy, text in DISCLOSURES.items()}
-_CONTRACT: Final = words("operating_contract", OPERATING_CONTRACT)
-_GUIDANCE: Final = words("skills_guidance", SKILLS_GUIDANCE)
-_GOALS_LEAD: Final = words("lead.goals", f"{GOALS_LEAD}\n")
-_PROFILE_LEAD: Final = words("lead.profile", PROFILE_LEAD)
+_TIER_ONE_SECTIONS: Final = frozenset({"identity", "avoid"})
+_CORES: Final = {flavour: template_segment(name, text) for flavour, (name, text) in CORE_TEXTS.items()}
+_DISCLOSURES: Final = {
+    policy: template_segment(f"disclosure.{policy}", text) for policy, text in DISCLOSURE_TEXTS.items()
+}
+_CONTRACT: Final = template_segment("operating_contract", OPERATING_CONTRACT)
+_GUIDANCE: Final = template_segment("skills_guidance", SKILLS_GUIDANCE)
+_GOALS_LEAD: Final = template_segment("lead.goals", f"{GOALS_LEAD}\n")
+_PROFILE_LEAD: Final = template_segment("lead.profile", PROFILE_LEAD)
 
 
-def assemble(given: PromptInput) -> Assembled:
+def render_snapshot(given: PromptInput) -> PromptSnapshot:
     """The same values give the same bytes, on any machine and whatever order the rows come in."""
     if given.tier not in TIERS:
         raise ValueError(f"There is no context tier {given.tier}. Choose 1, 2, 3 or 4.")
     if given.agent_key is None:
-        return Assembled((Part(Slot.CONTRACT, tuple(_core(given.flavour, given.disclosure))),))
-    scribes = {slot: Scribe(slot) for slot in _ORDERS[SlotOrder.PERSONA_FIRST]}
+        return PromptSnapshot((SlotText(Slot.CONTRACT, tuple(_core(given.flavour, given.disclosure))),))
+    scribes = {slot: PassageRenderer(slot) for slot in _SLOT_ORDERS[SlotOrder.PERSONA_FIRST]}
     runs = {
         Slot.PERSONA: _persona(given, scribes[Slot.PERSONA]),
         Slot.CONTRACT: _contract(given, scribes[Slot.CONTRACT]),
-        Slot.SKILLS: skill_index(given, scribes[Slot.SKILLS]),
-        Slot.MEMORY: remembered(given.memory, given.tier, scribes[Slot.MEMORY]),
+        Slot.SKILLS: render_skill_slot(given, scribes[Slot.SKILLS]),
+        Slot.MEMORY: render_memory_slot(given.memory, given.tier, scribes[Slot.MEMORY]),
         Slot.PROFILE: _profile(given, scribes[Slot.PROFILE]),
     }
-    parts = tuple(Part(slot, tuple(runs[slot])) for slot in _ORDERS[given.order] if runs[slot])
-    return Assembled(parts, tuple(note for scribe in scribes.values() for note in scribe.notes))
+    parts = tuple(SlotText(slot, tuple(runs[slot])) for slot in _SLOT_ORDERS[given.order] if runs[slot])
+    return PromptSnapshot(parts, tuple(note for scribe in scribes.values() for note in scribe.notes))
 
 
-def _core(flavour: Flavour, disclosure: Disclosure) -> Run:
-    return [_CORES[flavour], GAP, _DISCLOSURES[disclosure]]
+def _core(flavour: Flavour, disclosure: Disclosure) -> SegmentList:
+    return [_CORES[flavour], PARAGRAPH_BREAK, _DISCLOSURES[disclosure]]
 
 
-def _persona(given: PromptInput, scribe: Scribe) -> Run:
+def _persona(given: PromptInput, scribe: PassageRenderer) -> SegmentList:
     """The first tier shows who is represented, who speaks and what never happens; the second adds the rest (R168, Z-23)."""
-    persona = given.persona or Persona()
+    persona = given.persona or PersonaInput()
     texts = {
         "identity": scribe.passage(persona.identity),
         "style": scribe.passage(persona.style),
         "avoid": scribe.passage(persona.avoid),
         "defaults": scribe.passage(persona.defaults),
-        "goals": _led(_GOALS_LEAD, scribe.passage(persona.goals)),
+        "goals": _with_lead(_GOALS_LEAD, scribe.passage(persona.goals)),
         "overlay": scribe.passage(given.overlay),
         "member_overlay": scribe.passage(given.member_overlay),
     }
-    shown = {"card": _card(given.identity_card or IdentityCard(), scribe)}
-    shown |= {name: run for name, run in texts.items() if given.tier > 1 or name in _AT_TIER_ONE}
-    sections = [section(name, PERSONA_TITLES[name], run) for name, run in shown.items()]
-    return titled("persona", SLOT_TITLES[Slot.PERSONA], sections)
+    shown = {"card": _card(given.identity_card or IdentityCardInput(), scribe)}
+    shown |= {name: run for name, run in texts.items() if given.tier > 1 or name in _TIER_ONE_SECTIONS}
+    sections = [titled_section(name, PERSONA_TITLES[name], run) for name, run in shown.items()]
+    return titled_slot("persona", SLOT_TITLES[Slot.PERSONA], sections)
 
 
-def _led(lead: Segment, run: Run) -> Run:
+def _with_lead(lead: Segment, run: SegmentList) -> SegmentList:
     return [lead, *run] if run else []
 
 
-def _card(card: IdentityCard, scribe: Scribe) -> Run:
+def _card(card: IdentityCardInput, scribe: PassageRenderer) -> SegmentList:
     """One line for each thing that is known (R186)."""
-    return strung((_labelled(name, getattr(card, name), scribe) for name in CARD_LABELS), BREAK)
+    return join_segments((_card_line(name, getattr(card, name), scribe) for name in CARD_LABELS), LINE_BREAK)
 
 
-def _labelled(name: str, passage: Passage | None, scribe: Scribe) -> Run:
+def _card_line(name: str, passage: Passage | None, scribe: PassageRenderer) -> SegmentList:
     if passage is None:
         return []
     said = scribe.one_line(passage.text, CARD_CHARACTERS)
-    return _led(words(f"label.{name}", f"{CARD_LABELS[name]}: "), lines(said, passage.source))
+    return _with_lead(template_segment(f"label.{name}", f"{CARD_LABELS[name]}: "), line_segments(said, passage.source))
 
 
-def _contract(given: PromptInput, scribe: Scribe) -> Run:
+def _contract(given: PromptInput, scribe: PassageRenderer) -> SegmentList:
     core = _core(given.flavour, given.disclosure)
-    if not _is_written(given):
+    if not _has_any_text(given):
         return core
     sections = [
         core,
         scribe.passage(given.contract_override, CONTRACT_CHARACTERS) or [_CONTRACT],
         [_GUIDANCE] if given.skills_guidance else [],
-        _rules("organisation_rules", ORGANISATION_RULES, given.organisation_rules, scribe),
-        _rules("agent_rules", AGENT_RULES, given.agent_rules, scribe),
+        _rules("organisation_rules", ORGANISATION_RULES_TITLE, given.organisation_rules, scribe),
+        _rules("agent_rules", AGENT_RULES_TITLE, given.agent_rules, scribe),
     ]
-    return strung(sections, GAP)
+    return join_segments(sections, PARAGRAPH_BREAK)
 
 
-def _rules(name: str, title: str, rules: Iterable[Passage], scribe: Scribe) -> Run:
+def _rules(name: str, title: str, rules: Iterable[Passage], scribe: PassageRenderer) -> SegmentList:
     passages = scribe.each(rules, RULES_CHARACTERS, SECTION_CHARACTERS)
-    return section(name, title, strung((lines(rule.text, rule.source) for rule in passages), GAP))
+    return titled_section(
+        name, title, join_segments((line_segments(rule.text, rule.source) for rule in passages), PARAGRAPH_BREAK)
+    )
 
 
-def _is_written(given: PromptInput) -> bool:
+def _has_any_text(given: PromptInput) -> bool:
     """Whether the agent has a row that says something; a profile is the customer's and does not count."""
-    said = (passage.text.strip() for slot, passage in passages(given) if slot is not Slot.PROFILE)
+    said = (passage.text.strip() for slot, passage in input_passages(given) if slot is not Slot.PROFILE)
     return bool(given.skills or given.invokable) or any(said)
 
 
-def _profile(given: PromptInput, scribe: Scribe) -> Run:
+def _profile(given: PromptInput, scribe: PassageRenderer) -> SegmentList:
     """One customer's own, from the second tier on; always data, for a customer had a hand in it (R089)."""
     if given.tier == 1:
         return []
-    profile = given.profile or Profile()
+    profile = given.profile or ProfileInput()
     runs = {"preferences": scribe.passage(profile.preferences), "notes": scribe.passage(profile.notes)}
     known = {name: run for name, run in runs.items() if run}
-    reminders = [lines(each.text, each.source) for each in scribe.each(profile.reminders, SECTION_CHARACTERS)]
+    reminders = [line_segments(each.text, each.source) for each in scribe.each(profile.reminders, SECTION_CHARACTERS)]
     lists = {"reminders": reminders} if reminders else {}
-    sections = [[_PROFILE_LEAD], fenced([object_payload(known, lists)])] if known or lists else []
-    return titled("profile", SLOT_TITLES[Slot.PROFILE], sections)
+    sections = [[_PROFILE_LEAD], fence_segments([object_payload(known, lists)])] if known or lists else []
+    return titled_slot("profile", SLOT_TITLES[Slot.PROFILE], sections)

@@ -8,53 +8,58 @@ from dataclasses import dataclass
 from typing import Final
 
 from apps.prompt.instruction_texts import SECTION_TITLES, TITLE_PREFIXES
-from apps.prompt.normalization.folding import unmasked
-from apps.prompt.prompt_input import EventKind, Rule
-from apps.prompt.sanitizer.invisible_characters import visible
-from apps.prompt.sanitizer.role_control import Stretch, outline, role_control
-from apps.prompt.sanitizer.truncation import cut
+from apps.prompt.normalization.folding import unmask_lookalikes
+from apps.prompt.prompt_input import EventKind, SanitizerRule
+from apps.prompt.sanitizer.invisible_characters import remove_invisible
+from apps.prompt.sanitizer.role_control import TextSpan, ascii_outline, find_role_control
+from apps.prompt.sanitizer.truncation import truncate_text
 from apps.prompt.text_limits import SECTION_CHARACTERS
 
-REDACTED: Final = "[redacted]"
+REDACTED_TEXT: Final = "[redacted]"
 
 
 @dataclass(frozen=True, slots=True)
-class Sanitized:
+class SanitizedText:
     """A text that may enter a prompt, and the rules that had to change it."""
 
     text: str
-    notes: tuple[Rule, ...]
+    notes: tuple[SanitizerRule, ...]
 
 
-def sanitize(text: str, cap: int = SECTION_CHARACTERS) -> Sanitized:
+def sanitize(text: str, cap: int = SECTION_CHARACTERS) -> SanitizedText:
     """The text without hidden characters, forged turns and forged sections, and at most `cap` characters long.
 
     A cut may lay a forgery bare and a replacement may complete one, so the steps are repeated until neither is needed.
     """
-    tripped: set[Rule] = set()
+    tripped: set[SanitizerRule] = set()
     while True:
-        seen = visible(text)
-        plain = unmasked(seen)
-        shadow = outline(plain)
-        calm = _without_roles(seen, role_control(plain, shadow))
-        escaped = _without_forged_sections(calm, shadow)
-        whole = cut(escaped, cap)
+        seen = remove_invisible(text)
+        plain = unmask_lookalikes(seen)
+        shadow = ascii_outline(plain)
+        calm = _redact_roles(seen, find_role_control(plain, shadow))
+        escaped = _escape_forged_sections(calm, shadow)
+        whole = truncate_text(escaped, cap)
         changes = (seen != text, calm != seen, escaped != calm, whole != escaped)
-        tripped.update(rule for rule, changed in zip(_STEPS, changes, strict=True) if changed)
+        tripped.update(rule for rule, changed in zip(_STEP_RULES, changes, strict=True) if changed)
         if calm == seen and whole == escaped:
-            return Sanitized(whole, tuple(sorted(tripped)))
+            return SanitizedText(whole, tuple(sorted(tripped)))
         text = whole
 
 
-_STEPS: Final = (Rule.INVISIBLE, Rule.ROLE_CONTROL, Rule.ESCAPED, Rule.TRUNCATED)
+_STEP_RULES: Final = (
+    SanitizerRule.INVISIBLE,
+    SanitizerRule.ROLE_CONTROL,
+    SanitizerRule.ESCAPED,
+    SanitizerRule.TRUNCATED,
+)
 
 
-def _without_roles(text: str, stretches: tuple[Stretch, ...]) -> str:
+def _redact_roles(text: str, stretches: tuple[TextSpan, ...]) -> str:
     kept, end = [], 0
     for stretch in stretches:
         kept.append(text[end : stretch.start])
         end = stretch.end
-    return REDACTED.join((*kept, text[end:])) if kept else text
+    return REDACTED_TEXT.join((*kept, text[end:])) if kept else text
 
 
 _SPACE: Final = r"[^\S\r\n]"
@@ -74,7 +79,7 @@ _FORGERY: Final = re.compile(
 _HEADERS: Final = tuple(kind.value.lower().encode() for kind in EventKind)
 
 
-def _without_forged_sections(text: str, shadow: bytes) -> str:
+def _escape_forged_sections(text: str, shadow: bytes) -> str:
     """A line that would read as one of our own titles, separators or headers is escaped, and keeps its words."""
     if not (b"#" in shadow or b"---" in shadow or (b"[" in shadow and any(header in shadow for header in _HEADERS))):
         return text

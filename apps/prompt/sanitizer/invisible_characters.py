@@ -7,17 +7,17 @@ table calls them must not change the bytes of a prompt.
 import re
 from typing import Final
 
-_SEEN: Final = (
+_VISIBLE_RANGES: Final = (
     "\t\n\r -~\xa0-\xac\xae-\u034e\u0350-\u061b\u061d-\u115e\u1161-\u17b3\u17b6-\u180a\u1810-\u200a\u2010-\u2027"
     "\u202f-\u205f\u2070-\u3163\u3165-\ud7ff\ue000-\ufdff\ufe10-\ufefe\uff00-\uff9f\uffa1-\uffef\ufffc-\U0001342f"
     "\U00013460-\U0001bc9f\U0001bca4-\U0001d172\U0001d17b-\U000dffff\U000e1000-\U0010ffff"
 )
 # To take the runs that stay is four times as fast as to look for what goes.
-_STAYING: Final = re.compile(f"[{_SEEN}\u200c\u200d]++")
+_VISIBLE_RUN: Final = re.compile(f"[{_VISIBLE_RANGES}\u200c\u200d]++")
 _HIDDEN_ASCII: Final = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127))
-_HALF_PAIRS: Final = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATES: Final = re.compile("[\ud800-\udfff]")
 # What PostgreSQL does not take: NUL, and half of a surrogate pair.
-UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+UNSTORABLE_CHARACTERS: Final = re.compile("[\x00\ud800-\udfff]")
 
 _VIRAMAS: Final = (
     "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d3b\u0d3c\u0d4d\u0dca\u0e3a\u0eba\u0f84\u1039\u103a\u1714\u1715"
@@ -28,33 +28,33 @@ _VIRAMAS: Final = (
 )
 # Arabic to Mandaic, Arabic Extended, Indic to Sinhala, Tibetan, Myanmar, Khmer and Mongolian, Limbu, Tai Tham, Balinese to
 # Lepcha, Syloti, Saurashtra, Rejang, Javanese to Meetei, Arabic forms, Kharoshthi, Manichaean, Pahlavi, Rohingya, Sogdian, Brahmi.
-_JOINING: Final = (
+_JOINING_SCRIPTS: Final = (
     "\u0600-\u085f\u0860-\u0dff\u0f00-\u0fff\u1000-\u109f\u1780-\u18af\u1900-\u194f\u1a20-\u1aaf\u1b00-\u1c4f\ua800-\ua82f"
     "\ua880-\ua8ff\ua930-\ua95f\ua980-\ua9fe\uaae0-\uaaff\uabc0-\uabff\ufb50-\ufdff\ufe70-\ufefc\U00010a00-\U00010a5f"
     "\U00010ac0-\U00010aff\U00010b80-\U00010baf\U00010d00-\U00010d3f\U00010f30-\U00010f6f\U00011000-\U00011a4f\U00011c00-\U00011fff"
 )
 # The signs of the Basic Plane that emoji are joined with: arrows, figures and tools, hearts, squares.
 _EMOJI: Final = "\u2190-\u21ff\u2600-\u26ff\u2708\u2763\u2764\u27a1\u2b1b\u2b1c\U0001f000-\U0001faff"
-_NEEDLESS: Final = rf"(?!(?<=[{_VIRAMAS}].))(?!(?<=[{_JOINING}].)(?=[{_JOINING}]))"
-_NEEDLESS_NON_JOINER: Final = re.compile("\u200c" + _NEEDLESS)
-_NEEDLESS_JOINER: Final = re.compile("\u200d" + _NEEDLESS + rf"(?!(?<=[{_EMOJI}].)(?=[{_EMOJI}]))")
+_NEEDLESS_CONTEXT: Final = rf"(?!(?<=[{_VIRAMAS}].))(?!(?<=[{_JOINING_SCRIPTS}].)(?=[{_JOINING_SCRIPTS}]))"
+_NEEDLESS_NON_JOINER: Final = re.compile("\u200c" + _NEEDLESS_CONTEXT)
+_NEEDLESS_JOINER: Final = re.compile("\u200d" + _NEEDLESS_CONTEXT + rf"(?!(?<=[{_EMOJI}].)(?=[{_EMOJI}]))")
 
 
-def visible(text: str) -> str:
+def remove_invisible(text: str) -> str:
     """Control, direction, tag, variation and ignorable characters go; a joiner stays where a word or emoji needs it."""
     if text.isascii():
         return text.translate(_HIDDEN_ASCII)
-    if not _STAYING.fullmatch(text):
+    if not _VISIBLE_RUN.fullmatch(text):
         lines = text.replace("\u2028", "\n").replace("\u2029", "\n")
-        text = "".join(_STAYING.findall(_whole_pairs(lines)))
+        text = "".join(_VISIBLE_RUN.findall(_replace_lone_surrogates(lines)))
     if "\u200c" in text:
         text = _NEEDLESS_NON_JOINER.sub("", text)
     return _NEEDLESS_JOINER.sub("", text) if "\u200d" in text else text
 
 
-def _whole_pairs(text: str) -> str:
+def _replace_lone_surrogates(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return _HALF_PAIRS.sub("\ufffd", text)
+        return _LONE_SURROGATES.sub("\ufffd", text)
     return text

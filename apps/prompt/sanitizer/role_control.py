@@ -17,7 +17,7 @@ _EARLIER: Final = (
 _FILLER: Final = rf"(?:(?:all|any|every|each|about|of|the|these|those|this|that|other){_GAP}){{0,4}}+"
 _BEFORE: Final = rf"(?:above|before|earlier|previously|you{_GAP}(?:were|was|have{_GAP}been|had|have|got|received))\b"
 _EVERYTHING: Final = r"(?:everything|anything|all)"
-_GIVEN: Final = (
+_GIVEN_BEFORE: Final = (
     rf"(?:above|previous|prior|before|earlier"
     rf"|you{_GAP}(?:were|was|have{_GAP}been){_GAP}(?:told|given|taught|instructed))\b"
 )
@@ -27,7 +27,7 @@ _FORGET: Final = re.compile(
     rf"{_FILLER}(?:{_EARLIER}{_GAP}){{1,3}}(?:{_EARLIER}{_GAP}){{0,1}}{_ORDERS}"
     rf"|{_FILLER}{_ORDERS}{_GAP}{_BEFORE}"
     rf"|(?:all|any|every){_GAP}(?:(?:of|the|these|those|other){_GAP}){{0,3}}+{_ORDERS}{_PAUSE}"
-    rf"|{_EVERYTHING}{_GAP}(?:of{_GAP})?(?:the{_GAP}|that{_GAP}|i{_GAP}said{_GAP})?{_GIVEN})",
+    rf"|{_EVERYTHING}{_GAP}(?:of{_GAP})?(?:the{_GAP}|that{_GAP}|i{_GAP}said{_GAP})?{_GIVEN_BEFORE})",
     re.IGNORECASE,
 )
 _FORGET_ALL: Final = re.compile(
@@ -54,30 +54,30 @@ _TURN: Final = re.compile(
 )
 _MARKUP: Final = re.compile(r"(?:[^\S\r\n]|[>*_#-])*+")
 # Who says so of himself ("I always forget everything") gives no order.
-_TELLING: Final = re.compile(
+_NOT_AN_ORDER: Final = re.compile(
     rb"\b(?:i|we|they|he|she|people|customers?|often|always|sometimes|never|not|n't|to|did|might|may|would|will)\s{1,4}\Z"
 )
 
 
-class Stretch(NamedTuple):
+class TextSpan(NamedTuple):
     """A part of a text, from its first character to the one behind its last."""
 
     start: int
     end: int
 
 
-def outline(text: str) -> bytes:
+def ascii_outline(text: str) -> bytes:
     """The text for literals to be looked up in: lower case, one byte a character, `?` for all that is not ASCII."""
     return text.encode("ascii", "replace").lower().replace(b"\r", b"\n")
 
 
-def role_control(text: str, shadow: bytes) -> tuple[Stretch, ...]:
+def find_role_control(text: str, shadow: bytes) -> tuple[TextSpan, ...]:
     """The stretches that give orders over the conversation or play one of its roles, from left to right."""
     found = sorted(chain(_phrases(text, shadow), _tags(text, shadow), _turns(text, shadow)))
-    return tuple(_apart(found))
+    return tuple(_drop_overlapping(found))
 
 
-def _apart(found: list[Stretch]) -> Iterator[Stretch]:
+def _drop_overlapping(found: list[TextSpan]) -> Iterator[TextSpan]:
     end = 0
     for stretch in found:
         if stretch.start >= end:
@@ -85,37 +85,37 @@ def _apart(found: list[Stretch]) -> Iterator[Stretch]:
             end = stretch.end
 
 
-def _places(shadow: bytes, literal: bytes) -> Iterator[int]:
+def _find_all(shadow: bytes, literal: bytes) -> Iterator[int]:
     at = shadow.find(literal)
     while at >= 0:
         yield at
         at = shadow.find(literal, at + 1)
 
 
-def _phrases(text: str, shadow: bytes) -> Iterator[Stretch]:
+def _phrases(text: str, shadow: bytes) -> Iterator[TextSpan]:
     for verb in (b"ignor", b"disregard", b"forget", b"overrid"):
-        for at in _places(shadow, verb):
+        for at in _find_all(shadow, verb):
             match = _FORGET.match(text, at) or _FORGET_ALL.match(text, at)
-            if match and not (match.re is _FORGET_ALL and _TELLING.search(shadow[max(0, at - 16) : at])):
-                yield Stretch(*match.span())
+            if match and not (match.re is _FORGET_ALL and _NOT_AN_ORDER.search(shadow[max(0, at - 16) : at])):
+                yield TextSpan(*match.span())
     if b"instruction" in shadow:
-        yield from (Stretch(*found.span()) for found in _NEW_ORDERS.finditer(text))
+        yield from (TextSpan(*found.span()) for found in _NEW_ORDERS.finditer(text))
 
 
-def _tags(text: str, shadow: bytes) -> Iterator[Stretch]:
+def _tags(text: str, shadow: bytes) -> Iterator[TextSpan]:
     if b"<" in shadow:
-        yield from (Stretch(*found.span()) for found in _TAG.finditer(text))
+        yield from (TextSpan(*found.span()) for found in _TAG.finditer(text))
     if b"inst]" in shadow:
-        yield from (Stretch(*found.span()) for found in _INST.finditer(text))
+        yield from (TextSpan(*found.span()) for found in _INST.finditer(text))
 
 
-def _turns(text: str, shadow: bytes) -> Iterator[Stretch]:
+def _turns(text: str, shadow: bytes) -> Iterator[TextSpan]:
     """A role and a colon, where nothing but space and markup stands before it in its line."""
     for role in _ROLES:
         before = 0
-        for at in _places(shadow, role):
+        for at in _find_all(shadow, role):
             begin = shadow.rfind(b"\n", before, at) + 1
             first_in_line = begin or not before
             before = at + len(role)
             if first_in_line and (match := _TURN.match(text, at)) and _MARKUP.fullmatch(text, begin, at):
-                yield Stretch(*match.span())
+                yield TextSpan(*match.span())

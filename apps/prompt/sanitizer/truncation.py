@@ -6,7 +6,7 @@ from typing import Final
 _ZERO_WIDTH_JOINER: Final = "\u200d"
 _VIRAMA_CLASS: Final = 9
 # Extending although no mark: emoji skin tones, half-width voicing marks, Hangul vowels and finals, Thai and Lao AM.
-_EXTENDING: Final = (
+_EXTENDING_RANGES: Final = (
     (0x1F3FB, 0x1F3FF),
     (0xFF9E, 0xFF9F),
     (0x1160, 0x11FF),
@@ -15,12 +15,12 @@ _EXTENDING: Final = (
     (0x0EB3, 0x0EB3),
 )
 # Signs of Arabic, Syriac and Indic scripts that stand in front of what they belong to.
-_LEADING: Final = frozenset(
+_LEADING_SIGNS: Final = frozenset(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd\U000111c2\U000111c3"
 )
 
 
-def cut(text: str, characters: int) -> str:
+def truncate_text(text: str, characters: int) -> str:
     """At most so many characters, and none of them half of a cluster; a cluster that does not fit is left out whole."""
     end = min(len(text), characters)
     while 0 < end < len(text) and not _is_boundary(text, end):
@@ -30,17 +30,17 @@ def cut(text: str, characters: int) -> str:
 
 def _is_boundary(text: str, at: int) -> bool:
     before, after = text[at - 1], text[at]
-    if _extends(after) or before == _ZERO_WIDTH_JOINER or before in _LEADING or before + after == "\r\n":
+    if _is_extending(after) or before == _ZERO_WIDTH_JOINER or before in _LEADING_SIGNS or before + after == "\r\n":
         return False
     if unicodedata.combining(before) == _VIRAMA_CLASS and after.isalpha():
         return False
     return not (_is_flag_letter(after) and _flag_letters_before(text, at) % 2)
 
 
-def _extends(character: str) -> bool:
+def _is_extending(character: str) -> bool:
     if unicodedata.category(character).startswith("M") or character in "\u200c\u200d":
         return True
-    return any(first <= ord(character) <= last for first, last in _EXTENDING)
+    return any(first <= ord(character) <= last for first, last in _EXTENDING_RANGES)
 
 
 def _is_flag_letter(character: str) -> bool:

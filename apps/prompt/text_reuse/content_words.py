@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from apps.prompt.normalization.folding import Folded, fold, folded, unfolded
+from apps.prompt.normalization.folding import FoldedText, fold, fold_words, identity_fold
 
 
-class Said(NamedTuple):
+class ContentWord(NamedTuple):
     """One telling word: what it is compared by, and where it stands in the raw text."""
 
     key: str
@@ -17,8 +17,8 @@ class Said(NamedTuple):
 
 
 # Endings vary with grammar; the first letters say which word it is.
-STEM: Final = 6
-_INFLECTED: Final = 4
+STEM_CHARACTERS: Final = 6
+_MIN_INFLECTED_CHARACTERS: Final = 4
 # Scripts that put no spaces between words are compared by overlapping runs of characters: the characters, how many a run has.
 _IDEOGRAPHS: Final = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _SYLLABLES: Final = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
@@ -28,7 +28,7 @@ _PIECE: Final = re.compile(f"[{_IDEOGRAPHS}]+|[{_SYLLABLES}]+|[^{_IDEOGRAPHS}{_S
 _WORD: Final = re.compile("(?:[^\\W_]|[\u0900-\u0963\u0966-\u109f\u1780-\u17d3])+")
 _KANA_ALONE: Final = re.compile("[\u3040-\u309f]+")
 _APOSTROPHE: Final = re.compile("(?<=[^\\W_])'(?=[^\\W_])")
-_SPELLED_LETTERS: Final = 3
+_MIN_SPELLED_LETTERS: Final = 3
 
 # English, German, French, Spanish and Portuguese, Italian and Dutch, Russian.
 _COMMON_WORDS: Final = """
@@ -58,36 +58,36 @@ ook onze op te uit van voor wat we wel wij worden zijn
 к как ко когда кто ли меня мне мой мы на надо нам нас не нет но ну о об он она они от по пожалуйста при с свой
 себя со спасибо так также там то тоже только ты у уже что чтобы это этот я
 """
-_COMMON: Final = frozenset(map(folded, _COMMON_WORDS.split()))
+_COMMON_WORD_SET: Final = frozenset(map(fold_words, _COMMON_WORDS.split()))
 
 
-def said(text: str) -> list[Said]:
+def extract_content_words(text: str) -> list[ContentWord]:
     """The telling words of a text in order; what is s p e l l e d out is read as one word."""
-    known = plain(text)
-    words: list[Said] = []
-    for key, first, last in _spelled_together(known.text):
+    known = fold_for_words(text)
+    words: list[ContentWord] = []
+    for key, first, last in _read_words(known.text):
         start, end = known.span(first, last)
-        words += _told(key, start, end)
+        words += _split_word(key, start, end)
     return words
 
 
-def letters(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
+def extract_letters(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
     """Only the letters and digits, whatever was put between them, and where each stands in the raw text."""
-    known = plain(text)
+    known = fold_for_words(text)
     places = [place for place, character in enumerate(known.text) if character.isalnum()]
     return "".join([known.text[place] for place in places]), [(known.starts[at], known.ends[at]) for at in places]
 
 
-def plain(text: str) -> Folded:
+def fold_for_words(text: str) -> FoldedText:
     """The text as a reader takes it; an apostrophe within a word keeps the word whole."""
-    known = fold(unfolded(text))
+    known = fold(identity_fold(text))
     if "'" not in known.text:
         return known
     places = [place for place in range(len(known.text)) if not _APOSTROPHE.match(known.text, place)]
     return known.chosen("".join(known.text[place] for place in places), places)
 
 
-def _spelled_together(text: str) -> Iterator[tuple[str, int, int]]:
+def _read_words(text: str) -> Iterator[tuple[str, int, int]]:
     """Words with where they stand; a run of single letters is the word it spells."""
     single: list[tuple[str, int, int]] = []
     for found in _WORD.finditer(text):
@@ -95,32 +95,32 @@ def _spelled_together(text: str) -> Iterator[tuple[str, int, int]]:
         if len(word[0]) == 1 and word[0].isalpha() and not _is_unspaced(word[0]):
             single.append(word)
             continue
-        yield from _joined(single)
+        yield from _join_letters(single)
         single = []
         yield word
-    yield from _joined(single)
+    yield from _join_letters(single)
 
 
-def _joined(single: list[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
-    if len(single) >= _SPELLED_LETTERS:
+def _join_letters(single: list[tuple[str, int, int]]) -> Iterator[tuple[str, int, int]]:
+    if len(single) >= _MIN_SPELLED_LETTERS:
         yield "".join(letter for letter, _, _ in single), single[0][1], single[-1][2]
 
 
-def _told(word: str, start: int, end: int) -> Iterator[Said]:
+def _split_word(word: str, start: int, end: int) -> Iterator[ContentWord]:
     for piece in _PIECE.findall(word):
         if _is_unspaced(piece):
-            yield from (Said(run, start, end) for run in _runs(piece))
-        elif piece not in _COMMON and len(piece) > 1:
-            yield Said(_stem(piece), start, end)
+            yield from (ContentWord(run, start, end) for run in _character_runs(piece))
+        elif piece not in _COMMON_WORD_SET and len(piece) > 1:
+            yield ContentWord(_stem(piece), start, end)
 
 
 def _stem(word: str) -> str:
-    if word.isdecimal() or len(word) < _INFLECTED:
+    if word.isdecimal() or len(word) < _MIN_INFLECTED_CHARACTERS:
         return word
-    return word.removesuffix("s")[:STEM]
+    return word.removesuffix("s")[:STEM_CHARACTERS]
 
 
-def _runs(piece: str) -> Iterator[str]:
+def _character_runs(piece: str) -> Iterator[str]:
     size = next(size for characters, size in _UNSPACED if characters.match(piece))
     for at in range(max(len(piece) - size, 0) + 1):
         run = piece[at : at + size]

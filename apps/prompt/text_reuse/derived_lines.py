@@ -11,22 +11,22 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from apps.prompt.normalization.decoding import decoded, smuggled, unescaped
-from apps.prompt.normalization.folding import unfolded
-from apps.prompt.text_reuse.content_words import Said, letters, said
-from apps.prompt.text_reuse.quoted_values import Citation, citations, named, names
+from apps.prompt.normalization.decoding import decode_chunks, decode_escapes, decode_hidden_text
+from apps.prompt.normalization.folding import identity_fold
+from apps.prompt.text_reuse.content_words import ContentWord, extract_content_words, extract_letters
+from apps.prompt.text_reuse.quoted_values import Citation, find_citations, find_name_pairs, find_names
 
 # So many telling words in a row are no accident.
-RUN: Final = 3
+RUN_WORDS: Final = 3
 # A pair of telling words counts as said together when no more than this many stand between.
-NEAR: Final = 3
+NEAR_WORDS: Final = 3
 # So many letters in a row are no accident either, however they are spaced.
-LETTERS: Final = 24
+RUN_LETTERS: Final = 24
 # This share of a line's telling words, in the customer's neighbourhoods if not in the customer's order.
-SHARE: Final = 0.6
+MIN_WORD_SHARE: Final = 0.6
 
 
-class Whose(StrEnum):
+class RepeatedSource(StrEnum):
     """Who said what a line repeats; the names are those of the taints."""
 
     CUSTOMER = "customer"
@@ -34,7 +34,7 @@ class Whose(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ReceivedTexts:
     """What an agent was told lately: by customers, by tools, and the names customers go by.
 
     Where more was said than can be compared it is not whole, and nothing can be called the agent's own.
@@ -46,21 +46,21 @@ class Heard:
     is_whole: bool = True
 
 
-NOTHING_HEARD: Final = Heard()
+NO_RECEIVED_TEXTS: Final = ReceivedTexts()
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedLine:
     """A line that repeats somebody, and the stretch of it that does; the end is exclusive."""
 
     number: int
-    whose: Whose
+    whose: RepeatedSource
     start: int
     end: int
 
 
 @dataclass(slots=True)
-class _Spoken:
+class _TextIndex:
     """Texts of one side, as what can be looked up in them."""
 
     runs: set[tuple[str, ...]] = field(default_factory=set)
@@ -71,100 +71,102 @@ class _Spoken:
 
     def hear(self, text: str) -> None:
         for view in dict.fromkeys(_views(text)):
-            keys = [word.key for word in said(view)]
-            self.runs.update(_runs(keys))
+            keys = [word.key for word in extract_content_words(view)]
+            self.runs.update(_word_runs(keys))
             self.pairs.update(_pairs(keys))
-            self.letters.update(_stretches(letters(view)[0]))
-            self.quoted.update(cited.key for cited in citations(view))
-            self.named.update(names(view))
+            self.letters.update(_letter_runs(extract_letters(view)[0]))
+            self.quoted.update(cited.key for cited in find_citations(view))
+            self.named.update(find_names(view))
 
 
-def derived(lines: Sequence[str], heard: Heard) -> tuple[Derived, ...]:
+def find_derived_lines(lines: Sequence[str], heard: ReceivedTexts) -> tuple[DerivedLine, ...]:
     """The lines that repeat a customer or a tool, in order; a line of both is the customer's."""
-    found = dict(_repeated(lines, _spoken(heard.tools, ()), Whose.TOOL))
-    found |= dict(_repeated(lines, _spoken(heard.customers, heard.names), Whose.CUSTOMER))
+    found = dict(_find_repeated(lines, _index_texts(heard.tools, ()), RepeatedSource.TOOL))
+    found |= dict(_find_repeated(lines, _index_texts(heard.customers, heard.names), RepeatedSource.CUSTOMER))
     return tuple(found[number] for number in sorted(found))
 
 
-def _spoken(texts: Iterable[str], known_names: Iterable[str]) -> _Spoken:
-    spoken = _Spoken()
+def _index_texts(texts: Iterable[str], known_names: Iterable[str]) -> _TextIndex:
+    spoken = _TextIndex()
     for text in texts:
         spoken.hear(text)
     for name in known_names:
-        spoken.named.update(cited.key for cited in named(name))
+        spoken.named.update(cited.key for cited in find_name_pairs(name))
     return spoken
 
 
 def _views(text: str) -> Iterator[str]:
     """The text, and what a model may make of it: emphasis and escapes taken out, encodings read, rot13 turned back."""
     yield text
-    plain = unescaped(unfolded(text))
+    plain = decode_escapes(identity_fold(text))
     yield _EMPHASIS.sub("", plain.text)
-    once = decoded(plain)
-    yield from (view.text for view in (once, decoded(once), smuggled(plain)) if view.text)
+    once = decode_chunks(plain)
+    yield from (view.text for view in (once, decode_chunks(once), decode_hidden_text(plain)) if view.text)
     yield codecs.encode(text, "rot13")
 
 
 _EMPHASIS: Final = re.compile("[*_~`]+")
 
 
-def _repeated(lines: Sequence[str], spoken: _Spoken, whose: Whose) -> Iterator[tuple[int, Derived]]:
-    words = [said(line) for line in lines]
-    across = _across(words, spoken)
+def _find_repeated(
+    lines: Sequence[str], spoken: _TextIndex, whose: RepeatedSource
+) -> Iterator[tuple[int, DerivedLine]]:
+    words = [extract_content_words(line) for line in lines]
+    across = _runs_across_lines(words, spoken)
     for number, line in enumerate(lines):
-        spans = [*across.get(number, ()), *_neighbours(words[number], spoken)]
-        spans += [*_spelled(line, spoken), *_quoted(line, spoken)]
+        spans = [*across.get(number, ()), *_neighbouring_words(words[number], spoken)]
+        spans += [*_same_letters(line, spoken), *_quoted_spans(line, spoken)]
         if spans:
-            yield number, Derived(number, whose, min(start for start, _ in spans), max(end for _, end in spans))
+            yield number, DerivedLine(number, whose, min(start for start, _ in spans), max(end for _, end in spans))
 
 
-def _across(words: Sequence[Sequence[Said]], spoken: _Spoken) -> dict[int, list[tuple[int, int]]]:
+def _runs_across_lines(words: Sequence[Sequence[ContentWord]], spoken: _TextIndex) -> dict[int, list[tuple[int, int]]]:
     """Runs of words, also where line ends were put between them."""
     flat = [(number, word) for number, line in enumerate(words) for word in line]
     keys = [word.key for _, word in flat]
     found: dict[int, list[tuple[int, int]]] = {}
-    for at, run in enumerate(_runs(keys)):
+    for at, run in enumerate(_word_runs(keys)):
         if run in spoken.runs:
-            for number, word in flat[at : at + RUN]:
+            for number, word in flat[at : at + RUN_WORDS]:
                 found.setdefault(number, []).append((word.start, word.end))
     return found
 
 
-def _neighbours(words: Sequence[Said], spoken: _Spoken) -> list[tuple[int, int]]:
+def _neighbouring_words(words: Sequence[ContentWord], spoken: _TextIndex) -> list[tuple[int, int]]:
     """The words of a line that stand together there too, if they make up most of the line."""
     kept: set[int] = set()
     for first in range(len(words)):
-        for second in range(first + 1, min(first + 1 + NEAR, len(words))):
+        for second in range(first + 1, min(first + 1 + NEAR_WORDS, len(words))):
             if _pair(words[first].key, words[second].key) in spoken.pairs:
                 kept |= {first, second}
     is_whole = len(kept) == len(words) and len(kept) > 1
-    is_most = len(kept) >= RUN and len(kept) >= SHARE * len(words)
+    is_most = len(kept) >= RUN_WORDS and len(kept) >= MIN_WORD_SHARE * len(words)
     return [(words[at].start, words[at].end) for at in kept] if is_whole or is_most else []
 
 
-def _spelled(line: str, spoken: _Spoken) -> list[tuple[int, int]]:
+def _same_letters(line: str, spoken: _TextIndex) -> list[tuple[int, int]]:
     """The same letters, whether or not the words are kept apart."""
-    compact, places = letters(line)
-    found = (at for at, stretch in enumerate(_stretches(compact)) if stretch in spoken.letters)
-    return [(places[at][0], places[at + LETTERS - 1][1]) for at in found]
+    compact, places = extract_letters(line)
+    found = (at for at, stretch in enumerate(_letter_runs(compact)) if stretch in spoken.letters)
+    return [(places[at][0], places[at + RUN_LETTERS - 1][1]) for at in found]
 
 
-def _quoted(line: str, spoken: _Spoken) -> list[tuple[int, int]]:
-    found: list[Citation] = [cited for cited in citations(line) if cited.key in spoken.quoted]
-    found += [cited for cited in named(line) if cited.key in spoken.named]
+def _quoted_spans(line: str, spoken: _TextIndex) -> list[tuple[int, int]]:
+    found: list[Citation] = [cited for cited in find_citations(line) if cited.key in spoken.quoted]
+    found += [cited for cited in find_name_pairs(line) if cited.key in spoken.named]
     return [(cited.start, cited.end) for cited in found]
 
 
-def _runs(keys: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    return (tuple(keys[at : at + RUN]) for at in range(len(keys) - RUN + 1))
+def _word_runs(keys: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    return (tuple(keys[at : at + RUN_WORDS]) for at in range(len(keys) - RUN_WORDS + 1))
 
 
-def _stretches(compact: str) -> Iterator[str]:
-    return (compact[at : at + LETTERS] for at in range(len(compact) - LETTERS + 1))
+def _letter_runs(compact: str) -> Iterator[str]:
+    return (compact[at : at + RUN_LETTERS] for at in range(len(compact) - RUN_LETTERS + 1))
 
 
 def _pairs(keys: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for apart in range(1, NEAR + 1):
+    for apart in range(1, NEAR_WORDS + 1):
         yield from (_pair(first, second) for first, second in zip(keys, keys[apart:], strict=False))
 
 

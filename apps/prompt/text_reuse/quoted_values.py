@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from apps.prompt.normalization.folding import fold, unfolded
+from apps.prompt.normalization.folding import fold, identity_fold
 
 
 class Citation(NamedTuple):
@@ -16,9 +16,9 @@ class Citation(NamedTuple):
     end: int
 
 
-_DIGITS: Final = 3
+_MIN_DIGITS: Final = 3
 # A telephone number is the same with another prefix before it.
-_WITHOUT_PREFIX: Final = 8
+_PHONE_SUFFIX_DIGITS: Final = 8
 # Bounded throughout: a customer chooses the text these run over.
 _ADDRESS: Final = re.compile(r"[a-z0-9._%+-]{1,64}@[a-z0-9.-]{1,190}\.[a-z]{2,24}")
 _HOST: Final = re.compile(r"(?<![\w.@-])(?:[^\W_][\w-]{0,62}\.){1,8}[^\W\d_]{2,24}(?![\w-])")
@@ -31,10 +31,10 @@ _NAME: Final = re.compile(r"[^\W\d_][^\W\d_'\u2019-]{1,40}[ \u00a0-][^\W\d_][^\W
 _SEPARATORS: Final = str.maketrans("", "", " .,()-")
 
 
-def citations(text: str) -> Iterator[Citation]:
+def find_citations(text: str) -> Iterator[Citation]:
     """Everything in a text that could be quoted, but for names; those are told by their capitals, see `names`."""
-    known = fold(unfolded(text))
-    reads = _in_plain_digits(known.text)
+    known = fold(identity_fold(text))
+    reads = _to_ascii_digits(known.text)
     for pattern, kind in ((_ADDRESS, "@"), (_HOST, "@"), (_HANDLE, "@"), (_CODE, "#")):
         for found in pattern.finditer(reads):
             yield Citation(f"{kind}{found.group().strip('.-')}", *known.span(*found.span()))
@@ -42,36 +42,36 @@ def citations(text: str) -> Iterator[Citation]:
         yield Citation(f"%{(found[1] or found[2]).replace(',', '.')}", *known.span(*found.span()))
     for found in _NUMBER.finditer(reads):
         digits = found.group().translate(_SEPARATORS)
-        if len(digits) >= _DIGITS and not _YEAR.fullmatch(digits):
+        if len(digits) >= _MIN_DIGITS and not _YEAR.fullmatch(digits):
             yield Citation(digits, *known.span(*found.span()))
-            if len(digits) > _WITHOUT_PREFIX:
-                yield Citation(digits[-_WITHOUT_PREFIX:], *known.span(*found.span()))
+            if len(digits) > _PHONE_SUFFIX_DIGITS:
+                yield Citation(digits[-_PHONE_SUFFIX_DIGITS:], *known.span(*found.span()))
 
 
-def names(text: str) -> Iterator[str]:
-    """Pairs of words in capitals, each a key that `named` finds again."""
+def find_names(text: str) -> Iterator[str]:
+    """Pairs of words in capitals, each a key that `find_name_pairs` finds again."""
     at = 0
     while found := _NAME.search(text, at):
         words = re.split("[ \u00a0-]", found.group())
         if all(word[0].isupper() for word in words):
-            yield _folded(found.group())
+            yield _fold_name(found.group())
         # The second word may begin another pair.
         at = found.start() + len(words[0]) + 1
 
 
-def named(text: str) -> Iterator[Citation]:
+def find_name_pairs(text: str) -> Iterator[Citation]:
     """Every pair of words of a text, in capitals or not."""
     at = 0
     while found := _NAME.search(text, at):
-        yield Citation(_folded(found.group()), *found.span())
+        yield Citation(_fold_name(found.group()), *found.span())
         at = found.start() + len(re.split("[ \u00a0-]", found.group())[0]) + 1
 
 
-def _folded(words: str) -> str:
-    return re.sub("[ \u00a0-]", " ", fold(unfolded(words)).text)
+def _fold_name(words: str) -> str:
+    return re.sub("[ \u00a0-]", " ", fold(identity_fold(words)).text)
 
 
-def _in_plain_digits(text: str) -> str:
+def _to_ascii_digits(text: str) -> str:
     """The digits of all scripts as 0 to 9, each in its place."""
     if text.isascii():
         return text

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from apps.prompt.text_reuse.content_words import Said, said
+from apps.prompt.text_reuse.content_words import ContentWord, extract_content_words
 
-Stretch: TypeAlias = tuple[int, int]
+CharacterRange: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +18,11 @@ class Overlap:
     """The share, from 0 to 1, of the reply's telling words that the source has in the same order, and where; ends are exclusive."""
 
     share: float = 0.0
-    in_reply: tuple[Stretch, ...] = ()
-    in_source: tuple[Stretch, ...] = ()
+    in_reply: tuple[CharacterRange, ...] = ()
+    in_source: tuple[CharacterRange, ...] = ()
 
 
-class Cut(NamedTuple):
+class OverlapPiece(NamedTuple):
     """A run of characters of one line, and whether the other text has it too."""
 
     text: str
@@ -30,16 +30,16 @@ class Cut(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WordIndex:
     """The telling words of a text, read once, and the places of every two in a row and of every number."""
 
-    said: tuple[Said, ...]
+    said: tuple[ContentWord, ...]
     places: dict[tuple[str, ...], list[range]]
 
     @classmethod
-    def of(cls, text: str) -> "Words":
+    def of(cls, text: str) -> "WordIndex":
         """Reading is most of the work."""
-        words = tuple(said(text))
+        words = tuple(extract_content_words(text))
         places: dict[tuple[str, ...], list[range]] = defaultdict(list)
         for at, word in enumerate(words):
             if any(map(str.isdecimal, word.key)):
@@ -49,37 +49,39 @@ class Words:
         return cls(words, dict(places))
 
 
-NOTHING_SHARED = Overlap()
+NO_OVERLAP = Overlap()
 
 
-def overlap(reply: Words, source: Words) -> Overlap:
+def find_overlap(reply: WordIndex, source: WordIndex) -> Overlap:
     """A word alone is shared only if it holds a digit; any other is with the one before or behind it."""
     common = reply.places.keys() & source.places.keys()
     if not common:
-        return NOTHING_SHARED
-    here, there = (_marked(common, words) for words in (reply, source))
-    return Overlap(len(here) / len(reply.said), _stretches(reply.said, here), _stretches(source.said, there))
+        return NO_OVERLAP
+    here, there = (_shared_positions(common, words) for words in (reply, source))
+    return Overlap(
+        len(here) / len(reply.said), _merge_positions(reply.said, here), _merge_positions(source.said, there)
+    )
 
 
-def cut(text: str, stretches: Sequence[Stretch]) -> tuple[tuple[Cut, ...], ...]:
+def split_by_overlap(text: str, stretches: Sequence[CharacterRange]) -> tuple[tuple[OverlapPiece, ...], ...]:
     """The lines of a text that hold some of the stretches, each cut where these begin and end."""
     lines, start = [], 0
     for line in text.split("\n"):
         end = start + len(line)
         inside = [(max(first, start) - start, min(last, end) - start) for first, last in stretches]
         if shared := [(first, last) for first, last in inside if first < last]:
-            lines.append(tuple(_cuts(line, shared)))
+            lines.append(tuple(_split_line(line, shared)))
         start = end + 1
     return tuple(lines)
 
 
-def _marked(common: Iterable[tuple[str, ...]], words: Words) -> list[int]:
+def _shared_positions(common: Iterable[tuple[str, ...]], words: WordIndex) -> list[int]:
     return sorted({at for keys in common for places in words.places[keys] for at in places})
 
 
-def _stretches(words: Sequence[Said], marked: Sequence[int]) -> tuple[Stretch, ...]:
+def _merge_positions(words: Sequence[ContentWord], marked: Sequence[int]) -> tuple[CharacterRange, ...]:
     """Words in a row are one stretch."""
-    found: list[Stretch] = []
+    found: list[CharacterRange] = []
     before = -2
     for at in marked:
         start = found.pop()[0] if at == before + 1 else words[at].start
@@ -88,12 +90,12 @@ def _stretches(words: Sequence[Said], marked: Sequence[int]) -> tuple[Stretch, .
     return tuple(found)
 
 
-def _cuts(line: str, shared: Sequence[Stretch]) -> Iterator[Cut]:
+def _split_line(line: str, shared: Sequence[CharacterRange]) -> Iterator[OverlapPiece]:
     at = 0
     for start, end in shared:
         if at < start:
-            yield Cut(line[at:start], is_shared=False)
-        yield Cut(line[start:end], is_shared=True)
+            yield OverlapPiece(line[at:start], is_shared=False)
+        yield OverlapPiece(line[start:end], is_shared=True)
         at = end
     if at < len(line):
-        yield Cut(line[at:], is_shared=False)
+        yield OverlapPiece(line[at:], is_shared=False)

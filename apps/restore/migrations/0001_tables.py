@@ -48,7 +48,7 @@ class Migration(TableMigration):
                     models.CharField(
                         help_text="What one will look for it by.",
                         max_length=120,
-                        validators=[apps.governance.stored_text.plain_text],
+                        validators=[apps.governance.stored_text.validate_storable_text],
                     ),
                 ),
                 (
@@ -68,7 +68,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                     ),

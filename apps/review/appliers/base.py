@@ -6,8 +6,8 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.models import Governed, Proposal
-from apps.governance.policy.risk_tiers import Touch
-from apps.governance.proposals.approval_rules import Base
+from apps.governance.policy.risk_tiers import RiskFactor
+from apps.governance.proposals.approval_rules import ProposalBase
 
 # Field by field; Any, for a field may be a text, a number or lines.
 Values = Mapping[str, Any]
@@ -16,7 +16,7 @@ Target = Any
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class ReviewedFile:
     """A file that is approved with the words. `text` is what a reviewer is shown of it, if it is one; `note` says the rest."""
 
     name: str
@@ -29,19 +29,19 @@ class Beside:
     note: str
 
 
-def nothing_beside(target: Target) -> tuple[str, ...]:
+def no_extra_findings(target: Target) -> tuple[str, ...]:
     """Most kinds are all words."""
     del target
     return ()
 
 
-def reaches_nothing(target: Target) -> frozenset[Touch]:
+def no_extra_risk(target: Target) -> frozenset[RiskFactor]:
     """And what stands beside no words reaches nothing."""
     del target
     return frozenset()
 
 
-def no_files(target: Target) -> tuple[Beside, ...]:
+def no_files(target: Target) -> tuple[ReviewedFile, ...]:
     """Nor is there anything to open."""
     del target
     return ()
@@ -62,30 +62,30 @@ class Applier:
     live: Callable[[Target], Values]
     sha256: Callable[[Target], str]
     after: Callable[[Values, Values], Values]
-    touches: Callable[[Values, Values], frozenset[Touch]]
+    touches: Callable[[Values, Values], frozenset[RiskFactor]]
     check: Callable[[Values], Values]
     apply: Callable[[Target, Actor, Proposal], Values]
     undo: Callable[[Target, Actor, Proposal], object] | None = None
     cannot_undo: str = ""
-    beside: Callable[[Target], tuple[str, ...]] = nothing_beside
-    reaches: Callable[[Target], frozenset[Touch]] = reaches_nothing
-    files: Callable[[Target], tuple[Beside, ...]] = no_files
+    beside: Callable[[Target], tuple[str, ...]] = no_extra_findings
+    reaches: Callable[[Target], frozenset[RiskFactor]] = no_extra_risk
+    files: Callable[[Target], tuple[ReviewedFile, ...]] = no_files
     appends: bool = False
     free_text: bool = False
     retires: bool = False
     by_section: bool = False
     consequence: str = "The next session of the agent carries it; sessions already open keep what they started with."
 
-    def base(self, target: Target) -> Base:
+    def base(self, target: Target) -> ProposalBase:
         """What a reader of the target is bound to."""
-        return Base(target.version, self.sha256(target), self.live(target))
+        return ProposalBase(target.version, self.sha256(target), self.live(target))
 
 
-def over(live: Values, words: Values) -> Values:
+def merge_words(live: Values, words: Values) -> Values:
     """The live fields with those that the words name replaced."""
     return {**live, **words}
 
 
-def changed(live: Values, after: Values) -> frozenset[str]:
+def changed_fields(live: Values, after: Values) -> frozenset[str]:
     """The fields that would be others."""
     return frozenset(name for name in after if after[name] != live.get(name))

@@ -7,124 +7,130 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.governance.governed_write import refuse_foreign
+from apps.governance.governed_write import refuse_ungoverned_fields
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.risk_tiers import Touch
+from apps.governance.policy.risk_tiers import RiskFactor
 from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import refuse_flaws
 from apps.governance.stored_text import content_sha256
 from apps.memory.actions import amend_block, amend_memory, amend_profile
 from apps.memory.line_dates import proposed_dates
-from apps.memory.line_decisions import join_block, join_memory, put_back_block, put_back_memory
-from apps.memory.models import STANDING, AgentMemory, CustomerProfile, MemoryBlock
+from apps.memory.line_decisions import (
+    add_lines_to_block,
+    add_lines_to_memory,
+    restore_replaced_block,
+    restore_replaced_memory,
+)
+from apps.memory.models import REMEMBERED_FIELDS, AgentMemory, CustomerProfile, MemoryBlock
 from apps.memory.write_holds import profile_sha256
-from apps.prompt.memory_lines.line_diff import bare, known
-from apps.prompt.memory_lines.line_expiry import REVIEW, UNTIL, LineDates, dates_of, meant_dates
-from apps.prompt.memory_lines.write_holds import joined_lines
-from apps.review.appliers.base import Applier, Values, over
+from apps.prompt.memory_lines.line_diff import distinct_lines, strip_line
+from apps.prompt.memory_lines.line_expiry import REVIEW_AFTER, VALID_UNTIL, LineDates, find_line_dates, parse_line_dates
+from apps.prompt.memory_lines.write_holds import merge_lines
+from apps.review.appliers.base import Applier, Values, merge_words
 
 Kind = Proposal.Kind
-DATED = frozenset({UNTIL, REVIEW})
-QUOTED = 80
-Remembered = AgentMemory | MemoryBlock
-JOINS = (
+DATE_FIELDS = frozenset({VALID_UNTIL, REVIEW_AFTER})
+QUOTED_CHARACTERS = 80
+MemoryTarget = AgentMemory | MemoryBlock
+LINES_CONSEQUENCE = (
     "The lines join what stands there and are approved as they read; the next session of every customer carries them."
 )
-REPLACES = (
+BODY_CONSEQUENCE = (
     "The text replaces what stands there, approved by you; the next session of every customer carries it as prose."
 )
 
 
-def _body(row: Remembered) -> Values:
+def _body_field(row: MemoryTarget) -> Values:
     return {"body": row.body}
 
 
-def _sha256(row: Remembered) -> str:
+def _sha256(row: MemoryTarget) -> str:
     return content_sha256(row.body)
 
 
 def _with_lines(live: Values, words: Values) -> Values:
     return {
-        "body": joined_lines(live["body"], words.get("lines", []), words.get("removed_lines", [])),
+        "body": merge_lines(live["body"], words.get("lines", []), words.get("removed_lines", [])),
         **_dates_in(words),
     }
 
 
 def _dates_in(words: Values) -> Values:
-    return {name: words[name] for name in (UNTIL, REVIEW) if name in words}
+    return {name: words[name] for name in (VALID_UNTIL, REVIEW_AFTER) if name in words}
 
 
-def _wide(live: Values, after: Values) -> frozenset[Touch]:
+def _touches_agent_memory(live: Values, after: Values) -> frozenset[RiskFactor]:
     del live, after
-    return frozenset({Touch.AGENT_WIDE_MEMORY})
+    return frozenset({RiskFactor.AGENT_WIDE_MEMORY})
 
 
-def _one_customers(live: Values, after: Values) -> frozenset[Touch]:
+def _touches_customer_only(live: Values, after: Values) -> frozenset[RiskFactor]:
     del live, after
-    return frozenset({Touch.CUSTOMER_ONLY})
+    return frozenset({RiskFactor.CUSTOMER_ONLY})
 
 
-def _checked_lines(words: Values) -> Values:
-    plain = {name: lines for name, lines in words.items() if name not in DATED}
+def _check_lines(words: Values) -> Values:
+    plain = {name: lines for name, lines in words.items() if name not in DATE_FIELDS}
     if not plain or set(plain) - {"lines", "removed_lines"}:
         raise Invalid("Send `lines`: those that shall join; and `removed_lines`: those that shall go.", {})
     for name, lines in plain.items():
         if not isinstance(lines, list) or not all(isinstance(line, str) and "\n" not in line for line in lines):
             raise Invalid(f"Send `{name}` as a list of texts of one line each.", {name: ["This is no list of lines."]})
         refuse_flaws(AgentMemory, {"body": "\n".join(lines)})
-    return _checked_dates(words, frozenset(map(bare, words.get("lines", []))))
+    return _check_dates(words, frozenset(map(strip_line, words.get("lines", []))))
 
 
-def _checked_dates(words: Values, lines: frozenset[str]) -> Values:
+def _check_dates(words: Values, lines: frozenset[str]) -> Values:
     """Refuse a day that is none, and the day of a line that is not among those that the words bring."""
-    for name in DATED & set(words):
+    for name in DATE_FIELDS & set(words):
         dated = words[name]
         if not isinstance(dated, dict) or not all(isinstance(said, str) for said in dated.values()):
             raise Invalid(f"Send `{name}` as lines with a day each.", {name: ["These are no lines with days."]})
         for line, said in dated.items():
             if line not in lines:
                 raise Invalid(
-                    f"`{name}` is said of a line that is not here: “{line[:QUOTED]}”. Name it exactly as it reads, or leave"
+                    f"`{name}` is said of a line that is not here: “{line[:QUOTED_CHARACTERS]}”. Name it exactly as it reads,"
+                    " or leave"
                     " it out.",
-                    {name: [f"No line reads “{line[:QUOTED]}”."]},
+                    {name: [f"No line reads “{line[:QUOTED_CHARACTERS]}”."]},
                 )
-            _refuse_no_day(name, line, said)
+            _check_day(name, line, said)
     return words
 
 
-def _refuse_no_day(name: str, line: str, said: str) -> None:
+def _check_day(name: str, line: str, said: str) -> None:
     try:
-        meant_dates({name: {line: said}}, UTC)
+        parse_line_dates({name: {line: said}}, UTC)
     except (ValueError, OverflowError) as flaw:
-        sentence = f"“{said[:QUOTED]}” is no day. Say `{name}` as a day such as 2026-12-31."
+        sentence = f"“{said[:QUOTED_CHARACTERS]}” is no day. Say `{name}` as a day such as 2026-12-31."
         raise Invalid(sentence, {name: [sentence]}) from flaw
 
 
-def _checked_body(words: Values) -> Values:
-    if set(words) - DATED != {"body"}:
+def _check_body(words: Values) -> Values:
+    if set(words) - DATE_FIELDS != {"body"}:
         raise Invalid("Send `body`: the whole text as it shall read.", {"body": ["This is missing."]})
     refuse_flaws(AgentMemory, {"body": words["body"]})
-    return _checked_dates(words, known(words["body"]))
+    return _check_dates(words, distinct_lines(words["body"]))
 
 
-def _standing(row: Remembered) -> dict[str, str]:
-    return {name: getattr(row, name) for name in STANDING}
+def _values_for_undo(row: MemoryTarget) -> dict[str, str]:
+    return {name: getattr(row, name) for name in REMEMBERED_FIELDS}
 
 
 def _join_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> Values:
-    before = _standing(memory)
-    join_memory(memory, actor=actor, proposal=proposal, reason=f"Applies proposal {proposal.pk}.")
+    before = _values_for_undo(memory)
+    add_lines_to_memory(memory, actor=actor, proposal=proposal, reason=f"Applies proposal {proposal.pk}.")
     return before | {"version": memory.version}
 
 
 def _join_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> Values:
-    before = _standing(block)
-    join_block(block, actor=actor, proposal=proposal, reason=f"Applies proposal {proposal.pk}.")
+    before = _values_for_undo(block)
+    add_lines_to_block(block, actor=actor, proposal=proposal, reason=f"Applies proposal {proposal.pk}.")
     return before | {"version": block.version}
 
 
 def _amend_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> Values:
-    before, evidence = _standing(memory), proposal.authorship
+    before, evidence = _values_for_undo(memory), proposal.authorship
     body, dates = proposal.words["body"], proposed_dates(proposal.words, actor)
     reason = f"Applies proposal {proposal.pk}."
     amend_memory(memory, actor=actor, body=body, evidence=evidence, reason=reason, dates=dates)
@@ -132,21 +138,21 @@ def _amend_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> Valu
 
 
 def _amend_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> Values:
-    before, evidence = _standing(block), proposal.authorship
+    before, evidence = _values_for_undo(block), proposal.authorship
     body, dates = proposal.words["body"], proposed_dates(proposal.words, actor)
     reason = f"Applies proposal {proposal.pk}."
     amend_block(block, actor=actor, body=body, evidence=evidence, reason=reason, dates=dates)
     return before | {"version": block.version}
 
 
-def _memory_back(memory: AgentMemory, actor: Actor, proposal: Proposal) -> AgentMemory:
-    return put_back_memory(
+def _undo_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> AgentMemory:
+    return restore_replaced_memory(
         memory, actor=actor, replaced=proposal.replaced_values, reason=f"Undoes proposal {proposal.pk}."
     )
 
 
-def _block_back(block: MemoryBlock, actor: Actor, proposal: Proposal) -> MemoryBlock:
-    return put_back_block(
+def _undo_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> MemoryBlock:
+    return restore_replaced_block(
         block, actor=actor, replaced=proposal.replaced_values, reason=f"Undoes proposal {proposal.pk}."
     )
 
@@ -155,31 +161,31 @@ def _profile_texts(profile: CustomerProfile) -> Values:
     return {"preferences": profile.preferences, "notes": profile.notes}
 
 
-def _checked_profile(words: Values) -> Values:
-    plain = _texts_in(words)
-    refuse_foreign(Act.PROFILE_AMEND, plain)
+def _check_profile(words: Values) -> Values:
+    plain = _without_dates(words)
+    refuse_ungoverned_fields(Act.PROFILE_AMEND, plain)
     if "end_user_key" in words:
         raise Invalid("A profile stays with its customer.", {"end_user_key": ["This does not change."]})
     refuse_flaws(CustomerProfile, plain)
-    return _checked_dates(words, known("\n".join(plain.values())))
+    return _check_dates(words, distinct_lines("\n".join(plain.values())))
 
 
-def _texts_in(words: Values) -> Values:
-    return {name: text for name, text in words.items() if name not in DATED}
+def _without_dates(words: Values) -> Values:
+    return {name: text for name, text in words.items() if name not in DATE_FIELDS}
 
 
 def _amend_profile(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> Values:
     before: dict[str, Any] = {"values": _profile_texts(profile), "taint": profile.taint, "dates": profile.line_dates}
     evidence, dates = proposal.authorship, proposed_dates(proposal.words, actor)
-    amend_profile(profile, actor=actor, values=_texts_in(proposal.words), evidence=evidence, dates=dates)
+    amend_profile(profile, actor=actor, values=_without_dates(proposal.words), evidence=evidence, dates=dates)
     return before | {"version": profile.version}
 
 
-def _profile_back(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> CustomerProfile:
+def _undo_profile(profile: CustomerProfile, actor: Actor, proposal: Proposal) -> CustomerProfile:
     words_of = Taint(proposal.replaced_values.get("taint", Taint.CUSTOMER))
     values = proposal.replaced_values["values"]
-    lines = known("\n".join(values.values()))
-    dates = dict.fromkeys(lines, LineDates()) | dates_of(lines, proposal.replaced_values.get("dates", {}))
+    lines = distinct_lines("\n".join(values.values()))
+    dates = dict.fromkeys(lines, LineDates()) | find_line_dates(lines, proposal.replaced_values.get("dates", {}))
     return amend_profile(profile, actor=actor, values=values, words_of=words_of, dates=dates)
 
 
@@ -189,59 +195,59 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
     {
         (Kind.MEMORY_LINES, _MEMORY): Applier(
             model=AgentMemory,
-            live=_body,
+            live=_body_field,
             sha256=_sha256,
             after=_with_lines,
-            touches=_wide,
-            check=_checked_lines,
+            touches=_touches_agent_memory,
+            check=_check_lines,
             apply=_join_memory,
-            undo=_memory_back,
+            undo=_undo_memory,
             appends=True,
-            consequence=JOINS,
+            consequence=LINES_CONSEQUENCE,
         ),
         (Kind.BLOCK_LINES, _BLOCK): Applier(
             model=MemoryBlock,
-            live=_body,
+            live=_body_field,
             sha256=_sha256,
             after=_with_lines,
-            touches=_wide,
-            check=_checked_lines,
+            touches=_touches_agent_memory,
+            check=_check_lines,
             apply=_join_block,
-            undo=_block_back,
+            undo=_undo_block,
             appends=True,
-            consequence=JOINS,
+            consequence=LINES_CONSEQUENCE,
         ),
         (Kind.MEMORY_BODY, _MEMORY): Applier(
             model=AgentMemory,
-            live=_body,
+            live=_body_field,
             sha256=_sha256,
-            after=over,
-            touches=_wide,
-            check=_checked_body,
+            after=merge_words,
+            touches=_touches_agent_memory,
+            check=_check_body,
             apply=_amend_memory,
-            undo=_memory_back,
-            consequence=REPLACES,
+            undo=_undo_memory,
+            consequence=BODY_CONSEQUENCE,
         ),
         (Kind.BLOCK_BODY, _BLOCK): Applier(
             model=MemoryBlock,
-            live=_body,
+            live=_body_field,
             sha256=_sha256,
-            after=over,
-            touches=_wide,
-            check=_checked_body,
+            after=merge_words,
+            touches=_touches_agent_memory,
+            check=_check_body,
             apply=_amend_block,
-            undo=_block_back,
-            consequence=REPLACES,
+            undo=_undo_block,
+            consequence=BODY_CONSEQUENCE,
         ),
         (Kind.PROFILE_CHANGE, CustomerProfile._meta.label_lower): Applier(
             model=CustomerProfile,
             live=_profile_texts,
             sha256=profile_sha256,
-            after=over,
-            touches=_one_customers,
-            check=_checked_profile,
+            after=merge_words,
+            touches=_touches_customer_only,
+            check=_check_profile,
             apply=_amend_profile,
-            undo=_profile_back,
+            undo=_undo_profile,
             consequence="The next session with this customer carries it.",
         ),
     }

@@ -5,16 +5,16 @@ from types import MappingProxyType
 
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.governance.governed_write import refuse_foreign
+from apps.governance.governed_write import refuse_ungoverned_fields
 from apps.governance.models import Proposal
-from apps.governance.policy.risk_tiers import Touch
+from apps.governance.policy.risk_tiers import RiskFactor
 from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import refuse_flaws
 from apps.governance.stored_text import content_sha256
 from apps.personas.actions import add_rule, amend_persona, amend_rule, retire_rule
 from apps.personas.models import SECTIONS, Persona, StandingRule
-from apps.personas.rules import touches
-from apps.review.appliers.base import Applier, Target, Values, changed, over
+from apps.personas.rules import section_risk_factors
+from apps.review.appliers.base import Applier, Target, Values, changed_fields, merge_words
 from apps.tenants.models import Agent, TenantSettings
 
 Kind = Proposal.Kind
@@ -28,40 +28,40 @@ def _persona_sha256(persona: Persona) -> str:
     return persona.sha256
 
 
-def _checked_sections(words: Values) -> Values:
-    refuse_foreign(Act.PERSONA_AMEND, words)
+def _check_sections(words: Values) -> Values:
+    refuse_ungoverned_fields(Act.PERSONA_AMEND, words)
     if not words:
         raise Invalid(f"Send the sections as they shall read: any of {', '.join(SECTIONS)}.", {})
     refuse_flaws(Persona, words)
     return words
 
 
-def _touched(live: Values, after: Values) -> frozenset[Touch]:
-    return touches(changed(live, after))
+def _touched_factors(live: Values, after: Values) -> frozenset[RiskFactor]:
+    return section_risk_factors(changed_fields(live, after))
 
 
-def _amend(persona: Persona, actor: Actor, proposal: Proposal) -> Values:
+def _amend_sections(persona: Persona, actor: Actor, proposal: Proposal) -> Values:
     before = {"values": _sections(persona)}
     reason = f"Applies proposal {proposal.pk}."
     amend_persona(persona, actor=actor, values=proposal.words, reason=reason, evidence=proposal.authorship)
     return before | {"version": persona.version}
 
 
-def _amend_back(persona: Persona, actor: Actor, proposal: Proposal) -> Persona:
+def _undo_amend(persona: Persona, actor: Actor, proposal: Proposal) -> Persona:
     reason = f"Undoes proposal {proposal.pk}."
     return amend_persona(persona, actor=actor, values=proposal.replaced_values["values"], reason=reason)
 
 
-def _persona(*, free_text: bool) -> Applier:
+def _persona_applier(*, free_text: bool) -> Applier:
     return Applier(
         model=Persona,
         live=_sections,
         sha256=_persona_sha256,
-        after=over,
-        touches=_touched,
-        check=_checked_sections,
-        apply=_amend,
-        undo=_amend_back,
+        after=merge_words,
+        touches=_touched_factors,
+        check=_check_sections,
+        apply=_amend_sections,
+        undo=_undo_amend,
         free_text=free_text,
         by_section=True,
     )
@@ -80,12 +80,12 @@ def _with_rules(live: Values, words: Values) -> Values:
     return {"rules": [*live["rules"], *words["lines"]]}
 
 
-def _touch_rules(live: Values, after: Values) -> frozenset[Touch]:
+def _touch_rules(live: Values, after: Values) -> frozenset[RiskFactor]:
     del live, after
-    return frozenset({Touch.RULES})
+    return frozenset({RiskFactor.RULES})
 
 
-def _checked_lines(words: Values) -> Values:
+def _check_lines(words: Values) -> Values:
     lines = words.get("lines")
     if set(words) != {"lines"} or not isinstance(lines, list) or not lines:
         raise Invalid("Send `lines`: a list of at least one rule.", {"lines": ["There is no rule here."]})
@@ -107,14 +107,14 @@ def _retire_rules(holder: Target, actor: Actor, proposal: Proposal) -> None:
         retire_rule(rule, actor=actor, reason=f"Undoes proposal {proposal.pk}.")
 
 
-def _lines(model: type[Agent] | type[TenantSettings]) -> Applier:
+def _rules_applier(model: type[Agent] | type[TenantSettings]) -> Applier:
     return Applier(
         model=model,
         live=_no_rules,
         sha256=_holder_sha256,
         after=_with_rules,
         touches=_touch_rules,
-        check=_checked_lines,
+        check=_check_lines,
         apply=_add_rules,
         undo=_retire_rules,
         appends=True,
@@ -129,7 +129,7 @@ def _rule_sha256(rule: StandingRule) -> str:
     return rule.sha256
 
 
-def _checked_rule(words: Values) -> Values:
+def _check_rule(words: Values) -> Values:
     if set(words) != {"text"}:
         raise Invalid("Send `text`: the rule as it shall read.", {"text": ["This is missing."]})
     refuse_flaws(StandingRule, words)
@@ -143,26 +143,26 @@ def _reword(rule: StandingRule, actor: Actor, proposal: Proposal) -> Values:
     return before | {"version": rule.version}
 
 
-def _reword_back(rule: StandingRule, actor: Actor, proposal: Proposal) -> StandingRule:
+def _undo_reword(rule: StandingRule, actor: Actor, proposal: Proposal) -> StandingRule:
     values = proposal.replaced_values["values"]
     return amend_rule(rule, actor=actor, values=values, reason=f"Undoes proposal {proposal.pk}.")
 
 
 APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
     {
-        (Kind.PERSONA_PATCH, Persona._meta.label_lower): _persona(free_text=True),
-        (Kind.PERSONA_FIELDS, Persona._meta.label_lower): _persona(free_text=False),
-        (Kind.RULE_LINES, Agent._meta.label_lower): _lines(Agent),
-        (Kind.RULE_LINES, TenantSettings._meta.label_lower): _lines(TenantSettings),
+        (Kind.PERSONA_PATCH, Persona._meta.label_lower): _persona_applier(free_text=True),
+        (Kind.PERSONA_FIELDS, Persona._meta.label_lower): _persona_applier(free_text=False),
+        (Kind.RULE_LINES, Agent._meta.label_lower): _rules_applier(Agent),
+        (Kind.RULE_LINES, TenantSettings._meta.label_lower): _rules_applier(TenantSettings),
         (Kind.RULE_CHANGE, StandingRule._meta.label_lower): Applier(
             model=StandingRule,
             live=_rule_text,
             sha256=_rule_sha256,
-            after=over,
+            after=merge_words,
             touches=_touch_rules,
-            check=_checked_rule,
+            check=_check_rule,
             apply=_reword,
-            undo=_reword_back,
+            undo=_undo_reword,
         ),
     }
 )

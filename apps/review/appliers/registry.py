@@ -49,7 +49,7 @@ def target_of(proposal: Proposal, actor: Actor, *, held: bool = False) -> Target
     return rows.filter(pk=proposal.target_id).first()
 
 
-def held_target(proposal: Proposal, actor: Actor) -> Target:
+def lock_target(proposal: Proposal, actor: Actor) -> Target:
     """The row it would change, kept as it is until the commit."""
     target = target_of(proposal, actor, held=True)
     if target is None:

@@ -5,68 +5,70 @@ from types import MappingProxyType
 
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.governance.governed_write import refuse_foreign
+from apps.governance.governed_write import refuse_ungoverned_fields
 from apps.governance.models import Proposal
-from apps.governance.policy.risk_tiers import Touch
+from apps.governance.policy.risk_tiers import RiskFactor
 from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import refuse_flaws
-from apps.review.appliers.base import Applier, Beside, Values, over
+from apps.review.appliers.base import Applier, ReviewedFile, Values, merge_words
 from apps.skills.actions import deprecate_skill, revise_skill
-from apps.skills.attachments.attachment_access import Read, read_file
-from apps.skills.models import TEXTS, Skill
+from apps.skills.attachments.attachment_access import AttachmentPreview, read_file
+from apps.skills.models import TEXT_FIELDS, Skill
 from apps.skills.proposals import findings_in_files
 from apps.skills.publication import publish_skill, unpublish_skill
-from apps.skills.skill_validation import Attached, touches
+from apps.skills.skill_validation import Attachment, risk_factors_in
 
 Kind = Proposal.Kind
-ONE_WAY = "A deprecated skill does not come back; a fresh skill is the way. That is why nobody can undo this."
+DEPRECATION_IS_FINAL = (
+    "A deprecated skill does not come back; a fresh skill is the way. That is why nobody can undo this."
+)
 
 
 def _texts(skill: Skill) -> Values:
     return skill.texts
 
 
-def _nothing(skill: Skill) -> Values:
+def _blank_texts(skill: Skill) -> Values:
     del skill
-    return dict.fromkeys(TEXTS, "")
+    return dict.fromkeys(TEXT_FIELDS, "")
 
 
 def _sha256(skill: Skill) -> str:
     return skill.content_sha256
 
 
-def _checked(words: Values) -> Values:
-    refuse_foreign(Act.SKILL_REVISE, words)
+def _check_texts(words: Values) -> Values:
+    refuse_ungoverned_fields(Act.SKILL_REVISE, words)
     refuse_flaws(Skill, words)
     return words
 
 
-def _whole(words: Values) -> Values:
-    if missing := [name for name in TEXTS if name not in words]:
+def _check_new_skill(words: Values) -> Values:
+    if missing := [name for name in TEXT_FIELDS if name not in words]:
         raise Invalid(
             f"A new skill is approved whole. Send {', '.join(missing)} too.",
             {name: ["This is missing."] for name in missing},
         )
-    return _checked(words)
+    return _check_texts(words)
 
 
-def _nothing_more(words: Values) -> Values:
+def _refuse_any_text(words: Values) -> Values:
     if words:
         raise Invalid("Retiring a skill has no text to edit.", {name: ["Nothing to edit."] for name in words})
     return words
 
 
-def _touched(live: Values, after: Values) -> frozenset[Touch]:
+def _factors_of_texts(live: Values, after: Values) -> frozenset[RiskFactor]:
     del live
-    return touches(after.values())
+    return risk_factors_in(after.values())
 
 
-def _retired(live: Values, after: Values) -> frozenset[Touch]:
+def _retirement_factor(live: Values, after: Values) -> frozenset[RiskFactor]:
     del live, after
-    return frozenset({Touch.RETIREMENT})
+    return frozenset({RiskFactor.RETIREMENT})
 
 
-def _none_left(live: Values, words: Values) -> Values:
+def _blank_all_fields(live: Values, words: Values) -> Values:
     del words
     return dict.fromkeys(live, "")
 
@@ -87,7 +89,7 @@ def _revise(skill: Skill, actor: Actor, proposal: Proposal) -> Values:
     return before | {"version": skill.version}
 
 
-def _revise_back(skill: Skill, actor: Actor, proposal: Proposal) -> Skill:
+def _undo_revise(skill: Skill, actor: Actor, proposal: Proposal) -> Skill:
     reason = f"Undoes proposal {proposal.pk}."
     return revise_skill(skill, actor=actor, values=proposal.replaced_values["values"], reason=reason)
 
@@ -98,32 +100,32 @@ def _deprecate(skill: Skill, actor: Actor, proposal: Proposal) -> Values:
     return {"version": skill.version}
 
 
-def _reached(skill: Skill) -> frozenset[Touch]:
-    return touches((), skill.files)
+def _factors_of_files(skill: Skill) -> frozenset[RiskFactor]:
+    return risk_factors_in((), skill.files)
 
 
-def _files(skill: Skill) -> tuple[Beside, ...]:
-    return tuple(_shown(file, read_file(file)) for file in skill.files)
+def _files(skill: Skill) -> tuple[ReviewedFile, ...]:
+    return tuple(_reviewed_file(file, read_file(file)) for file in skill.files)
 
 
-def _shown(file: Attached, read: Read) -> Beside:
+def _reviewed_file(file: Attachment, read: AttachmentPreview) -> ReviewedFile:
     what = (file.name, file.media_type, file.size_bytes, file.sha256, file.uploaded_by)
-    return Beside(*what, tuple(file.findings), read.text, read.note)
+    return ReviewedFile(*what, tuple(file.findings), read.text, read.note)
 
 
 APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
     {
         (Kind.SKILL_NEW, Skill._meta.label_lower): Applier(
             model=Skill,
-            live=_nothing,
+            live=_blank_texts,
             sha256=_sha256,
-            after=over,
-            touches=_touched,
-            check=_whole,
+            after=merge_words,
+            touches=_factors_of_texts,
+            check=_check_new_skill,
             apply=_publish,
             undo=_unpublish,
             beside=findings_in_files,
-            reaches=_reached,
+            reaches=_factors_of_files,
             files=_files,
             consequence="The next session of the agent lists the skill; sessions already open keep their index.",
         ),
@@ -131,12 +133,12 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             model=Skill,
             live=_texts,
             sha256=_sha256,
-            after=over,
-            touches=_touched,
-            check=_checked,
+            after=merge_words,
+            touches=_factors_of_texts,
+            check=_check_texts,
             apply=_revise,
-            undo=_revise_back,
-            reaches=_reached,
+            undo=_undo_revise,
+            reaches=_factors_of_files,
             files=_files,
             consequence="The proposed version becomes the approved one, and is fetched from then on.",
         ),
@@ -144,11 +146,11 @@ APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(
             model=Skill,
             live=_texts,
             sha256=_sha256,
-            after=_none_left,
-            touches=_retired,
-            check=_nothing_more,
+            after=_blank_all_fields,
+            touches=_retirement_factor,
+            check=_refuse_any_text,
             apply=_deprecate,
-            cannot_undo=ONE_WAY,
+            cannot_undo=DEPRECATION_IS_FINAL,
             retires=True,
             consequence="The next session of the agent no longer lists the skill. There is no way back.",
         ),

@@ -6,23 +6,25 @@ from typing import Final, cast
 
 from apps.governance.actors import Actor
 from apps.governance.authorization import check_actor
-from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.models import Governed, Proposal, Taint
 from apps.governance.models.base import GovernedQuerySet
-from apps.governance.policy.risk_tiers import Tier, tier_of
+from apps.governance.policy.risk_tiers import RiskTier, tier_of
 from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import refuse_undecidable
-from apps.prompt.injection_scanner.review_findings import to_confirm
+from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.review.appliers.base import Target
 from apps.review.appliers.registry import ACT_OF, applier_of
 from apps.review.decisions import needs_rebase
 from apps.review.models import BulkDecision
 
 Verb = BulkDecision.Verb
-MOST: Final = 100
-ACTS: Mapping[Verb, Act] = MappingProxyType({Verb.APPROVE: Act.PROPOSAL_APPROVE, Verb.REJECT: Act.PROPOSAL_REJECT})
+MOST_PROPOSALS: Final = 100
+ACT_OF_VERB: Mapping[Verb, Act] = MappingProxyType(
+    {Verb.APPROVE: Act.PROPOSAL_APPROVE, Verb.REJECT: Act.PROPOSAL_REJECT}
+)
 # Words that nobody answers for yet are read one by one before they reach a prompt.
-OTHERS_WORDS: Mapping[Taint, str] = MappingProxyType(
+UNREVIEWED_SOURCES: Mapping[Taint, str] = MappingProxyType(
     {
         Taint.TOOL: "a tool's",
         Taint.CUSTOMER: "a customer's",
@@ -31,42 +33,42 @@ OTHERS_WORDS: Mapping[Taint, str] = MappingProxyType(
 )
 
 
-def refuse_apart(proposal: Proposal, verb: Verb, target: Target | None, actor: Actor) -> None:
+def refuse_ineligible(proposal: Proposal, verb: Verb, target: Target | None, actor: Actor) -> None:
     """Refuse what is decided by itself or not at all, and say why. `target` is what an approval would change."""
     refuse_undecidable(proposal)
-    check_actor(actor, ACTS[verb], proposal.tenant_id, agent_id=proposal.agent_id)
-    refuse_above_low(Tier(proposal.risk))
+    check_actor(actor, ACT_OF_VERB[verb], proposal.tenant_id, agent_id=proposal.agent_id)
+    refuse_above_low_risk(RiskTier(proposal.risk))
     if verb is Verb.APPROVE:
         check_actor(actor, ACT_OF[Proposal.Kind(proposal.kind)], proposal.tenant_id, agent_id=proposal.agent_id)
-        _refuse_others_words(proposal)
+        _refuse_unreviewed_text(proposal)
         _refuse_unapplicable(proposal, target)
 
 
-def refuse_above_low(tier: Tier) -> None:
+def refuse_above_low_risk(tier: RiskTier) -> None:
     """What can break more is decided on its own page."""
-    if tier is not Tier.LOW:
-        raise Conflicting(f"Its risk is {tier}; only changes of low risk are decided together.")
+    if tier is not RiskTier.LOW:
+        raise Conflict(f"Its risk is {tier}; only changes of low risk are decided together.")
 
 
-def _refuse_others_words(proposal: Proposal) -> None:
-    if whose := OTHERS_WORDS.get(Taint(proposal.taint)):
+def _refuse_unreviewed_text(proposal: Proposal) -> None:
+    if whose := UNREVIEWED_SOURCES.get(Taint(proposal.taint)):
         raise NotPermitted(f"It carries {whose} words, which are read on its own page before they are approved.")
     if proposal.approval_count:
-        raise Conflicting("Somebody approved it already; it waits for a second reviewer.")
-    if findings := to_confirm(text for value in proposal.words.values() for text in _texts(value)):
-        raise Conflicting(f"The scanner points at something in its words ({', '.join(findings)}). Read it on its page.")
+        raise Conflict("Somebody approved it already; it waits for a second reviewer.")
+    if findings := rules_to_confirm(text for value in proposal.words.values() for text in _as_texts(value)):
+        raise Conflict(f"The scanner points at something in its words ({', '.join(findings)}). Read it on its page.")
 
 
 def _refuse_unapplicable(proposal: Proposal, target: Target | None) -> None:
     applier = applier_of(proposal)
     if target is None:
-        raise Conflicting("What it is about is not there any more. Reject it.")
+        raise Conflict("What it is about is not there any more. Reject it.")
     if applier.free_text and not proposal.is_edited:
-        raise Conflicting("It is free text: somebody has to write what it comes to, on its own page.")
+        raise Conflict("It is free text: somebody has to write what it comes to, on its own page.")
     if needs_rebase(proposal, target, applier):
-        raise Conflicting("What it would change has changed since it was proposed. Rebase it on its own page.")
+        raise Conflict("What it would change has changed since it was proposed. Rebase it on its own page.")
     live = applier.live(target)
-    refuse_above_low(tier_of(applier.touches(live, applier.after(live, proposal.words)) | applier.reaches(target)))
+    refuse_above_low_risk(tier_of(applier.touches(live, applier.after(live, proposal.words)) | applier.reaches(target)))
 
 
 def targets_of(proposals: Collection[Proposal], actor: Actor) -> Mapping[int, Target]:
@@ -78,5 +80,5 @@ def targets_of(proposals: Collection[Proposal], actor: Actor) -> Mapping[int, Ta
     return found
 
 
-def _texts(value: object) -> list[str]:
+def _as_texts(value: object) -> list[str]:
     return [str(each) for each in value] if isinstance(value, list | dict) else [str(value)]

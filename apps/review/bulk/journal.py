@@ -15,10 +15,10 @@ from kombu.exceptions import OperationalError
 
 from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.authorization import authorize
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, MissingActor, NotVisible
 from apps.governance.models import Proposal
-from apps.review.bulk.eligibility import ACTS, MOST, Verb
+from apps.review.bulk.eligibility import ACT_OF_VERB, MOST_PROPOSALS, Verb
 from apps.review.models import BulkDecision, BulkItem
 from config.celery import app
 
@@ -29,11 +29,11 @@ def begin_bulk(
     verb: Verb, read: Mapping[int, int], *, actor: Actor, reason: str = "", reason_code: str = ""
 ) -> BulkDecision:
     """Keep what a person says of these proposals, by id with the version that was read; a worker then decides on each."""
-    authorize(actor, ACTS[verb], actor.tenant_id, agent_id=ANYWHERE)
+    authorize(actor, ACT_OF_VERB[verb], actor.tenant_id, agent_id=ANYWHERE)
     if actor.user_id is None:
         raise MissingActor("A decision names the person who takes it.")
-    with acting(actor):
-        kind = one_kind(read, actor)
+    with acting_as(actor):
+        kind = single_kind(read, actor)
         bulk = BulkDecision.objects.create(
             tenant_id=actor.tenant_id,
             user_id=actor.user_id,
@@ -50,10 +50,12 @@ def begin_bulk(
     return bulk
 
 
-def one_kind(read: Mapping[int, int], actor: Actor) -> str:
+def single_kind(read: Mapping[int, int], actor: Actor) -> str:
     """The kind of all of them; refuses none, too many, several kinds, and what is not there."""
-    if not 0 < len(read) <= MOST:
-        raise Invalid(f"Choose at least one proposal, and at most {MOST}.", {"row": ["Choose fewer, or any."]})
+    if not 0 < len(read) <= MOST_PROPOSALS:
+        raise Invalid(
+            f"Choose at least one proposal, and at most {MOST_PROPOSALS}.", {"row": ["Choose fewer, or any."]}
+        )
     found = dict(Proposal.objects.visible_to(actor).filter(pk__in=read).values_list("pk", "kind"))
     if len(found) < len(read):
         raise NotVisible("Some of these proposals are not there, or not any more. Choose again.")
@@ -63,34 +65,34 @@ def one_kind(read: Mapping[int, int], actor: Actor) -> str:
     return str(kinds.pop())
 
 
-def next_item(bulk: BulkDecision) -> BulkItem | None:
+def lock_next_item(bulk: BulkDecision) -> BulkItem | None:
     """The next that waits and that no other worker has in hand, held until the commit."""
-    return _waiting(bulk).select_for_update(skip_locked=True).first()
+    return _waiting_items(bulk).select_for_update(skip_locked=True).first()
 
 
-def note_item(item: BulkItem, refusal: str) -> None:
+def record_item_result(item: BulkItem, refusal: str) -> None:
     """Note what became of one, in the transaction that decided on it; without a refusal it is done."""
     state = BulkItem.State.REFUSED if refusal else BulkItem.State.DONE
-    _waiting(item.decision).filter(pk=item.pk).update(state=state, refusal=refusal, decided_at=Now())
+    _waiting_items(item.decision).filter(pk=item.pk).update(state=state, refusal=refusal, decided_at=Now())
 
 
-def refuse_rest(bulk: BulkDecision, refusal: str, *, actor: Actor) -> None:
+def refuse_waiting_items(bulk: BulkDecision, refusal: str, *, actor: Actor) -> None:
     """Refuse all that nobody may decide on any more."""
-    with acting(actor):
-        rest = _waiting(bulk)
+    with acting_as(actor):
+        rest = _waiting_items(bulk)
         rest.update(state=BulkItem.State.REFUSED, refusal=refusal, decided_at=Now())
 
 
-def _waiting(bulk: BulkDecision) -> QuerySet[BulkItem]:
+def _waiting_items(bulk: BulkDecision) -> QuerySet[BulkItem]:
     return bulk.items.filter(tenant_id=bulk.tenant_id, state=BulkItem.State.WAITING)
 
 
-def wake_bulk(tenant_id: int, bulk_id: int) -> None:
+def wake_bulk_worker(tenant_id: int, bulk_id: int) -> None:
     """Have a worker decide once what was written stands."""
-    transaction.on_commit(partial(_send, tenant_id, bulk_id))
+    transaction.on_commit(partial(_enqueue_bulk, tenant_id, bulk_id))
 
 
-def _send(tenant_id: int, bulk_id: int) -> None:
+def _enqueue_bulk(tenant_id: int, bulk_id: int) -> None:
     try:
         app.send_task("apps.review.tasks.decide_bulk", args=[tenant_id, bulk_id], retry=False)
     except OperationalError:

@@ -205,7 +205,9 @@ class Migration(TableMigration):
                 (
                     "text",
                     models.TextField(
-                        blank=True, validators=[apps.governance.stored_text.plain_text], verbose_name="comment"
+                        blank=True,
+                        validators=[apps.governance.stored_text.validate_storable_text],
+                        verbose_name="comment",
                     ),
                 ),
                 (

@@ -12,37 +12,37 @@ from django.db import connection
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.models.base import Governed
 from apps.learning.lessons.models import LearningVersion
-from apps.learning.lessons.rules import summary_of
+from apps.learning.lessons.rules import render_summary
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.prompt.memory_lines.line_diff import bare, known
+from apps.prompt.memory_lines.line_diff import distinct_lines, strip_line
 from apps.prompt.prompt_input import Slot
-from apps.prompt.rendering.segments import NotSegments, decode_segments
-from apps.runtime.explain.skill_reads import as_said
+from apps.prompt.rendering.segments import SegmentMismatch, decode_segments
+from apps.runtime.explain.skill_reads import unescape_segment
 from apps.runtime.models import SessionPart, SnapshotPart
 from apps.skills.models import Skill
 
 # Of each row, the latest sessions; the count is of all.
 SESSIONS_NAMED = 20
 # An integer of PostgreSQL, for who wants all of them.
-ALL: Final = 2**31 - 1
+NO_LIMIT: Final = 2**31 - 1
 
 Owner = tuple[str, int, int]
 
-_PARTS: Final = "SELECT part_id, versions FROM find_parts_with_record(%(kind)s, %(record)s, %(most)s)"
+_PARTS_QUERY: Final = "SELECT part_id, versions FROM find_parts_with_record(%(kind)s, %(record)s, %(most)s)"
 
 
 def sessions_carrying(owners: Iterable[Owner], *, actor: Actor) -> list[int]:
     """The sessions, newest first, that carried any of these rows in the version named or a later one."""
-    with acting(actor):
+    with acting_as(actor):
         parts = {
             part
             for kind, pk, since in owners
-            for part, versions in parts_carrying(kind, pk, ALL).items()
+            for part, versions in parts_carrying(kind, pk, NO_LIMIT).items()
             if max(versions) >= since
         }
         places = SessionPart.objects.filter(tenant_id=actor.tenant_id, part_id__in=sorted(parts))
@@ -52,22 +52,22 @@ def sessions_carrying(owners: Iterable[Owner], *, actor: Actor) -> list[int]:
 def parts_carrying(kind: str, record_id: int, most: int) -> Mapping[int, Collection[int]]:
     """The latest parts with words of a row, and the versions these are of. Whoever calls acts as a person or the house."""
     with connection.cursor() as cursor:
-        cursor.execute(_PARTS, {"kind": kind, "record": record_id, "most": most})
+        cursor.execute(_PARTS_QUERY, {"kind": kind, "record": record_id, "most": most})
         return {int(part): tuple(map(int, versions)) for part, versions in cursor.fetchall()}
 
 
 # What of the prompt is a person's or an agent's, and is asked about.
-TOLD: Final[tuple[type[Governed], ...]] = (
+EXPOSED_MODELS: Final[tuple[type[Governed], ...]] = (
     *(Persona, PersonaOverlay, IdentityCard, StandingRule, Skill, AgentMemory, MemoryBlock, MemoryTier),
     *(CustomerProfile, LearningVersion),
 )
-PARTS_READ: Final = 100
-COUNTED: Final = 1000
-SHOWN: Final = 50
-LATELY: Final = timedelta(days=30)
+MAX_PARTS_READ: Final = 100
+MAX_COUNTED: Final = 1000
+MAX_SHOWN: Final = 50
+RECENT_PERIOD: Final = timedelta(days=30)
 
 # Looked up first and joined afterwards: joined at once, the planner may walk all there are backwards.
-SESSIONS: Final = """
+SESSIONS_QUERY: Final = """
 WITH placed AS MATERIALIZED (SELECT session_id, part_id FROM find_sessions_with_parts(%(parts)s::bigint[], %(most)s))
 SELECT session.id, session.conversation_id, session.snapshot_at, placed.part_id,
        thread.off_the_record OR thread.member_user_id IS NOT NULL
@@ -75,7 +75,7 @@ SELECT session.id, session.conversation_id, session.snapshot_at, placed.part_id,
   JOIN conversations_conversation AS thread ON thread.tenant_id = session.tenant_id AND thread.id = session.conversation_id
  ORDER BY session.id DESC
 """
-TURNS: Final = """
+TURNS_QUERY: Final = """
 WITH taken AS MATERIALIZED (
     SELECT id, session_id, conversation_id, tenant_id, started_at FROM runtime_turn
      WHERE tenant_id = app_tenant() AND learning_version_id = %(record)s AND session_id IS NOT NULL
@@ -90,7 +90,7 @@ SELECT taken.session_id, taken.conversation_id, taken.started_at, 0,
 
 
 @dataclass(frozen=True, slots=True)
-class Carrier:
+class CarrierSession:
     """One session that carried the row, with the versions its words are of."""
 
     session_id: int
@@ -100,13 +100,13 @@ class Carrier:
 
 
 @dataclass(frozen=True, slots=True)
-class WhoWasTold:
-    """The latest carriers; the counts are of the last 30 days, and reach `COUNTED` where there were more.
+class Exposure:
+    """The latest carriers; the counts are of the last 30 days, and reach `MAX_COUNTED` where there were more.
 
     `is_truncated` says that of very many different prompts only the latest were looked through.
     """
 
-    carriers: tuple[Carrier, ...]
+    carriers: tuple[CarrierSession, ...]
     lately: int
     lately_conversations: int
     versions: tuple[int, ...]
@@ -115,79 +115,77 @@ class WhoWasTold:
 
 
 # The session, its conversation, when, the part, and whether it is nothing to be shown.
-Row = tuple[int, int, datetime, int, bool]
+ExposureRow = tuple[int, int, datetime, int, bool]
 
 
-def who_was_told(
-    row: Governed, *, actor: Actor, now: datetime, version: int | None = None, line: str = ""
-) -> WhoWasTold:
+def exposure_of(row: Governed, *, actor: Actor, now: datetime, version: int | None = None, line: str = "") -> Exposure:
     """Of the row, of one version of it, or of one line, told apart by its very words."""
     if actor.role is Role.AGENT:
         raise NotPermitted("Only people may read who was told something; an agent's token does not reach it.")
-    with acting(actor):
+    with acting_as(actor):
         if isinstance(row, LearningVersion):
             # Its words never change, and of its bullets the first are told.
-            is_told = not line or f"- {bare(line).lstrip('-* ')}" in known(summary_of(row.body))
-            found = _rows(TURNS, {"record": row.pk, "most": COUNTED}) if is_told else []
-            return _told(found, {0: (row.version,)}, actor, now, (row.version,), is_truncated=False)
-        parts = parts_carrying(row._meta.label_lower, int(row.pk), PARTS_READ)
+            is_told = not line or f"- {strip_line(line).lstrip('-* ')}" in distinct_lines(render_summary(row.body))
+            found = _rows(TURNS_QUERY, {"record": row.pk, "most": MAX_COUNTED}) if is_told else []
+            return _build_exposure(found, {0: (row.version,)}, actor, now, (row.version,), is_truncated=False)
+        parts = parts_carrying(row._meta.label_lower, int(row.pk), MAX_PARTS_READ)
         versions = tuple(sorted({each for carried in parts.values() for each in carried}, reverse=True))
         chosen = {pk: carried for pk, carried in parts.items() if version is None or version in carried}
         if line:
-            kept = set(_with_line(chosen, row, version, bare(line)))
+            kept = set(_parts_with_line(chosen, row, version, strip_line(line)))
             chosen = {pk: carried for pk, carried in chosen.items() if pk in kept}
-        found = _rows(SESSIONS, {"parts": list(chosen), "most": COUNTED})
-        return _told(found, chosen, actor, now, versions, is_truncated=len(parts) == PARTS_READ)
+        found = _rows(SESSIONS_QUERY, {"parts": list(chosen), "most": MAX_COUNTED})
+        return _build_exposure(found, chosen, actor, now, versions, is_truncated=len(parts) == MAX_PARTS_READ)
 
 
-def _rows(statement: str, given: Mapping[str, Any]) -> list[Row]:  # Any: what psycopg adapts
+def _rows(statement: str, given: Mapping[str, Any]) -> list[ExposureRow]:  # Any: what psycopg adapts
     with connection.cursor() as cursor:
         cursor.execute(statement, given)
         return list(cursor.fetchall())
 
 
-def _told(
-    found: Sequence[Row],
+def _build_exposure(
+    found: Sequence[ExposureRow],
     carried: Mapping[int, Collection[int]],
     actor: Actor,
     now: datetime,
     versions: tuple[int, ...],
     *,
     is_truncated: bool,
-) -> WhoWasTold:
+) -> Exposure:
     """A session that carried the row in two parts, or in several turns, is one; off the record, or a talk, it is none."""
     sessions: dict[int, tuple[int, datetime]] = {}
     of_session: dict[int, set[int]] = {}
     for session_id, conversation_id, at, part in (each[:4] for each in found if not each[4]):
         sessions.setdefault(session_id, (conversation_id, at))
         of_session.setdefault(session_id, set()).update(carried[part])
-    shown = list(sessions.items())[:SHOWN]
+    shown = list(sessions.items())[:MAX_SHOWN]
     threads = Conversation.objects.visible_to(actor).select_related("agent")
     known_threads = threads.in_bulk({conversation_id for _, (conversation_id, _) in shown})
-    lately = [conversation_id for conversation_id, at in sessions.values() if at > now - LATELY]
+    lately = [conversation_id for conversation_id, at in sessions.values() if at > now - RECENT_PERIOD]
     carriers = tuple(
-        Carrier(session_id, known_threads[thread], at, tuple(sorted(of_session[session_id])))
+        CarrierSession(session_id, known_threads[thread], at, tuple(sorted(of_session[session_id])))
         for session_id, (thread, at) in shown
         if thread in known_threads
     )
-    return WhoWasTold(carriers, len(lately), len(set(lately)), versions, len(found) == COUNTED, is_truncated)
+    return Exposure(carriers, len(lately), len(set(lately)), versions, len(found) == MAX_COUNTED, is_truncated)
 
 
-def _with_line(parts: Collection[int], row: Governed, version: int | None, line: str) -> Iterator[int]:
+def _parts_with_line(parts: Collection[int], row: Governed, version: int | None, line: str) -> Iterator[int]:
     """The parts in which the row says exactly this line."""
     stored = SnapshotPart.objects.filter(tenant_id=row.tenant_id, pk__in=list(parts))
     for each in stored:
-        if any(said == line for said in _said(each, row, version)):
+        if any(said == line for said in _lines_of_row(each, row, version)):
             yield each.pk
 
 
-def _said(stored: Any, row: Governed, version: int | None) -> Iterator[str]:
+def _lines_of_row(stored: Any, row: Governed, version: int | None) -> Iterator[str]:
     try:
         part = decode_segments(Slot(stored.slot), stored.text, stored.segments)
-    except NotSegments:
+    except SegmentMismatch:
         return
     for segment in part.segments:
         source = segment.source
         is_of_row = source and (source.record_type, source.record_id) == (row._meta.label_lower, row.pk)
         if source and is_of_row and version in {None, source.version}:
-            yield bare(as_said(segment.text).strip("\n"))
+            yield strip_line(unescape_segment(segment.text).strip("\n"))

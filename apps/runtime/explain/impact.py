@@ -10,28 +10,28 @@ from django.db import connection
 from django.db.models import QuerySet, Sum
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Governed
-from apps.governance.proposals.approval_rules import Would
+from apps.governance.proposals.approval_rules import ProposedOutcome
 from apps.llm.prices import Price, price_of
-from apps.llm.token_estimate import BYTES_PER_TOKEN, tokens_of
+from apps.llm.token_estimate import BYTES_PER_TOKEN, tokens_in_bytes
 from apps.memory.models import CustomerProfile
-from apps.prompt.prompt_diff import Difference, difference
-from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.explain.skill_reads import GAVE_APPROVED
+from apps.prompt.prompt_diff import PromptSizeDiff, diff_prompt_sizes
+from apps.prompt.rendering.snapshot import render_snapshot
+from apps.runtime.explain.skill_reads import APPROVED_READ_CONDITION
 from apps.runtime.models import Spend
-from apps.runtime.prompt_snapshot.prompt_input_builder import prompt_input
+from apps.runtime.prompt_snapshot.prompt_input_builder import build_prompt_input
 from apps.runtime.prompt_snapshot.proposed_rows import with_change
-from apps.runtime.prompt_snapshot.source_rows import rows_now
+from apps.runtime.prompt_snapshot.source_rows import read_current_rows
 from apps.skills.models import Skill
-from apps.tenants.endpoints.price_overrides import own_rates
+from apps.tenants.endpoints.price_overrides import tenant_rates
 from apps.tenants.models import Agent, TenantSettings
 
-DAYS: Final = 30
+WINDOW_DAYS: Final = 30
 # Beyond so many the latest of them stand for all.
-MOST: Final = 10_000
+MAX_SESSIONS: Final = 10_000
 
-_REACHED: Final = f"""
+_REACH_QUERY: Final = f"""
 WITH lately AS MATERIALIZED (
     SELECT thread.end_user_key FROM runtime_session AS session
       JOIN conversations_conversation AS thread ON thread.tenant_id = session.tenant_id AND thread.id = session.conversation_id
@@ -50,13 +50,13 @@ SELECT (SELECT count(*) FROM lately),
           JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
           JOIN conversations_conversation AS thread ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
            AND thread.channel <> 'playground'
-         WHERE %(skill)s::bigint IS NOT NULL AND step.tenant_id = app_tenant() AND {GAVE_APPROVED}
+         WHERE %(skill)s::bigint IS NOT NULL AND step.tenant_id = app_tenant() AND {APPROVED_READ_CONDITION}
            AND step.arguments ->> 'skill_id' = %(skill)s::text AND step.started_at > %(since)s)
 """  # noqa: S608  # of constants
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class ImpactCost:
     """In micro-dollars, estimated: what a cache writes anew once, and what a thousand conversations read more (or less)."""
 
     once: int
@@ -64,7 +64,7 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class Impact:
     """What a change reaches. Counts are of the last thirty days, the latest ten thousand sessions at most.
 
     `agent` is the one whose prompt was compared: of several that carry it, the busiest. `short_of` is how many tokens its
@@ -78,53 +78,53 @@ class Foreseen:
     callers: int
     fetched: int | None
     agent: Agent | None
-    prompt: Difference | None
+    prompt: PromptSizeDiff | None
     short_of: int
-    cost: Cost | None
+    cost: ImpactCost | None
 
     @property
     def is_at_the_limit(self) -> bool:
         """Whether there were more sessions than were counted."""
-        return self.sessions >= MOST
+        return self.sessions >= MAX_SESSIONS
 
     @property
     def sessions_a_day(self) -> float:
         """On the average of the last thirty days."""
-        return round(self.sessions / DAYS, 1)
+        return round(self.sessions / WINDOW_DAYS, 1)
 
 
-def foreseen(would: Would, *, actor: Actor, now: datetime) -> Foreseen:
+def impact_of(would: ProposedOutcome, *, actor: Actor, now: datetime) -> Impact:
     """What it would reach, read as the person who asks; three statements for the counts and one session's reads, twice rendered."""
     customer = would.row.end_user_key if isinstance(would.row, CustomerProfile) else ""
-    with acting(actor):
-        agents = list(_carriers(would.row, actor))
+    with acting_as(actor):
+        agents = list(_carrying_agents(would.row, actor))
         ids = [agent.pk for agent in agents]
-        counted, calls = _reached(would.row, ids, now), _calls(actor, ids, now)
+        counted, calls = _count_reach(would.row, ids, now), _calls_by_agent(actor, ids, now)
     agent = max(agents, key=lambda each: (calls.get(each.pk, 0), -each.pk), default=None)
-    prompt = _compared(agent, customer, would, actor, now) if agent else None
+    prompt = _diff_prompt(agent, customer, would, actor, now) if agent else None
     price = _price(agent, actor, now) if agent else None
-    short = max(price.minimum_prefix_tokens - tokens_of(prompt.shared), 0) if price and prompt else 0
+    short = max(price.minimum_prefix_tokens - tokens_in_bytes(prompt.shared), 0) if price and prompt else 0
     cost = (
         _cost(price, prompt, sum(calls.values()), counted.sessions, is_cached=not short) if price and prompt else None
     )
     return replace(counted, agent=agent, prompt=prompt, short_of=short, cost=cost)
 
 
-def reached(row: Governed, *, actor: Actor, now: datetime) -> Foreseen:
+def reach_of_row(row: Governed, *, actor: Actor, now: datetime) -> Impact:
     """Whom any change of the row reaches, whatever its words; nothing of the prompt."""
-    with acting(actor):
-        return _reached(row, list(_carriers(row, actor).values_list("pk", flat=True)), now)
+    with acting_as(actor):
+        return _count_reach(row, list(_carrying_agents(row, actor).values_list("pk", flat=True)), now)
 
 
-def _reached(row: Governed, ids: list[int], now: datetime) -> Foreseen:
+def _count_reach(row: Governed, ids: list[int], now: datetime) -> Impact:
     customer = row.end_user_key if isinstance(row, CustomerProfile) else ""
     skill_id = row.pk if isinstance(row, Skill) else None
-    sessions, customers, schedules, callers, fetched = _counted(ids, customer, skill_id, now)
+    sessions, customers, schedules, callers, fetched = _query_counts(ids, customer, skill_id, now)
     counts = (sessions, customers, schedules, callers, fetched if skill_id else None)
-    return Foreseen(len(ids), *counts, None, None, 0, None)
+    return Impact(len(ids), *counts, None, None, 0, None)
 
 
-def _carriers(row: Governed, actor: Actor) -> QuerySet[Agent]:
+def _carrying_agents(row: Governed, actor: Actor) -> QuerySet[Agent]:
     """The agents whose prompts carry the row: its own, or all."""
     agents = Agent.objects.visible_to(actor)
     if isinstance(row, Agent):
@@ -133,42 +133,46 @@ def _carriers(row: Governed, actor: Actor) -> QuerySet[Agent]:
     return agents if agent_id is None else agents.filter(pk=agent_id)
 
 
-def _counted(ids: list[int], customer: str, skill_id: int | None, now: datetime) -> tuple[int, int, int, int, int]:
-    given = {"agents": ids, "customer": customer, "skill": skill_id, "most": MOST}
+def _query_counts(ids: list[int], customer: str, skill_id: int | None, now: datetime) -> tuple[int, int, int, int, int]:
+    given = {"agents": ids, "customer": customer, "skill": skill_id, "most": MAX_SESSIONS}
     with connection.cursor() as cursor:
-        cursor.execute(_REACHED, given | {"since": now - timedelta(days=DAYS)})
+        cursor.execute(_REACH_QUERY, given | {"since": now - timedelta(days=WINDOW_DAYS)})
         sessions, customers, schedules, callers, fetched = cursor.fetchall()[0]
     return sessions, customers, schedules, callers, fetched
 
 
-def _calls(actor: Actor, ids: list[int], now: datetime) -> dict[int, int]:
+def _calls_by_agent(actor: Actor, ids: list[int], now: datetime) -> dict[int, int]:
     """Calls of the model by agent, of the counter of days."""
     rows = Spend.objects.filter(
-        tenant_id=actor.tenant_id, agent_id__in=ids, day__gt=(now - timedelta(days=DAYS)).date()
+        tenant_id=actor.tenant_id, agent_id__in=ids, day__gt=(now - timedelta(days=WINDOW_DAYS)).date()
     )
     return dict(rows.order_by().values_list("agent_id").annotate(all=Sum("calls")))
 
 
-def _compared(agent: Agent, customer: str, would: Would, actor: Actor, now: datetime) -> Difference | None:
+def _diff_prompt(
+    agent: Agent, customer: str, would: ProposedOutcome, actor: Actor, now: datetime
+) -> PromptSizeDiff | None:
     if not agent.has_learning:
         return None
-    rows = rows_now(agent, customer, actor=actor, system=actor)
-    before, after = (assemble(prompt_input(each, {}, {}, now)) for each in (rows, with_change(rows, would)))
-    return difference(before, after)
+    rows = read_current_rows(agent, customer, actor=actor, system=actor)
+    before, after = (
+        render_snapshot(build_prompt_input(each, {}, {}, now)) for each in (rows, with_change(rows, would))
+    )
+    return diff_prompt_sizes(before, after)
 
 
 def _price(agent: Agent, actor: Actor, now: datetime) -> Price | None:
     """What the agent's model costs, by the tenant's own price where there is one."""
-    return price_of(agent.model or settings.DEFAULT_MODEL, own_rates(actor, now))
+    return price_of(agent.model or settings.DEFAULT_MODEL, tenant_rates(actor, now))
 
 
-def _cost(price: Price, prompt: Difference, calls: int, sessions: int, *, is_cached: bool) -> Cost:
+def _cost(price: Price, prompt: PromptSizeDiff, calls: int, sessions: int, *, is_cached: bool) -> ImpactCost:
     """Shared slots are written once and then read with every call, unless they are too short to be kept.
 
     A rate in dollars a million is micro-dollars a token.
     """
     a_session = Decimal(calls) / sessions if sessions and calls else Decimal(1)
     more = Decimal(prompt.added) / BYTES_PER_TOKEN
-    once = tokens_of(prompt.rewritten) * price.rates.cache_write_5m if is_cached else 0
+    once = tokens_in_bytes(prompt.rewritten) * price.rates.cache_write_5m if is_cached else 0
     a_token = price.rates.cache_read if is_cached else price.rates.input
-    return Cost(round(once), round(more * a_session * 1000 * a_token))
+    return ImpactCost(round(once), round(more * a_session * 1000 * a_token))

@@ -9,90 +9,92 @@ from django.db.models import QuerySet
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.errors import Conflicting
-from apps.prompt.prompt_diff import Handover, Hunk, differences, handovers, is_reordered
+from apps.governance.errors import Conflict
+from apps.prompt.prompt_diff import Hunk, OwnerChange, diff_owners, diff_prompt_lines, is_reordered
 from apps.prompt.prompt_input import Slot
-from apps.prompt.rendering.segments import Assembled, NotSegments
-from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.explain.prompt_diff_causes import Cause, Causes, Window
+from apps.prompt.rendering.segments import PromptSnapshot, SegmentMismatch
+from apps.prompt.rendering.snapshot import render_snapshot
+from apps.runtime.explain.prompt_diff_causes import Causes, ChangeCause, Window
 from apps.runtime.models import Session
-from apps.runtime.prompt_snapshot.preview import told
-from apps.runtime.sessions.session_prefix import PrefixChanged, thawed, tools_part
-from apps.runtime.tools.builtin_tool import Offer
+from apps.runtime.prompt_snapshot.preview import preview_prompt_input
+from apps.runtime.sessions.session_prefix import PrefixChanged, load_prefix, tools_part
+from apps.runtime.tools.builtin_tool import ToolOffer
 
-LATEST: Final = 20
+LATEST_CONVERSATIONS: Final = 20
 UNEXPLAINED: Final = "no act in between explains it: the product's own words, or the choice by use, changed"
-FIRST_ROW: Final = (
+FIRST_ROW_EXPLANATION: Final = (
     "no act on these words: the contract goes on where something is written about the agent, and the first such row came, or"
     " the last one went"
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ExplainedHunk:
     """One place of a slot, the acts that made it differ, and what is said where there are none."""
 
     hunk: Hunk
-    causes: tuple[Cause, ...]
+    causes: tuple[ChangeCause, ...]
     explanation: str
 
 
 @dataclass(frozen=True, slots=True)
-class Reordered:
+class SlotReordering:
     """The slots by name in the order of each of the two, and the acts that changed it."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
-    causes: tuple[Cause, ...]
+    causes: tuple[ChangeCause, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class PromptDiff:
     """Two prompts with their tools. `other_differences` says what makes them differ without any act, such as another customer."""
 
     is_same: bool
     other_differences: tuple[str, ...]
-    reordered: Reordered | None
-    hunks: tuple[Explained, ...]
-    owner_changes: tuple[Handover, ...]
+    reordered: SlotReordering | None
+    hunks: tuple[ExplainedHunk, ...]
+    owner_changes: tuple[OwnerChange, ...]
 
 
-def apart(session: Session, other: Session | None, *, system: Actor, now: datetime) -> Apart:
+def diff_sessions(session: Session, other: Session | None, *, system: Actor, now: datetime) -> PromptDiff:
     """From the session to the other, or to what a new session of its conversation would be told now.
 
     Both are read with `tools`, `agent` and `conversation`, within `acting`. Raises Conflicting where what is stored of one
     cannot be read any more.
     """
-    one, two = _frozen(session), _frozen(other) if other else _now(session, system)
-    unlike = tuple(_unlike(session, other)) if other else ()
-    hunks = differences(one, two)
+    one, two = _frozen_prompt(session), _frozen_prompt(other) if other else _current_prompt(session, system)
+    unlike = tuple(_other_differences(session, other)) if other else ()
+    hunks = diff_prompt_lines(one, two)
     known = Causes.of(hunks, Window.between(session, other, now))
-    return Apart(
+    return PromptDiff(
         one.sha256 == two.sha256,
         unlike,
-        _reordered(one, two, known),
-        tuple(_explained(hunks, known, one, two, is_like=not unlike)),
-        handovers(one, two),
+        _slot_reordering(one, two, known),
+        tuple(_explain_hunks(hunks, known, one, two, is_like=not unlike)),
+        diff_owners(one, two),
     )
 
 
-def _frozen(session: Session) -> Assembled:
+def _frozen_prompt(session: Session) -> PromptSnapshot:
     """The tools are part of what the model is told."""
     try:
-        frozen = thawed(session)
-    except (PrefixChanged, NotSegments) as refusal:
-        raise Conflicting(f"The prompt of session {session.pk} cannot be compared. {refusal}") from refusal
-    return Assembled((frozen.tools, *frozen.assembled.parts))
+        frozen = load_prefix(session)
+    except (PrefixChanged, SegmentMismatch) as refusal:
+        raise Conflict(f"The prompt of session {session.pk} cannot be compared. {refusal}") from refusal
+    return PromptSnapshot((frozen.tools, *frozen.assembled.parts))
 
 
-def _now(session: Session, system: Actor) -> Assembled:
+def _current_prompt(session: Session, system: Actor) -> PromptSnapshot:
     agent, conversation = session.agent, session.conversation
-    given = told(agent, conversation.end_user_key, system=system, off_the_record=conversation.off_the_record)
-    tools = tools_part(agent, Offer.of(agent, conversation, knows_agents=bool(given.invokable)))
-    return Assembled((tools, *assemble(given).parts))
+    given = preview_prompt_input(
+        agent, conversation.end_user_key, system=system, off_the_record=conversation.off_the_record
+    )
+    tools = tools_part(agent, ToolOffer.of(agent, conversation, knows_agents=bool(given.invokable)))
+    return PromptSnapshot((tools, *render_snapshot(given).parts))
 
 
-def _unlike(one: Session, other: Session) -> Iterator[str]:
+def _other_differences(one: Session, other: Session) -> Iterator[str]:
     if one.agent_id != other.agent_id:
         yield f"They are of two agents: {one.agent.key} and {other.agent.key}."
     if one.conversation.end_user_key != other.conversation.end_user_key:
@@ -101,38 +103,38 @@ def _unlike(one: Session, other: Session) -> Iterator[str]:
         yield "One of the two conversations is off the record, so that its agent is offered and told less."
 
 
-def _reordered(one: Assembled, other: Assembled, known: Causes) -> Reordered | None:
+def _slot_reordering(one: PromptSnapshot, other: PromptSnapshot, known: Causes) -> SlotReordering | None:
     if not is_reordered(one, other):
         return None
     before, after = (tuple(part.slot.name.lower() for part in each.parts) for each in (one, other))
-    return Reordered(before, after, known.of_order())
+    return SlotReordering(before, after, known.of_order())
 
 
-def _explained(
-    hunks: tuple[Hunk, ...], known: Causes, one: Assembled, other: Assembled, *, is_like: bool
-) -> Iterator[Explained]:
+def _explain_hunks(
+    hunks: tuple[Hunk, ...], known: Causes, one: PromptSnapshot, other: PromptSnapshot, *, is_like: bool
+) -> Iterator[ExplainedHunk]:
     follows = "" if is_like else ", or it follows from the above"
     for hunk in hunks:
-        grown = hunk.slot is Slot.CONTRACT and not hunk.sources and _is_bare(one) != _is_bare(other)
-        yield Explained(hunk, known.of_hunk(hunk), (FIRST_ROW if grown else UNEXPLAINED) + follows)
+        grown = hunk.slot is Slot.CONTRACT and not hunk.sources and _has_bare_contract(one) != _has_bare_contract(other)
+        yield ExplainedHunk(hunk, known.of_hunk(hunk), (FIRST_ROW_EXPLANATION if grown else UNEXPLAINED) + follows)
 
 
-def _is_bare(prompt: Assembled) -> bool:
+def _has_bare_contract(prompt: PromptSnapshot) -> bool:
     """Whether the contract ends with what the agent says about being an AI."""
     [contract] = [part for part in prompt.parts if part.slot is Slot.CONTRACT]
     return contract.segments[-1].template.startswith("disclosure.")
 
 
-def sessions_open_to(actor: Actor) -> QuerySet[Session]:
+def comparable_sessions(actor: Actor) -> QuerySet[Session]:
     """The sessions that may be compared: those with customers, as far as the actor sees their conversations."""
     threads = Conversation.objects.visible_to(actor).of_customers()
     sessions = Session.objects.filter(tenant_id=actor.tenant_id, conversation__in=threads)
     return sessions.select_related("tools", "agent", "conversation")
 
 
-def earlier(session: Session, *, actor: Actor) -> Session | None:
+def previous_session(session: Session, *, actor: Actor) -> Session | None:
     """The one before it with the same agent: in its conversation, or else in one of its customer's latest before that."""
-    known, customer = sessions_open_to(actor), session.conversation.end_user_key
+    known, customer = comparable_sessions(actor), session.conversation.end_user_key
     before = known.filter(pk__lt=session.pk, agent_id=session.agent_id).order_by("-pk")
     found = before.filter(conversation_id=session.conversation_id).first()
     if found or not customer:
@@ -140,5 +142,5 @@ def earlier(session: Session, *, actor: Actor) -> Session | None:
     # First the few conversations: asked at once, the planner may walk all sessions backwards.
     threads = Conversation.objects.visible_to(actor).filter(end_user_key=customer, pk__lt=session.conversation_id)
     return before.filter(
-        conversation_id__in=list(threads.order_by("-pk").values_list("pk", flat=True)[:LATEST])
+        conversation_id__in=list(threads.order_by("-pk").values_list("pk", flat=True)[:LATEST_CONVERSATIONS])
     ).first()

@@ -21,21 +21,21 @@ from apps.tenants.models import Agent, TenantSettings
 Values = Mapping[str, object]
 
 # What a source without a field stands for: the texts of a skill that its line is made of.
-WHOLE: Final = ("name", "title", "description", "body")
+SKILL_TEXT_FIELDS: Final = ("name", "title", "description", "body")
 # What decides whether a row's words are shown at all, and where and how they are.
-PRESENCE: Final = ("status", "is_pinned", "agent_id", "line_key")
-FORM: Final = ("label", "position", "taint", "updated_by")
+PRESENCE_FIELDS: Final = ("status", "is_pinned", "agent_id", "line_key")
+RENDERING_FIELDS: Final = ("label", "position", "taint", "updated_by")
 # What of an agent and of a tenant's settings reaches which slots.
 EVERY_SLOT: Final = frozenset(Slot)
-OF_AGENT: Final = {
+SLOTS_BY_AGENT_FIELD: Final = {
     "has_learning": EVERY_SLOT,
     "context_tier": frozenset({Slot.PERSONA, Slot.MEMORY, Slot.PROFILE}),
     "flavour": frozenset({Slot.CONTRACT}),
     "contract": frozenset({Slot.CONTRACT}),
     "skill_index": frozenset({Slot.SKILLS}),
 }
-SETTINGS: Final = TenantSettings._meta.label_lower
-OF_SETTINGS: Final = {"ai_disclosure": frozenset({Slot.CONTRACT})}
+SETTINGS_TYPE: Final = TenantSettings._meta.label_lower
+SLOTS_BY_SETTING: Final = {"ai_disclosure": frozenset({Slot.CONTRACT})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Cause:
+class ChangeCause:
     """One act, with who did it and the person who let it."""
 
     act: str
@@ -68,7 +68,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowField:
     """The field of a row that words of a hunk come from, whichever version they are."""
 
     record_type: str
@@ -77,7 +77,7 @@ class Place:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        return (self.field,) if self.field else WHOLE
+        return (self.field,) if self.field else SKILL_TEXT_FIELDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Causes:
         kinds = {kind for kind, _ in rows}
         subjects = Q(subject_type__in=kinds, subject_id__in={subject for _, subject in rows})
         found = ChangeRecord.objects.filter(
-            subjects | Q(subject_type=SETTINGS),
+            subjects | Q(subject_type=SETTINGS_TYPE),
             tenant_id=window.tenant_id,
             created_at__gt=window.after,
             created_at__lte=window.until,
@@ -105,45 +105,56 @@ class Causes:
             by_row[record.subject_type, record.subject_id].append(record)
         return cls(window.agent_id, by_row)
 
-    def of_hunk(self, hunk: Hunk) -> tuple[Cause, ...]:
+    def of_hunk(self, hunk: Hunk) -> tuple[ChangeCause, ...]:
         """The acts on the rows its words come from; where these do not explain all of it, those on how the agent is set up.
 
         None: the product's own words moved, or the choice by use, or the two prompts are not of one agent and customer.
         """
-        words: dict[Place, set[str]] = {}
+        words: dict[RowField, set[str]] = {}
         for source, text in hunk.pieces:
-            words.setdefault(Place(source.record_type, source.record_id, source.field), set()).update(_forms(text))
-        own = [list(self._of_place(place, said)) for place, said in words.items()]
+            words.setdefault(RowField(source.record_type, source.record_id, source.field), set()).update(
+                _text_variants(text)
+            )
+        own = [list(self._records_of_field(place, said)) for place, said in words.items()]
         is_explained = bool(own) and all(own)
-        found = [*(record for records in own for record in records), *([] if is_explained else self._of_setup(hunk))]
+        found = [
+            *(record for records in own for record in records),
+            *([] if is_explained else self._setup_records(hunk)),
+        ]
         return tuple(dict.fromkeys(map(_cause, found)))
 
-    def of_order(self) -> tuple[Cause, ...]:
+    def of_order(self) -> tuple[ChangeCause, ...]:
         """The acts that put the slots into another order."""
-        return tuple(_cause(record) for record in self._of_settings() if _changes(record, ["slot_order"]))
+        return tuple(_cause(record) for record in self._settings_records() if _changes_any(record, ["slot_order"]))
 
-    def _of_place(self, place: Place, said: Set[str]) -> Iterable[ChangeRecord]:
+    def _records_of_field(self, place: RowField, said: Set[str]) -> Iterable[ChangeRecord]:
         records = self.by_row.get((place.record_type, place.record_id), ())
-        shown_otherwise = [name for name in PRESENCE if _is_other(name, records)]
-        telling = [record for record in records if _changes(record, shown_otherwise) or said & _moved(record, place)]
+        shown_otherwise = [name for name in PRESENCE_FIELDS if _is_net_change(name, records)]
+        telling = [
+            record
+            for record in records
+            if _changes_any(record, shown_otherwise) or said & _changed_lines(record, place)
+        ]
         # Words may have been cut or neutralised on their way, so that no line of theirs is to be found.
         return telling or [
-            record for record in records if _is_erased(record) or _changes(record, [*place.fields, *FORM])
+            record
+            for record in records
+            if _is_erased(record) or _changes_any(record, [*place.fields, *RENDERING_FIELDS])
         ]
 
-    def _of_setup(self, hunk: Hunk) -> Iterator[ChangeRecord]:
-        of_agent = [name for name, slots in OF_AGENT.items() if hunk.slot in slots]
-        of_settings = [name for name, slots in OF_SETTINGS.items() if hunk.slot in slots]
+    def _setup_records(self, hunk: Hunk) -> Iterator[ChangeRecord]:
+        of_agent = [name for name, slots in SLOTS_BY_AGENT_FIELD.items() if hunk.slot in slots]
+        of_settings = [name for name, slots in SLOTS_BY_SETTING.items() if hunk.slot in slots]
         for record in self.by_row.get((Agent._meta.label_lower, self.agent_id), ()):
-            if _changes(record, of_agent):
+            if _changes_any(record, of_agent):
                 yield record
-        for record in self._of_settings():
-            if _changes(record, of_settings):
+        for record in self._settings_records():
+            if _changes_any(record, of_settings):
                 yield record
 
-    def _of_settings(self) -> Iterable[ChangeRecord]:
+    def _settings_records(self) -> Iterable[ChangeRecord]:
         """A tenant has one row of them."""
-        return (record for (kind, _), records in self.by_row.items() if kind == SETTINGS for record in records)
+        return (record for (kind, _), records in self.by_row.items() if kind == SETTINGS_TYPE for record in records)
 
 
 def _is_erased(record: ChangeRecord) -> bool:
@@ -155,17 +166,17 @@ def _values(record: ChangeRecord) -> tuple[Values, Values]:
     return ({}, {}) if _is_erased(record) else (record.text.before, record.text.after)
 
 
-def _changes(record: ChangeRecord, names: Iterable[str]) -> bool:
+def _changes_any(record: ChangeRecord, names: Iterable[str]) -> bool:
     before, after = _values(record)
     return any(before.get(name) != after.get(name) for name in names)
 
 
-def _is_other(name: str, records: Sequence[ChangeRecord]) -> bool:
+def _is_net_change(name: str, records: Sequence[ChangeRecord]) -> bool:
     """Whether the records together changed it: what was taken away and given back did not."""
     return bool(records) and _values(records[0])[0].get(name) != _values(records[-1])[1].get(name)
 
 
-def _moved(record: ChangeRecord, place: Place) -> frozenset[str]:
+def _changed_lines(record: ChangeRecord, place: RowField) -> frozenset[str]:
     """The whole lines that this act wrote or took away, as stored and as the prompt would show them."""
     before, after = _values(record)
     return _lines(before, place.fields) ^ _lines(after, place.fields)
@@ -178,7 +189,7 @@ def _lines(values: Values, names: Iterable[str]) -> frozenset[str]:
     return frozenset(in_lines | {" ".join(text.split()) for text in texts}) - {""}
 
 
-def _forms(text: str) -> Iterator[str]:
+def _text_variants(text: str) -> Iterator[str]:
     """A piece as it stands, and, if it stands in a fence, as it was before JSON escaped it."""
     yield text.strip()
     try:
@@ -187,7 +198,7 @@ def _forms(text: str) -> Iterator[str]:
         return
 
 
-def _cause(record: ChangeRecord) -> Cause:
+def _cause(record: ChangeRecord) -> ChangeCause:
     approver = record.actor_label if record.actor_role in PEOPLE else ""
     subject = record.subject_type, record.subject_id
-    return Cause(record.act, *subject, record.version_after, record.actor_label, approver, record.created_at)
+    return ChangeCause(record.act, *subject, record.version_after, record.actor_label, approver, record.created_at)

@@ -10,21 +10,21 @@ from typing import Any, Final
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.models import ChangeRecord
-from apps.prompt.prompt_input import Slot, Source
-from apps.prompt.rendering.segments import NotSegments, Part, Segment, decode_segments
-from apps.prompt.text_reuse.source_overlap import NOTHING_SHARED, Overlap, Words, overlap
-from apps.runtime.explain.skill_reads import as_said, source_of_skill
-from apps.runtime.explain.turn_retrieval import Retrieval, kept_of, owners_of_asked, retrieval_of
+from apps.prompt.prompt_input import Slot, TextProvenance
+from apps.prompt.rendering.segments import Segment, SegmentMismatch, SlotText, decode_segments
+from apps.prompt.text_reuse.source_overlap import NO_OVERLAP, Overlap, WordIndex, find_overlap
+from apps.runtime.explain.skill_reads import find_skill_read, unescape_segment
+from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of, stored_user_turn, user_turn_owners
 from apps.runtime.models import ModelCall, ToolStep, Turn
 
-EARLIER_READ: Final = 60
-UNREADABLE: Final = "The owners of slot {slot} cannot be read: it is not what was frozen, so it is left out here."
+MAX_EARLIER_MESSAGES: Final = 60
+UNREADABLE_SLOT: Final = "The owners of slot {slot} cannot be read: it is not what was frozen, so it is left out here."
 
 
-class Place(StrEnum):
+class SourcePlace(StrEnum):
     """Where a text stood for the model."""
 
     PROMPT = "prompt"
@@ -35,24 +35,24 @@ class Place(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Stood:
+class ReplySource:
     """One text that stood before the model; without a source it is nobody's row, and `name` says what it is.
 
     An erased one has no text: a person removed these words of this version from the books since.
     """
 
-    place: Place
+    place: SourcePlace
     text: str
     size_bytes: int
     slot: int | None = None
-    source: Source | None = None
+    source: TextProvenance | None = None
     name: str = ""
     is_erased: bool = False
-    overlap: Overlap = NOTHING_SHARED
+    overlap: Overlap = NO_OVERLAP
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class TurnExplanation:
     """One turn with all that led to its reply, what the reply repeats most first."""
 
     turn: Turn
@@ -63,38 +63,41 @@ class Why:
     calls: tuple[ModelCall, ...]
     tool_steps: tuple[ToolStep, ...]
     retrieval: Retrieval
-    sources: tuple[Stood, ...]
+    sources: tuple[ReplySource, ...]
     flaws: tuple[str, ...]
 
     @property
-    def repeated(self) -> tuple[Stood, ...]:
+    def repeated(self) -> tuple[ReplySource, ...]:
         """What the reply shares words with."""
         return tuple(stood for stood in self.sources if stood.overlap.share)
 
 
-def why(turn_id: int, *, actor: Actor) -> Why | None:
+def explain_turn(turn_id: int, *, actor: Actor) -> TurnExplanation | None:
     """None where there is no such turn for whoever asks; of members' talks and off the record nothing is told to anybody."""
     if actor.role is Role.AGENT:
         raise NotPermitted("Only people may read why an agent said something; an agent's token does not reach it.")
-    with acting(actor):
+    with acting_as(actor):
         threads = Conversation.objects.visible_to(actor).of_customers().filter(off_the_record=False)
         found = Turn.objects.filter(pk=turn_id, tenant_id=actor.tenant_id, conversation__in=threads)
         turn = found.select_related("conversation__agent", "session__tools", "reply").prefetch_related("calls").first()
-        return _why(turn, actor) if turn else None
+        return _build_explanation(turn, actor) if turn else None
 
 
-def _why(turn: Turn, actor: Actor) -> Why:
+def _build_explanation(turn: Turn, actor: Actor) -> TurnExplanation:
     draft = Draft.objects.visible_to(actor).filter(turn_id=turn.pk).first()
     events = tuple(InboundEvent.objects.filter(turn_id=turn.pk))
     steps = tuple(turn.tool_steps.filter(round=turn.round))
-    before = _before(turn)
+    before = _earlier_messages(turn)
     flaws: list[str] = []
-    frozen = list(_frozen(turn, flaws))
-    asked = _asked(turn, before)
-    known = [*_of_parts(frozen, Place.PROMPT), *_of_parts([asked] if asked else [], Place.TURN)]
-    stood = [*known, *_of_steps(steps, known), *_earlier(before, {event.text for event in events})]
+    frozen = list(_frozen_parts(turn, flaws))
+    asked = _user_turn_part(turn, before)
+    known = [
+        *_sources_of_parts(frozen, SourcePlace.PROMPT),
+        *_sources_of_parts([asked] if asked else [], SourcePlace.TURN),
+    ]
+    stood = [*known, *_sources_of_steps(steps, known), *_earlier_sources(before, {event.text for event in events})]
     reply = _reply(turn, draft)
-    return Why(
+    return TurnExplanation(
         turn,
         reply,
         draft,
@@ -103,7 +106,7 @@ def _why(turn: Turn, actor: Actor) -> Why:
         tuple(turn.calls.all()),
         steps,
         retrieval_of(turn),
-        tuple(_compared(reply, _without_erased(stood, actor.tenant_id))),
+        tuple(_rank_by_overlap(reply, _blank_erased(stood, actor.tenant_id))),
         tuple(flaws),
     )
 
@@ -117,7 +120,7 @@ def _reply(turn: Turn, draft: Draft | None) -> str:
     return next((call.text for call in reversed(turn.calls.all()) if call.text), "")
 
 
-def _send_mode(turn: Turn, draft: Draft | None, asked: Part | None) -> str:
+def _send_mode(turn: Turn, draft: Draft | None, asked: SlotText | None) -> str:
     """As the agent was told it; where nothing was told, as it turned out."""
     told = (segment.template for segment in asked.segments) if asked else ()
     directive = next((template for template in told if template.startswith("delivery.")), "")
@@ -128,43 +131,46 @@ def _send_mode(turn: Turn, draft: Draft | None, asked: Part | None) -> str:
     return "suggest" if draft else "autonomous"
 
 
-def _before(turn: Turn) -> list[Message]:
+def _earlier_messages(turn: Turn) -> list[Message]:
     """What was said when the turn ended, the latest first, without what it said itself."""
     messages = Message.objects.filter(conversation=turn.conversation).exclude(turn_id=turn.pk)
     if turn.finished_at is not None:
         messages = messages.filter(created_at__lte=turn.finished_at)
-    return list(messages.order_by("-position")[:EARLIER_READ])
+    return list(messages.order_by("-position")[:MAX_EARLIER_MESSAGES])
 
 
-def _frozen(turn: Turn, flaws: list[str]) -> Iterator[Part]:
+def _frozen_parts(turn: Turn, flaws: list[str]) -> Iterator[SlotText]:
     session = turn.session
     if session is None:
         return
     stored = [place.part for place in session.parts.select_related("part")]
     for each in [*([session.tools] if session.tools else []), *stored]:
-        part = _part(Slot(each.slot), each.text, each.segments)
+        part = _decode_part(Slot(each.slot), each.text, each.segments)
         if part is None or part.sha256 != each.sha256:
-            flaws.append(UNREADABLE.format(slot=each.slot))
+            flaws.append(UNREADABLE_SLOT.format(slot=each.slot))
         else:
             yield part
 
 
-def _asked(turn: Turn, before: Iterable[Message]) -> Part | None:
+def _user_turn_part(turn: Turn, before: Iterable[Message]) -> SlotText | None:
     """The user turn. Where no step kept it, it is the message of which the owners are."""
-    table = owners_of_asked(turn)
-    wires = (kept_of(turn).get("api_message"), *(message.api_message for message in before if message.sender != "tool"))
-    found = (_part(Slot.TURN, text, table) for wire in wires if (text := _words(wire)))
+    table = user_turn_owners(turn)
+    wires = (
+        stored_user_turn(turn).get("api_message"),
+        *(message.api_message for message in before if message.sender != "tool"),
+    )
+    found = (_decode_part(Slot.TURN, text, table) for wire in wires if (text := _text_of_message(wire)))
     return next((part for part in found if part), None) if table else None
 
 
-def _part(slot: Slot, text: str, table: Any) -> Part | None:  # Any: as it was stored
+def _decode_part(slot: Slot, text: str, table: Any) -> SlotText | None:  # Any: as it was stored
     try:
         return decode_segments(slot, text, table)
-    except NotSegments:
+    except SegmentMismatch:
         return None
 
 
-def _words(wire: Any) -> str:  # Any: an API message as it was stored
+def _text_of_message(wire: Any) -> str:  # Any: an API message as it was stored
     content = wire.get("content") if isinstance(wire, Mapping) else None
     if isinstance(content, str):
         return content
@@ -172,25 +178,25 @@ def _words(wire: Any) -> str:  # Any: an API message as it was stored
     return "".join(block.get("text", "") for block in blocks)
 
 
-def _of_parts(parts: Iterable[Part], place: Place) -> Iterator[Stood]:
+def _sources_of_parts(parts: Iterable[SlotText], place: SourcePlace) -> Iterator[ReplySource]:
     """One for each record and field of a slot, and one for the product's own words."""
     for part in parts:
-        together: dict[Source | None, list[list[Segment]]] = {}
+        together: dict[TextProvenance | None, list[list[Segment]]] = {}
         # Segments beside each other are one stretch; those apart are lines of their own, as nobody wrote them in one word.
         for source, run in groupby(part.segments, attrgetter("source")):
             together.setdefault(source, []).append(list(run))
         for source, runs in together.items():
-            texts = ("".join(_said(segment) for segment in run) for run in runs)
+            texts = ("".join(_unescaped_text(segment) for segment in run) for run in runs)
             size = sum(len(segment.text.encode()) for run in runs for segment in run)
             name = "" if source else "Preceptor's own words"
-            yield Stood(place, _lines(texts), size, part.slot.value, source, name)
+            yield ReplySource(place, _join_lines(texts), size, part.slot.value, source, name)
 
 
-def _said(segment: Segment) -> str:
-    return as_said(segment.text) if segment.source else segment.text
+def _unescaped_text(segment: Segment) -> str:
+    return unescape_segment(segment.text) if segment.source else segment.text
 
 
-def _lines(texts: Iterable[str]) -> str:
+def _join_lines(texts: Iterable[str]) -> str:
     """One text after the other, each on a line of its own."""
     joined = ""
     for text in texts:
@@ -198,29 +204,29 @@ def _lines(texts: Iterable[str]) -> str:
     return joined
 
 
-def _of_steps(steps: Iterable[ToolStep], known: Sequence[Stood]) -> Iterator[Stood]:
+def _sources_of_steps(steps: Iterable[ToolStep], known: Sequence[ReplySource]) -> Iterator[ReplySource]:
     """What tools gave back. A skill that was read has the author and the approver of its line in the index."""
     signed = {(each.source.record_type, each.source.record_id): each.source for each in known if each.source}
     for step in steps:
         size = len(step.result.encode())
-        read = source_of_skill(step, signed)
+        read = find_skill_read(step, signed)
         if read:
-            yield Stood(Place.SKILL, read.text, size, source=read.source, name=step.name)
+            yield ReplySource(SourcePlace.SKILL, read.text, size, source=read.source, name=step.name)
         elif step.result:
-            yield Stood(Place.TOOL, step.result, size, name=step.name)
+            yield ReplySource(SourcePlace.TOOL, step.result, size, name=step.name)
 
 
-def _earlier(before: Iterable[Message], asked: set[str]) -> Iterator[Stood]:
+def _earlier_sources(before: Iterable[Message], asked: set[str]) -> Iterator[ReplySource]:
     """What the conversation had before the turn: everybody's words, and what tools gave back then."""
     for message in before:
         if message.text and message.text not in asked:
-            yield Stood(Place.EARLIER, message.text, len(message.text.encode()), name=message.sender)
+            yield ReplySource(SourcePlace.EARLIER, message.text, len(message.text.encode()), name=message.sender)
         for call in message.tool_calls:
             result = str(call["result"])
-            yield Stood(Place.EARLIER, result, len(result.encode()), name=str(call["name"]))
+            yield ReplySource(SourcePlace.EARLIER, result, len(result.encode()), name=str(call["name"]))
 
 
-def _without_erased(stood: Sequence[Stood], tenant_id: int) -> Iterator[Stood]:
+def _blank_erased(stood: Sequence[ReplySource], tenant_id: int) -> Iterator[ReplySource]:
     """What was erased from the books is not shown from the prompt either."""
     sources = {each.source for each in stood if each.source}
     erased = set(
@@ -237,9 +243,9 @@ def _without_erased(stood: Sequence[Stood], tenant_id: int) -> Iterator[Stood]:
         yield replace(each, text="", is_erased=True) if is_erased else each
 
 
-def _compared(reply: str, stood: Iterable[Stood]) -> list[Stood]:
+def _rank_by_overlap(reply: str, stood: Iterable[ReplySource]) -> list[ReplySource]:
     """What the reply shares most with first; of what was said earlier only what it shares anything with."""
-    words = Words.of(reply)
-    read = [replace(each, overlap=overlap(words, Words.of(each.text))) for each in stood]
-    told = [each for each in read if each.overlap.share or each.place is not Place.EARLIER]
+    words = WordIndex.of(reply)
+    read = [replace(each, overlap=find_overlap(words, WordIndex.of(each.text))) for each in stood]
+    told = [each for each in read if each.overlap.share or each.place is not SourcePlace.EARLIER]
     return sorted(told, key=lambda each: -each.overlap.share)

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apps.prompt.builtin_tools import GIVING_SKILLS
-from apps.prompt.prompt_input import Source
+from apps.prompt.builtin_tools import SKILL_READING_TOOLS
+from apps.prompt.prompt_input import TextProvenance
 from apps.runtime.models import ToolStep
 from apps.skills.models import Skill
 
 # Of a row called `step`, in SQL: that it gave an approved runbook, by either name. A look at a draft is no use of it. Quotes
 # within a value of JSON are escaped, so no text of a skill reads like its status.
-GAVE_APPROVED: Final = """
+APPROVED_READ_CONDITION: Final = """
     step.name IN ('get_skill', 'skill_view') AND NOT step.is_error
     AND (step.name = 'get_skill' OR step.result LIKE '%%"status":"approved"%%')"""
 
@@ -21,11 +21,11 @@ GAVE_APPROVED: Final = """
 class SkillRead:
     """A skill as a turn read it."""
 
-    source: Source
+    source: TextProvenance
     text: str
 
 
-def as_said(text: str) -> str:
+def unescape_segment(text: str) -> str:
     """A segment as it was before a fence escaped it; prose as it stands."""
     try:
         return str(json.loads(f'"{text}"'))
@@ -33,9 +33,9 @@ def as_said(text: str) -> str:
         return text
 
 
-def source_of_skill(step: ToolStep, signed: Mapping[tuple[str, int], Source]) -> SkillRead | None:
+def find_skill_read(step: ToolStep, signed: Mapping[tuple[str, int], TextProvenance]) -> SkillRead | None:
     """Which version of a skill a call gave back; None where it gave back something else."""
-    if step.name not in GIVING_SKILLS or step.is_error:
+    if step.name not in SKILL_READING_TOOLS or step.is_error:
         return None
     try:
         answer = json.loads(step.result)
@@ -46,4 +46,4 @@ def source_of_skill(step: ToolStep, signed: Mapping[tuple[str, int], Source]) ->
     known = signed.get((kind, pk))
     if known is not None and known.version == version:
         return SkillRead(replace(known, field="body"), text)
-    return SkillRead(Source(kind, pk, version, "body"), text)
+    return SkillRead(TextProvenance(kind, pk, version, "body"), text)

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from apps.runtime.models import Session, Turn
 
-VERSION: Final = "learning.learningversion"
-DRAFT: Final = "desk.draft"
-EXAMPLE: Final = "learning.example"
-TURNS_TOLD: Final = 50
+VERSION_TYPE: Final = "learning.learningversion"
+DRAFT_TYPE: Final = "desk.draft"
+EXAMPLE_TYPE: Final = "learning.example"
+TURNS_LISTED: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Retrieval:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadInTurn:
+class TurnRetrieval:
     """What one turn read of it."""
 
     turn_id: int
@@ -36,29 +36,29 @@ class ReadInTurn:
     bank_example_ids: tuple[int, ...]
 
 
-def read_in(session: Session) -> tuple[ReadInTurn, ...]:
+def retrievals_of_session(session: Session) -> tuple[TurnRetrieval, ...]:
     """What the latest turns of a session read, the latest first, in two statements."""
-    turns = session.turns.order_by("-id").prefetch_related("calls")[:TURNS_TOLD]
-    return tuple(ReadInTurn(turn.pk, *astuple(retrieval_of(turn))) for turn in turns)
+    turns = session.turns.order_by("-id").prefetch_related("calls")[:TURNS_LISTED]
+    return tuple(TurnRetrieval(turn.pk, *astuple(retrieval_of(turn))) for turn in turns)
 
 
 def retrieval_of(turn: Turn) -> Retrieval:
     """As the journal has it; the turn's calls may have been fetched with it."""
-    table = owners_of_asked(turn) or {"owners": [], "runs": []}
+    table = user_turn_owners(turn) or {"owners": [], "runs": []}
     owners = [owner if isinstance(owner, list) else ["", 0] for owner in table["owners"]]
     shown = {(*owners[place][:2], line) for place, line in zip(table["runs"][::3], table["runs"][1::3], strict=True)}
-    bullets = [line for kind, _, line in shown if kind == VERSION]
-    examples, bank = (sorted({number for kind, number, _ in shown if kind == of}) for of in (DRAFT, EXAMPLE))
+    bullets = [line for kind, _, line in shown if kind == VERSION_TYPE]
+    examples, bank = (sorted({number for kind, number, _ in shown if kind == of}) for of in (DRAFT_TYPE, EXAMPLE_TYPE))
     return Retrieval(turn.learning_version_id, len(bullets), tuple(examples), tuple(bank))
 
 
-def owners_of_asked(turn: Turn) -> Any:  # Any: a table of segments as it was stored
+def user_turn_owners(turn: Turn) -> Any:  # Any: a table of segments as it was stored
     """Whose words each byte of the user turn is; the turn's calls may have been fetched with it."""
-    segments = turn.user_turn_segments or kept_of(turn).get("segments")
+    segments = turn.user_turn_segments or stored_user_turn(turn).get("segments")
     return json.loads(segments) if isinstance(segments, str) else segments
 
 
-def kept_of(turn: Turn) -> dict[str, Any]:  # Any: as it was stored
+def stored_user_turn(turn: Turn) -> dict[str, Any]:  # Any: as it was stored
     """What was asked, as the first step of the turn's round keeps it; empty where the transcript has it."""
     return (
         next((call.user_turn for call in turn.calls.all() if call.user_turn and call.round == turn.round), None) or {}

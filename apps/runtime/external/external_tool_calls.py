@@ -5,32 +5,32 @@ from collections.abc import Sequence
 from apps.conversations.models import Conversation
 from apps.conversations.rules import ToolCall
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotVisible
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.llm.model_backend import ToolUse
 from apps.prompt.builtin_tools import READ_MY_MEMORY, UPDATE_MEMORY, UPDATE_MY_MEMORY
-from apps.runtime.external.report_parsing import Misreported, plain
-from apps.runtime.external.turn_handout import IN_HAND, in_hand, refuse_held
+from apps.runtime.external.report_parsing import InvalidReport, storable_json
+from apps.runtime.external.turn_handout import HANDLED_BY_COLLEAGUE, claim_for_request, refuse_taken_over
 from apps.runtime.models import ToolStep, Turn
-from apps.runtime.tools.memory_editing_tools import MEMORY
+from apps.runtime.tools.memory_editing_tools import MEMORY_SHOWN
 from apps.runtime.tools.toolbox import NO_TOOLS
 from apps.runtime.turn_store.journal_rows import tool_row
-from apps.runtime.turn_store.turn_claim import Claim
-from apps.runtime.turn_store.turn_journal import Asked, hold, keep
-from apps.runtime.turns.turn_setup import opened
+from apps.runtime.turn_store.turn_claim import TurnClaim
+from apps.runtime.turn_store.turn_journal import RenderedUserTurn, lock_turn, record_steps
+from apps.runtime.turns.turn_setup import set_up_turn
 from apps.tenants.authentication.actor_resolution import system_actor
 
 # The step of a call whose answer of the model is not reported yet.
-BEFORE_ITS_REPORT = 0
-OVER = "This turn is over: {said}. Send nothing, and open the session again."
+UNREPORTED_STEP = 0
+TURN_IS_OVER = "This turn is over: {said}. Send nothing, and open the session again."
 
 
-def turn_handed_out(session_id: int, turn_id: int, *, actor: Actor) -> Turn:
+def find_external_turn(session_id: int, turn_id: int, *, actor: Actor) -> Turn:
     """The turn, if it is this agent's and was handed out in this session."""
     authorize(actor, Act.TURN_REPORT, actor.tenant_id, agent_id=actor.agent_id)
-    with acting(actor):
+    with acting_as(actor):
         # Whoever is no agent has been refused by now.
         threads = Conversation.objects.visible_to(actor).filter(has_external_agent=True, agent_id=actor.agent_id or 0)
         found = Turn.objects.filter(pk=turn_id, session_id=session_id, conversation__in=threads)
@@ -40,64 +40,64 @@ def turn_handed_out(session_id: int, turn_id: int, *, actor: Actor) -> Turn:
     return turn
 
 
-def refuse_over(turn: Turn) -> None:
+def refuse_ended_turn(turn: Turn) -> None:
     """Nothing more is done in a turn that has ended."""
     if turn.failure_code == "taken_over":
-        raise Conflicting(IN_HAND)
+        raise Conflict(HANDLED_BY_COLLEAGUE)
     if turn.status != Turn.Status.RUNNING:
-        raise Conflicting(OVER.format(said=turn.failure.rstrip(".") or f"it is {turn.status}"))
+        raise Conflict(TURN_IS_OVER.format(said=turn.failure.rstrip(".") or f"it is {turn.status}"))
 
 
 def call_tool(session_id: int, turn_id: int, use: ToolUse, *, actor: Actor) -> ToolCall:
     """Call a tool of the session. The same id again is the same call, with what it gave back the first time."""
-    turn = turn_handed_out(session_id, turn_id, actor=actor)
-    refuse_over(turn)
+    turn = find_external_turn(session_id, turn_id, actor=actor)
+    refuse_ended_turn(turn)
     try:
-        use = ToolUse(use.tool_use_id, use.name, plain(use.arguments))
-    except Misreported as flaw:
+        use = ToolUse(use.tool_use_id, use.name, storable_json(use.arguments))
+    except InvalidReport as flaw:
         raise Invalid(f"The call cannot be made. {flaw}", {"input": [str(flaw)]}) from flaw
     system = system_actor(actor.tenant_id, "worker")
-    with in_hand(turn.conversation, system) as claimed:
-        refuse_held(claimed)
-        before = called_in(claimed, system)
+    with claim_for_request(turn.conversation, system) as claimed:
+        refuse_taken_over(claimed)
+        before = calls_of_turn(claimed, system)
         if known := next((call for call in before if call.call_id == use.tool_use_id), None):
             if (known.name, known.arguments) != (use.name, use.arguments):
-                raise Conflicting("This id was used for another call of the turn. Use a fresh id per call.")
+                raise Conflict("This id was used for another call of the turn. Use a fresh id per call.")
             return known
-        return _called(claimed, use, before, system)
+        return _run_call(claimed, use, before, system)
 
 
-def called_in(claimed: Claim, system: Actor) -> list[ToolCall]:
+def calls_of_turn(claimed: TurnClaim, system: Actor) -> list[ToolCall]:
     """What was called in a turn, in its order."""
-    with acting(system):
+    with acting_as(system):
         rows = ToolStep.objects.filter(turn_id=claimed.turn.pk, round=claimed.turn.round).order_by("step", "position")
         told = rows.values_list("call_id", "name", "arguments", "result", "is_error")
         return [ToolCall(call_id, name, {**given}, result, failed) for call_id, name, given, result, failed in told]
 
 
-def _called(claimed: Claim, use: ToolUse, before: Sequence[ToolCall], system: Actor) -> ToolCall:
+def _run_call(claimed: TurnClaim, use: ToolUse, before: Sequence[ToolCall], system: Actor) -> ToolCall:
     if claimed.asked is None:
         raise ValueError("A tool is called in a turn that was handed out.")
-    loop, caller = opened(claimed, Asked.kept(claimed.asked), NO_TOOLS, system=system)
+    loop, caller = set_up_turn(claimed, RenderedUserTurn.kept(claimed.asked), NO_TOOLS, system=system)
     caller.recall(before)
     if {call.name for call in before} & {READ_MY_MEMORY, UPDATE_MEMORY, UPDATE_MY_MEMORY}:
-        caller.context.shown.add(MEMORY)
+        caller.context.shown.add(MEMORY_SHOWN)
     use = caller.meant(use)
     refused = caller.refused(use)
     if refused or caller.house[use.name].reads:
         made = refused or caller.made(use)
-        _keep(claimed, made, len(before), ToolStep.RepeatSafety.READ_ONLY, loop.asking, system)
+        _record_call(claimed, made, len(before), ToolStep.RepeatSafety.READ_ONLY, loop.asking, system)
         return made
-    with acting(system):
+    with acting_as(system):
         # What it writes and the step that says so are one commit.
-        hold(claimed.turn)
+        lock_turn(claimed.turn)
         made = caller.made(use)
-        _keep(claimed, made, len(before), ToolStep.RepeatSafety.TRANSACTIONAL, loop.asking, system)
+        _record_call(claimed, made, len(before), ToolStep.RepeatSafety.TRANSACTIONAL, loop.asking, system)
     return made
 
 
-def _keep(
-    claimed: Claim, made: ToolCall, place: int, repeat_safety: ToolStep.RepeatSafety, asking: int, system: Actor
+def _record_call(
+    claimed: TurnClaim, made: ToolCall, place: int, repeat_safety: ToolStep.RepeatSafety, asking: int, system: Actor
 ) -> None:
-    row = tool_row(BEFORE_ITS_REPORT, place, made, repeat_safety, ToolStep.State.DONE)
-    keep(claimed.turn, (), [row], asking, actor=system)
+    row = tool_row(UNREPORTED_STEP, place, made, repeat_safety, ToolStep.State.DONE)
+    record_steps(claimed.turn, (), [row], asking, actor=system)

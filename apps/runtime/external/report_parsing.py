@@ -17,26 +17,26 @@ ID_CHARACTERS: Final = 200
 RESULT_CHARACTERS: Final = 100_000
 FAILURE_CHARACTERS: Final = 500
 # A message of the API as its clients write it out. What does not matter here is named all the same: what nobody knows is refused.
-_ANSWER: Final = frozenset({"role", "content", "model", "stop_reason", "usage"})
-_BESIDE: Final = frozenset({"id", "type", "stop_sequence", "stop_details", "container", "diagnostics"})
-_COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-_OF_USAGE: Final = frozenset(
-    {*_COUNTS, "cache_creation", "service_tier", "server_tool_use", "inference_geo", "output_tokens_details"}
+_REPLY_KEYS: Final = frozenset({"role", "content", "model", "stop_reason", "usage"})
+_IGNORED_KEYS: Final = frozenset({"id", "type", "stop_sequence", "stop_details", "container", "diagnostics"})
+_USAGE_COUNTS: Final = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+_USAGE_KEYS: Final = frozenset(
+    {*_USAGE_COUNTS, "cache_creation", "service_tier", "server_tool_use", "inference_geo", "output_tokens_details"}
     | {"speed"}
 )
-_SAID: Final = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
-CUSTOMERS_WORDS: Final = (
+_BLOCK_TYPES: Final = frozenset({"text", "thinking", "redacted_thinking", "tool_use"})
+NO_CUSTOMER_MESSAGES: Final = (
     "Customers' words come in at sessions/ and nowhere else. Report what the model said and what its tools gave back; the user"
     " turn you were handed may stand before it, as it was."
 )
 
 
-class Misreported(ValueError):
+class InvalidReport(ValueError):
     """A report that cannot be taken; the sentence says what is wrong with which message."""
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ReportedResult:
     """What a tool gave back, as the agent tells it."""
 
     text: str
@@ -44,7 +44,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReportedReply:
     """One call of the model: what it said, what that used, and what the tools it called gave back."""
 
     text: str
@@ -53,7 +53,7 @@ class Answer:
     stop_reason: StopReason
     usage: Usage
     uses: tuple[ToolUse, ...]
-    results: Mapping[str, Result]
+    results: Mapping[str, ReportedResult]
 
     @property
     def goes_on(self) -> bool:
@@ -61,56 +61,58 @@ class Answer:
         return self.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
 
 
-Message = Mapping[str, Any]  # Any: JSON as it was sent
+ReportedMessage = Mapping[str, Any]  # Any: JSON as it was sent
 
 
-def plain(value: JsonObject) -> JsonObject:
+def storable_json(value: JsonObject) -> JsonObject:
     """JSON as it can be stored; refused where it is nested without end, or holds a number that none is."""
     try:
         return canonical_object(value)
     except (RecursionError, ValueError, OverflowError) as flaw:
-        raise Misreported("It is nested too deeply, or holds a number that JSON does not know.") from flaw
+        raise InvalidReport("It is nested too deeply, or holds a number that JSON does not know.") from flaw
 
 
-def answers_of(messages: Sequence[Message], handed_out: JsonObject, *, is_whole: bool) -> tuple[Answer, ...]:
+def parse_replies(
+    messages: Sequence[ReportedMessage], handed_out: JsonObject, *, is_whole: bool
+) -> tuple[ReportedReply, ...]:
     """The answers of a turn in their order. A whole one ends with an answer; one that was given up may end anywhere."""
     sent = list(messages)
-    if sent and sent[0].get("role") == "user" and _unmarked(sent[0]) == handed_out:
+    if sent and sent[0].get("role") == "user" and _without_cache_marks(sent[0]) == handed_out:
         sent = sent[1:]
-    answers = tuple(_answers(sent, offset=len(messages) - len(sent)))
+    answers = tuple(_parse_messages(sent, offset=len(messages) - len(sent)))
     if len(answers) > MOST_STEPS or sum(len(answer.uses) for answer in answers) > TOOL_CALLS_PER_TURN:
-        raise Misreported(f"A turn has {MOST_STEPS} answers and {TOOL_CALLS_PER_TURN} tool calls at most.")
+        raise InvalidReport(f"A turn has {MOST_STEPS} answers and {TOOL_CALLS_PER_TURN} tool calls at most.")
     ids = [use.tool_use_id for answer in answers for use in answer.uses]
     if len(set(ids)) < len(ids):
-        raise Misreported("Two tool calls have the same id.")
+        raise InvalidReport("Two tool calls have the same id.")
     if is_whole and (not answers or answers[-1].goes_on):
-        raise Misreported(
+        raise InvalidReport(
             "The turn is not over: report it when the model has answered, or say in `failure` why it did not."
         )
     return answers
 
 
-def _answers(sent: Sequence[Message], offset: int) -> Iterator[Answer]:
+def _parse_messages(sent: Sequence[ReportedMessage], offset: int) -> Iterator[ReportedReply]:
     at = 0
     while at < len(sent):
         place = f"Message {at + offset + 1}"
         message = sent[at]
         if message.get("role") != "assistant":
-            raise Misreported(f"{place} is not an answer of the model. {CUSTOMERS_WORDS}")
-        known = _known(message, _ANSWER | _BESIDE, place)
+            raise InvalidReport(f"{place} is not an answer of the model. {NO_CUSTOMER_MESSAGES}")
+        known = _require_known_keys(message, _REPLY_KEYS | _IGNORED_KEYS, place)
         content = _content(known.get("content"), place)
         uses = tuple(_use(block, place) for block in content if block["type"] == "tool_use")
         stop_reason = _stop_reason(known.get("stop_reason"), place)
         called = stop_reason is StopReason.TOOL_USE
         if called and not uses:
-            raise Misreported(f"{place} stopped for a tool and calls none.")
+            raise InvalidReport(f"{place} stopped for a tool and calls none.")
         following = sent[at + 1] if called and at + 1 < len(sent) else None
         results = {} if following is None else dict(_results(following, uses, f"Message {at + offset + 2}"))
-        yield Answer(
+        yield ReportedReply(
             _text(content, place),
             # Calls that were cut off were never made and cannot be answered.
-            plain({"role": "assistant", "content": [b for b in content if called or b["type"] != "tool_use"]}),
-            _words(known.get("model"), f"{place}: model", NAME_CHARACTERS),
+            storable_json({"role": "assistant", "content": [b for b in content if called or b["type"] != "tool_use"]}),
+            _bounded_text(known.get("model"), f"{place}: model", NAME_CHARACTERS),
             stop_reason,
             _usage(known.get("usage"), place),
             uses if called else (),
@@ -119,11 +121,11 @@ def _answers(sent: Sequence[Message], offset: int) -> Iterator[Answer]:
         at += 1 if following is None else 2
 
 
-def _known(value: Any, names: frozenset[str], place: str) -> Message:
+def _require_known_keys(value: Any, names: frozenset[str], place: str) -> ReportedMessage:
     if not isinstance(value, Mapping):
-        raise Misreported(f"{place} is not an object.")
+        raise InvalidReport(f"{place} is not an object.")
     if unknown := sorted(set(value) - names):
-        raise Misreported(
+        raise InvalidReport(
             f"{place} has {', '.join(unknown)[:200]}, which nobody knows. Send {', '.join(sorted(names))}."
         )
     return value
@@ -132,10 +134,10 @@ def _known(value: Any, names: frozenset[str], place: str) -> Message:
 def _content(value: Any, place: str) -> list[dict[str, Json]]:
     blocks = [{"type": "text", "text": value}] if isinstance(value, str) else value
     if not isinstance(blocks, list):
-        raise Misreported(f"{place}: content is neither a text nor a list of blocks.")
+        raise InvalidReport(f"{place}: content is neither a text nor a list of blocks.")
     for block in blocks:
-        if not isinstance(block, Mapping) or str(block.get("type")) not in _SAID:
-            raise Misreported(f"{place}: of an answer these blocks are taken: {', '.join(sorted(_SAID))}.")
+        if not isinstance(block, Mapping) or str(block.get("type")) not in _BLOCK_TYPES:
+            raise InvalidReport(f"{place}: of an answer these blocks are taken: {', '.join(sorted(_BLOCK_TYPES))}.")
     return [
         {key: item for key, item in block.items() if key != "cache_control" and item is not None} for block in blocks
     ]
@@ -144,51 +146,51 @@ def _content(value: Any, place: str) -> list[dict[str, Json]]:
 def _text(content: Sequence[Mapping[str, Json]], place: str) -> str:
     texts = [block.get("text") for block in content if block["type"] == "text"]
     if not all(isinstance(text, str) for text in texts):
-        raise Misreported(f"{place}: a block of text holds no text.")
+        raise InvalidReport(f"{place}: a block of text holds no text.")
     text = storable_text("".join(map(str, texts)))
     if len(text) > EVENT_CHARACTERS:
-        raise Misreported(f"{place} says {len(text)} characters; at most {EVENT_CHARACTERS} are taken.")
+        raise InvalidReport(f"{place} says {len(text)} characters; at most {EVENT_CHARACTERS} are taken.")
     return text
 
 
 def _use(block: Mapping[str, Json], place: str) -> ToolUse:
-    name = _words(block.get("name"), f"{place}: the name of a tool", ID_CHARACTERS)
+    name = _bounded_text(block.get("name"), f"{place}: the name of a tool", ID_CHARACTERS)
     given = block.get("input")
     if not isinstance(given, Mapping):
-        raise Misreported(f"{place}: the input of {name[:60]} is not an object.")
-    arguments = plain(dict(given))
-    return ToolUse(_words(block.get("id"), f"{place}: the id of a tool call", ID_CHARACTERS), name, arguments)
+        raise InvalidReport(f"{place}: the input of {name[:60]} is not an object.")
+    arguments = storable_json(dict(given))
+    return ToolUse(_bounded_text(block.get("id"), f"{place}: the id of a tool call", ID_CHARACTERS), name, arguments)
 
 
-def _results(message: Any, uses: Sequence[ToolUse], place: str) -> Iterator[tuple[str, Result]]:
+def _results(message: Any, uses: Sequence[ToolUse], place: str) -> Iterator[tuple[str, ReportedResult]]:
     """Each call answered once, in a message of its own that holds nothing else."""
-    known = _known(message, frozenset({"role", "content"}), place)
+    known = _require_known_keys(message, frozenset({"role", "content"}), place)
     blocks = known.get("content")
     waiting = {use.tool_use_id for use in uses}
     if known.get("role") != "user" or not isinstance(blocks, list):
-        raise Misreported(f"{place} has to hold what the tools of the answer before it gave back.")
+        raise InvalidReport(f"{place} has to hold what the tools of the answer before it gave back.")
     for block in blocks:
         if not isinstance(block, Mapping) or block.get("type") != "tool_result":
-            raise Misreported(f"{place} holds more than results of tools. {CUSTOMERS_WORDS}")
+            raise InvalidReport(f"{place} holds more than results of tools. {NO_CUSTOMER_MESSAGES}")
         call_id = str(block.get("tool_use_id"))
         if call_id not in waiting:
-            raise Misreported(f"{place} answers the call {call_id[:60]!r}, which was not made or is answered twice.")
+            raise InvalidReport(f"{place} answers the call {call_id[:60]!r}, which was not made or is answered twice.")
         waiting.remove(call_id)
-        yield call_id, Result(_result(block.get("content"), place), block.get("is_error") is True)
+        yield call_id, ReportedResult(_result(block.get("content"), place), block.get("is_error") is True)
     if waiting:
-        raise Misreported(f"{place} leaves a call without its result: {', '.join(sorted(waiting))[:200]}.")
+        raise InvalidReport(f"{place} leaves a call without its result: {', '.join(sorted(waiting))[:200]}.")
 
 
 def _result(content: Any, place: str) -> str:
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
     if not isinstance(blocks, list):
-        raise Misreported(f"{place}: a result is a text or a list of blocks.")
+        raise InvalidReport(f"{place}: a result is a text or a list of blocks.")
     texts = [
         str(b["text"]) if isinstance(b, Mapping) and isinstance(b.get("text"), str) else "[no text]" for b in blocks
     ]
     text = storable_text("\n".join(texts))
     if len(text) > RESULT_CHARACTERS:
-        raise Misreported(f"{place}: a result has {len(text)} characters; at most {RESULT_CHARACTERS} are taken.")
+        raise InvalidReport(f"{place}: a result has {len(text)} characters; at most {RESULT_CHARACTERS} are taken.")
     return text
 
 
@@ -196,25 +198,25 @@ def _stop_reason(value: Any, place: str) -> StopReason:
     try:
         return StopReason(value)
     except ValueError as unknown:
-        raise Misreported(f"{place}: stop_reason is one of {', '.join(StopReason)}.") from unknown
+        raise InvalidReport(f"{place}: stop_reason is one of {', '.join(StopReason)}.") from unknown
 
 
-def _words(value: Any, what: str, most: int) -> str:
+def _bounded_text(value: Any, what: str, most: int) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > most:
-        raise Misreported(f"{what} is a text of 1 to {most} characters.")
+        raise InvalidReport(f"{what} is a text of 1 to {most} characters.")
     return storable_text(value)
 
 
 def _usage(value: Any, place: str) -> Usage:
     """The five classes, of which prices are ours."""
-    known = _known(value, _OF_USAGE, f"{place}: usage")
-    given, out, read, written = (_tokens(known.get(name), f"{place}: {name}") for name in _COUNTS)
+    known = _require_known_keys(value, _USAGE_KEYS, f"{place}: usage")
+    given, out, read, written = (_tokens(known.get(name), f"{place}: {name}") for name in _USAGE_COUNTS)
     split = known.get("cache_creation") or {}
     hour = _tokens(
         split.get("ephemeral_1h_input_tokens") if isinstance(split, Mapping) else None, f"{place}: an hour's"
     )
     if hour > written:
-        raise Misreported(f"{place}: more was written for an hour than was written at all.")
+        raise InvalidReport(f"{place}: more was written for an hour than was written at all.")
     return Usage(given, out, read, written - hour, hour)
 
 
@@ -222,15 +224,15 @@ def _tokens(value: Any, what: str) -> int:
     if value is None:
         return 0
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST_TOKENS:
-        raise Misreported(f"{what} is a whole number from 0 to {MOST_TOKENS}.")
+        raise InvalidReport(f"{what} is a whole number from 0 to {MOST_TOKENS}.")
     return value
 
 
-def _unmarked(message: Message) -> JsonObject | None:
+def _without_cache_marks(message: ReportedMessage) -> JsonObject | None:
     """A message without the marks it was handed out under."""
     content = message.get("content")
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not isinstance(blocks, list) or not all(isinstance(block, Mapping) for block in blocks):
         return None
     bare: list[Json] = [{key: item for key, item in block.items() if key != "cache_control"} for block in blocks]
-    return plain({"role": "user", "content": bare})
+    return storable_json({"role": "user", "content": bare})

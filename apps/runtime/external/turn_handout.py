@@ -6,38 +6,41 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from apps.conversations.actions import receive_message
-from apps.conversations.inbound_messages import Thread, refuse_other_runner
+from apps.conversations.inbound_messages import ThreadKey, refuse_other_runner
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, one_shot
-from apps.governance.errors import Conflicting, NotVisible
+from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.governance.errors import Conflict, NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.llm.model_backend import Request
-from apps.runtime.kill_switch_checks import Stopped, is_answering_paused, is_taken_over, why_stopped
-from apps.runtime.limits.turn_budgets import DaySpent, Money
+from apps.llm.model_backend import ModelRequest
+from apps.runtime.kill_switch_checks import StoppedByPerson, is_answering_paused, is_taken_over, stop_sentence
+from apps.runtime.limits.turn_budgets import DayBudgetSpent, TurnMoney
 from apps.runtime.models import Session, Turn
-from apps.runtime.prompt_snapshot.snapshot_store import NotFrozen
-from apps.runtime.sessions.session_prefix import Frozen
+from apps.runtime.prompt_snapshot.snapshot_store import PromptUnavailable
+from apps.runtime.sessions.session_prefix import SessionPrefix
 from apps.runtime.tools.toolbox import NO_TOOLS
-from apps.runtime.turn_store.journal_sql import HAND_OUT
-from apps.runtime.turn_store.turn_claim import Claim, claim
-from apps.runtime.turn_store.turn_journal import Asked, FenceLost, postpone
+from apps.runtime.turn_store.journal_sql import STORE_EXTERNAL_TURN
+from apps.runtime.turn_store.turn_claim import TurnClaim, claim_turn
+from apps.runtime.turn_store.turn_journal import FenceLost, RenderedUserTurn, postpone
 from apps.runtime.turns.model_loop import TurnFailed
-from apps.runtime.turns.turn_completion import cancel, fail, mode_at_first, wait_for_money
-from apps.runtime.turns.turn_setup import opened
-from apps.runtime.turns.user_turn import asked_of
+from apps.runtime.turns.turn_completion import cancel_turn, fail_turn, send_mode_at_claim, wait_for_budget
+from apps.runtime.turns.turn_setup import set_up_turn
+from apps.runtime.turns.user_turn import render_claimed_turn
 from apps.tenants.authentication.actor_resolution import system_actor
 
-IN_HAND = "A colleague has this conversation in hand and answers the customer. Send nothing; open it again when they hand it back."
+HANDLED_BY_COLLEAGUE = (
+    "A colleague has this conversation in hand and answers the customer."
+    " Send nothing; open it again when they hand it back."
+)
 NOTHING_WAITS = "Nothing waits here to be answered. Hand in what the customer wrote."
 # An agent that asks for the same turn again and again is stuck.
 MOST_REQUESTS = 1_000
-AT_ONCE = "Another request has this turn in hand at this moment. Ask again in a moment."
+TURN_IN_USE = "Another request has this turn in hand at this moment. Ask again in a moment."
 
 
 @dataclass(frozen=True, slots=True)
-class HandedIn:
+class IncomingMessage:
     """What somebody wrote, under a key that makes handing it in twice harmless."""
 
     text: str
@@ -47,7 +50,7 @@ class HandedIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ExternalMessageTerms:
     """For whom the messages of one request are: the customer, their proof, and what the first of them settles."""
 
     end_user_key: str = ""
@@ -56,15 +59,15 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class HandedOut:
+class ExternalTurn:
     """A turn with all its model is to be sent. `waiting_message_count` is how much arrived that the next turn answers."""
 
     turn: Turn
-    frozen: Frozen
-    asked: Asked
-    request: Request
+    frozen: SessionPrefix
+    asked: RenderedUserTurn
+    request: ModelRequest
     events: tuple[InboundEvent, ...]
-    money: Money
+    money: TurnMoney
     max_steps: int
     waiting_message_count: int
 
@@ -74,21 +77,25 @@ class HandedOut:
         return self.frozen.session
 
 
-def hand_out(thread: Thread, terms: Terms, handed_in: Sequence[HandedIn], *, actor: Actor) -> HandedOut:
+def open_external_turn(
+    thread: ThreadKey, terms: ExternalMessageTerms, handed_in: Sequence[IncomingMessage], *, actor: Actor
+) -> ExternalTurn:
     """Take in what the customer wrote, and hand out the turn that answers it; without messages the one that stands or waits.
 
     Asked again before its report, it is the same turn with the same words: whoever died in between goes on with it.
     """
     authorize(actor, Act.SESSION_OPEN, actor.tenant_id, agent_id=thread["agent_id"])
-    conversation = _taken_in(thread, terms, handed_in, actor)
+    conversation = _receive_messages(thread, terms, handed_in, actor)
     system = system_actor(actor.tenant_id, "worker")
-    with in_hand(conversation, system) as claimed:
-        refuse_held(claimed)
-        return _handed_out(claimed, system)
+    with claim_for_request(conversation, system) as claimed:
+        refuse_taken_over(claimed)
+        return _set_up_external_turn(claimed, system)
 
 
-def _taken_in(thread: Thread, terms: Terms, handed_in: Sequence[HandedIn], actor: Actor) -> Conversation:
-    with acting(actor):
+def _receive_messages(
+    thread: ThreadKey, terms: ExternalMessageTerms, handed_in: Sequence[IncomingMessage], actor: Actor
+) -> Conversation:
+    with acting_as(actor):
         for message in handed_in:
             receive_message(
                 **thread,
@@ -112,58 +119,64 @@ def _taken_in(thread: Thread, terms: Terms, handed_in: Sequence[HandedIn], actor
 
 
 @contextmanager
-def in_hand(conversation: Conversation, system: Actor) -> Iterator[Claim]:
+def claim_for_request(conversation: Conversation, system: Actor) -> Iterator[TurnClaim]:
     """The conversation's turn, claimed for one request and let go of after it; what ends it here is told in a sentence."""
-    claimed = claim(conversation.pk, actor=system, elsewhere=True)
+    claimed = claim_turn(conversation.pk, actor=system, elsewhere=True)
     if claimed is None:
-        raise Conflicting(_why_not(conversation, system))
+        raise Conflict(_refusal_sentence(conversation, system))
     # Tools of others are called by workers alone.
     claimed = replace(claimed, others=())
-    asked = Asked.kept(claimed.asked) if claimed.asked else None
+    asked = RenderedUserTurn.kept(claimed.asked) if claimed.asked else None
     try:
         if claimed.turn.attempts > MOST_REQUESTS:
             raise TurnFailed("attempts_spent", f"There were more than {MOST_REQUESTS} requests about this turn.")
         yield claimed
-    except Stopped as stopped:
+    except StoppedByPerson as stopped:
         if claimed.conversation.is_held:
-            cancel(claimed, asked, (), actor=system)
-        raise Conflicting(_why_not(conversation, system)) from stopped
-    except DaySpent as spent:
-        wait_for_money(claimed, spent, actor=system)
-        raise Conflicting(f"{spent} Open the session again then.") from spent
-    except (TurnFailed, NotFrozen) as error:
-        fail(claimed, asked, (), error.code, str(error), actor=system)
-        raise Conflicting(f"{error} The turn is over, and a person was asked. Send nothing.") from error
+            cancel_turn(claimed, asked, (), actor=system)
+        raise Conflict(_refusal_sentence(conversation, system)) from stopped
+    except DayBudgetSpent as spent:
+        wait_for_budget(claimed, spent, actor=system)
+        raise Conflict(f"{spent} Open the session again then.") from spent
+    except (TurnFailed, PromptUnavailable) as error:
+        fail_turn(claimed, asked, (), error.code, str(error), actor=system)
+        raise Conflict(f"{error} The turn is over, and a person was asked. Send nothing.") from error
     except FenceLost as lost:
-        raise Conflicting(AT_ONCE) from lost
+        raise Conflict(TURN_IN_USE) from lost
     finally:
         postpone(claimed.turn, "", "", 0, actor=system)
 
 
-def refuse_held(claimed: Claim) -> None:
+def refuse_taken_over(claimed: TurnClaim) -> None:
     """What a colleague answers by now is not begun, nor gone on with."""
     if claimed.conversation.is_held:
-        raise Stopped
+        raise StoppedByPerson
 
 
-def _why_not(conversation: Conversation, system: Actor) -> str:
+def _refusal_sentence(conversation: Conversation, system: Actor) -> str:
     if is_taken_over(conversation, actor=system):
-        return IN_HAND
+        return HANDLED_BY_COLLEAGUE
     if is_answering_paused(conversation, actor=system):
-        return f"{why_stopped(conversation, actor=system)} Send nothing; open it again later."
-    with acting(system):
+        return f"{stop_sentence(conversation, actor=system)} Send nothing; open it again later."
+    with acting_as(system):
         runs = Turn.objects.filter(conversation=conversation, status=Turn.Status.RUNNING).exists()
-    return AT_ONCE if runs else NOTHING_WAITS
+    return TURN_IN_USE if runs else NOTHING_WAITS
 
 
-def _handed_out(claimed: Claim, system: Actor) -> HandedOut:
-    asked = Asked.kept(claimed.asked) if claimed.asked else asked_of(claimed, mode_at_first(claimed), actor=system)
-    loop, _ = opened(claimed, asked, NO_TOOLS, system=system)
+def _set_up_external_turn(claimed: TurnClaim, system: Actor) -> ExternalTurn:
+    asked = (
+        RenderedUserTurn.kept(claimed.asked)
+        if claimed.asked
+        else render_claimed_turn(claimed, send_mode_at_claim(claimed), actor=system)
+    )
+    loop, _ = set_up_turn(claimed, asked, NO_TOOLS, system=system)
     request, turn, frozen = loop.request(), claimed.turn, loop.account.frozen
     framed = json.dumps(asked.stored, ensure_ascii=False)
     given = {"turn": turn.pk, "fence": turn.fence, "session": frozen.session.pk, "external_user_turn": framed}
-    if not one_shot(system, HAND_OUT, given):
+    if not execute_as(system, STORE_EXTERNAL_TURN, given):
         raise FenceLost(turn)
-    with acting(system):
+    with acting_as(system):
         waiting_message_count = InboundEvent.objects.filter(conversation=claimed.conversation, turn_id=None).count()
-    return HandedOut(turn, frozen, asked, request, claimed.events, claimed.money, loop.max_steps, waiting_message_count)
+    return ExternalTurn(
+        turn, frozen, asked, request, claimed.events, claimed.money, loop.max_steps, waiting_message_count
+    )

@@ -8,34 +8,46 @@ from apps.conversations.models import InboundEvent
 from apps.conversations.rules import ToolCall
 from apps.desk.models import Draft
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, one_shot
-from apps.governance.errors import Conflicting, Invalid
+from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.governance.errors import Conflict, Invalid
 from apps.governance.stored_text import content_sha256
-from apps.llm.model_backend import JsonObject, Reply, ToolUse
-from apps.prompt.builtin_tools import HOUSE, ROUTING
+from apps.llm.model_backend import JsonObject, ModelReply, ToolUse
+from apps.prompt.builtin_tools import BUILTIN_TOOL_NAMES, ROUTING_TOOLS
 from apps.prompt.rendering.data_fences import canonical_json
-from apps.runtime.external.external_tool_calls import called_in, refuse_over, turn_handed_out
-from apps.runtime.external.report_parsing import Answer, Message, Misreported, answers_of, plain
-from apps.runtime.external.turn_handout import in_hand
-from apps.runtime.kill_switch_checks import Stopped, is_taken_over
+from apps.runtime.external.external_tool_calls import calls_of_turn, find_external_turn, refuse_ended_turn
+from apps.runtime.external.report_parsing import (
+    InvalidReport,
+    ReportedMessage,
+    ReportedReply,
+    parse_replies,
+    storable_json,
+)
+from apps.runtime.external.turn_handout import claim_for_request
+from apps.runtime.kill_switch_checks import StoppedByPerson, is_taken_over
 from apps.runtime.models import ModelCall, ToolStep, Turn
-from apps.runtime.sessions.prompt_cache_ledger import notes_of
+from apps.runtime.sessions.prompt_cache_ledger import build_call_notes
 from apps.runtime.tools.toolbox import NO_TOOLS
 from apps.runtime.turn_store.journal_rows import call_row, tool_row
-from apps.runtime.turn_store.journal_sql import REPORT
-from apps.runtime.turn_store.model_steps import Said
-from apps.runtime.turn_store.turn_claim import Claim
-from apps.runtime.turn_store.turn_journal import Asked, Closed, FenceLost, keep
-from apps.runtime.turns.model_loop import Loop, TurnFailed, refuse_unfit
-from apps.runtime.turns.turn_completion import GAVE_UP, Written, cancel, fail, leave
-from apps.runtime.turns.turn_setup import opened
+from apps.runtime.turn_store.journal_sql import STORE_REPORT
+from apps.runtime.turn_store.model_steps import AssistantMessage
+from apps.runtime.turn_store.turn_claim import TurnClaim
+from apps.runtime.turn_store.turn_journal import ClosedTurn, FenceLost, RenderedUserTurn, record_steps
+from apps.runtime.turns.model_loop import ModelLoop, TurnFailed, refuse_unusable_reply
+from apps.runtime.turns.turn_completion import (
+    EXTERNAL_AGENT_FAILED,
+    FinishedReply,
+    cancel_turn,
+    deliver_reply,
+    fail_turn,
+)
+from apps.runtime.turns.turn_setup import set_up_turn
 from apps.tenants.authentication.actor_resolution import system_actor
 
-NOT_MADE: Final = (
+CALL_NOT_MADE: Final = (
     "{name} is a tool of the house, and no such call was made in this turn. Make it at calls/, with the id the model gave it;"
     " what it gives back there is what is reported."
 )
-WHAT_TO_DO: Final = {
+INSTRUCTIONS: Final = {
     Turn.Outcome.REPLIED: "Send the reply to the customer.",
     Turn.Outcome.DRAFTED: "Send nothing. A person reads the reply first; a webhook or events/ tells what became of it.",
     Turn.Outcome.OBSERVED: "Send nothing. The agent only takes notes at present.",
@@ -44,32 +56,32 @@ WHAT_TO_DO: Final = {
 }
 
 
-def untaken(flaw: str) -> Invalid:
+def report_refusal(flaw: str) -> Invalid:
     """A report that cannot be kept, and why."""
     return Invalid(f"The report cannot be taken. {flaw}", {"messages": [flaw]})
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ExternalTurnReport:
     """What an agent says of a turn: its answers as messages, or in `failure` why there is none. `sha256` tells it from others."""
 
-    messages: Sequence[Message]
+    messages: Sequence[ReportedMessage]
     sha256: str
     failure: str = ""
 
     @classmethod
-    def of(cls, messages: Sequence[Message], idempotency_key: str, failure: str = "") -> "Report":
+    def of(cls, messages: Sequence[ReportedMessage], idempotency_key: str, failure: str = "") -> "ExternalTurnReport":
         """As it was sent; refused where it cannot be kept."""
         told: dict[str, Any] = {"key": idempotency_key, "messages": list(messages), "failure": failure}
         try:
-            stored: Any = plain(told)
-        except Misreported as flaw:
-            raise untaken(str(flaw)) from flaw
+            stored: Any = storable_json(told)
+        except InvalidReport as flaw:
+            raise report_refusal(str(flaw)) from flaw
         return cls(stored["messages"], content_sha256(canonical_json(stored)), stored["failure"])
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedTurn:
     """A turn that was reported, as it ended."""
 
     turn: Turn
@@ -85,118 +97,122 @@ class Reported:
     @property
     def instruction(self) -> str:
         """In a sentence."""
-        return WHAT_TO_DO[Turn.Outcome(self.turn.outcome)]
+        return INSTRUCTIONS[Turn.Outcome(self.turn.outcome)]
 
 
 @dataclass(slots=True)
-class Telling:
+class ReportWriter:
     """A report on its way into the journal: the rows of its calls, and of the tools the agent called itself."""
 
-    claimed: Claim
-    asked: Asked
-    loop: Loop
+    claimed: TurnClaim
+    asked: RenderedUserTurn
+    loop: ModelLoop
     made: dict[str, ToolCall]
     system: Actor
     calls: list[JsonObject] = field(default_factory=list)
     tools: list[JsonObject] = field(default_factory=list)
 
-    def add(self, answer: Answer) -> Said:
+    def add(self, answer: ReportedReply) -> AssistantMessage:
         """One call of the model, with the books of its cache as far as its own agent's calls tell."""
         account, number = self.loop.account, self.loop.asking
-        said = Said(number, answer.text, answer.wire, answer.stop_reason.value)
-        reply = Reply(
+        said = AssistantMessage(number, answer.text, answer.wire, answer.stop_reason.value)
+        reply = ModelReply(
             "", answer.model, answer.stop_reason, (), answer.text, answer.uses, answer.usage, is_stand_in=False
         )
         # Nobody knows when it was asked, but not before the turn was: what it left in the cache is not thought younger than it is.
         planned = replace(account.plan(self.loop.messages), requested_at=self.claimed.turn.started_at)
-        notes = notes_of(planned, reply, account)
+        notes = build_call_notes(planned, reply, account)
         account.keep(planned, reply)
         self.calls.append(call_row(said, reply, notes, self.asked.stored if number == 1 else None, account.rates))
         called = tuple(
-            self._called(use, answer, place, number) for place, use in enumerate(answer.uses) if answer.results
+            self._resolve_call(use, answer, place, number) for place, use in enumerate(answer.uses) if answer.results
         )
         self.loop.add(said.with_calls(called))
         return said
 
-    def _called(self, use: ToolUse, answer: Answer, place: int, number: int) -> ToolCall:
-        if use.name in HOUSE or use.name in ROUTING:
+    def _resolve_call(self, use: ToolUse, answer: ReportedReply, place: int, number: int) -> ToolCall:
+        if use.name in BUILTIN_TOOL_NAMES or use.name in ROUTING_TOOLS:
             made = self.made.get(use.tool_use_id)
             if made is None or (made.name, made.arguments) != (use.name, use.arguments):
-                raise untaken(NOT_MADE.format(name=use.name))
+                raise report_refusal(CALL_NOT_MADE.format(name=use.name))
             return made
         if use.tool_use_id in self.made:
-            raise untaken(f"The call {use.tool_use_id[:60]} was made here under another name.")
+            raise report_refusal(f"The call {use.tool_use_id[:60]} was made here under another name.")
         told = answer.results[use.tool_use_id]
         call = ToolCall(use.tool_use_id, use.name, {**use.arguments}, told.text, told.is_error)
         self.tools.append(tool_row(number, place, call, ToolStep.RepeatSafety.UNSAFE, ToolStep.State.DONE))
         return call
 
-    def ended(self, report: Report, end: Callable[[Sequence[JsonObject]], Closed]) -> Closed:
+    def ended(self, report: ExternalTurnReport, end: Callable[[Sequence[JsonObject]], ClosedTurn]) -> ClosedTurn:
         """All that was told and the end of the turn in one commit; `end` writes the last call with it."""
         turn = self.claimed.turn
-        with acting(self.system):
-            if not one_shot(self.system, REPORT, {"turn": turn.pk, "fence": turn.fence, "sha256": report.sha256}):
+        with acting_as(self.system):
+            if not execute_as(
+                self.system, STORE_REPORT, {"turn": turn.pk, "fence": turn.fence, "sha256": report.sha256}
+            ):
                 raise FenceLost(turn)
-            keep(turn, self.calls[:-1], self.tools, self.loop.asking, actor=self.system)
+            record_steps(turn, self.calls[:-1], self.tools, self.loop.asking, actor=self.system)
             return end(self.calls[-1:])
 
 
-def take_report(session_id: int, turn_id: int, report: Report, *, actor: Actor) -> Reported:
+def take_report(session_id: int, turn_id: int, report: ExternalTurnReport, *, actor: Actor) -> ReportedTurn:
     """End a turn that was handed out with what its agent tells of it. The same report again is the same answer."""
-    turn = turn_handed_out(session_id, turn_id, actor=actor)
+    turn = find_external_turn(session_id, turn_id, actor=actor)
     system = system_actor(actor.tenant_id, "worker")
     if turn.external_user_turn is None or turn.status != Turn.Status.RUNNING:
-        return _told_before(turn, report, system)
+        return _repeat_result(turn, report, system)
     try:
-        wire = Asked.kept(turn.external_user_turn).wire
-        answers = answers_of(report.messages, wire, is_whole=not report.failure)
-    except Misreported as flaw:
-        raise untaken(str(flaw)) from flaw
-    with in_hand(turn.conversation, system) as claimed:
-        _end(claimed, answers, report, system)
-    with acting(system):
+        wire = RenderedUserTurn.kept(turn.external_user_turn).wire
+        answers = parse_replies(report.messages, wire, is_whole=not report.failure)
+    except InvalidReport as flaw:
+        raise report_refusal(str(flaw)) from flaw
+    with claim_for_request(turn.conversation, system) as claimed:
+        _end_turn(claimed, answers, report, system)
+    with acting_as(system):
         turn.refresh_from_db()
-    return _reported(turn, system)
+    return _reported_turn(turn, system)
 
 
-def _end(claimed: Claim, answers: Sequence[Answer], report: Report, system: Actor) -> None:
+def _end_turn(claimed: TurnClaim, answers: Sequence[ReportedReply], report: ExternalTurnReport, system: Actor) -> None:
     if claimed.asked is None:
         raise ValueError("What is reported was handed out.")
-    asked = Asked.kept(claimed.asked)
-    loop, _ = opened(claimed, asked, NO_TOOLS, system=system)
+    asked = RenderedUserTurn.kept(claimed.asked)
+    loop, _ = set_up_turn(claimed, asked, NO_TOOLS, system=system)
     if answers:
         loop.account.model = answers[0].model
-    telling = Telling(claimed, asked, loop, {call.call_id: call for call in called_in(claimed, system)}, system)
+    telling = ReportWriter(
+        claimed, asked, loop, {call.call_id: call for call in calls_of_turn(claimed, system)}, system
+    )
     said = [telling.add(answer) for answer in answers]
     try:
         if report.failure:
-            raise TurnFailed(GAVE_UP, f"The agent that runs elsewhere says: {report.failure}")
-        refuse_unfit(said[-1], may_be_empty=claimed.may_be_silent or loop.has_spoken_to_agents)
-        written = Written(claimed, asked, loop.steps, loop.account.frozen.assembled, (), said[-1].is_cut)
-        telling.ended(report, lambda last: leave(replace(written, new_calls=last), actor=system))
+            raise TurnFailed(EXTERNAL_AGENT_FAILED, f"The agent that runs elsewhere says: {report.failure}")
+        refuse_unusable_reply(said[-1], may_be_empty=claimed.may_be_silent or loop.has_spoken_to_agents)
+        written = FinishedReply(claimed, asked, loop.steps, loop.account.frozen.assembled, (), said[-1].is_cut)
+        telling.ended(report, lambda last: deliver_reply(replace(written, new_calls=last), actor=system))
     except TurnFailed as failed:
         code, sentence = failed.code, str(failed)
-        telling.ended(report, lambda last: fail(claimed, asked, last, code, sentence, actor=system))
-    except Stopped:
+        telling.ended(report, lambda last: fail_turn(claimed, asked, last, code, sentence, actor=system))
+    except StoppedByPerson:
         # Where a switch holds it, it is told again; where a colleague does, what it cost is known and nothing else comes of it.
         if not is_taken_over(claimed.conversation, actor=system):
             raise
-        telling.ended(report, lambda last: cancel(claimed, asked, last, actor=system))
+        telling.ended(report, lambda last: cancel_turn(claimed, asked, last, actor=system))
 
 
-def _told_before(turn: Turn, report: Report, system: Actor) -> Reported:
+def _repeat_result(turn: Turn, report: ExternalTurnReport, system: Actor) -> ReportedTurn:
     if turn.status == Turn.Status.RUNNING:
-        raise Conflicting("This turn was never handed out whole. Open the session again.")
+        raise Conflict("This turn was never handed out whole. Open the session again.")
     if turn.report_sha256 != report.sha256:
-        refuse_over(turn)
-    return _reported(turn, system)
+        refuse_ended_turn(turn)
+    return _reported_turn(turn, system)
 
 
-def _reported(turn: Turn, system: Actor) -> Reported:
+def _reported_turn(turn: Turn, system: Actor) -> ReportedTurn:
     if turn.status == Turn.Status.CANCELLED:
-        refuse_over(turn)
-    with acting(system):
+        refuse_ended_turn(turn)
+    with acting_as(system):
         costs = list(ModelCall.objects.filter(turn=turn).values_list("cost_micro_usd", flat=True))
         draft = Draft.objects.visible_to(system).filter(turn_id=turn.pk).values_list("pk", flat=True).first()
         more = InboundEvent.objects.filter(conversation_id=turn.conversation_id, turn_id=None).exists()
-    return Reported(turn, draft, None if None in costs else sum(filter(None, costs)), more)
+    return ReportedTurn(turn, draft, None if None in costs else sum(filter(None, costs)), more)

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.prompt.prompt_input import Slot
-from apps.prompt.rendering.segments import Part, Segment, decode_segments
-from apps.runtime.explain.skill_reads import as_said
-from apps.runtime.explain.turn_retrieval import DRAFT, EXAMPLE, VERSION
-from apps.runtime.turn_store.turn_journal import Asked
+from apps.prompt.rendering.segments import Segment, SlotText, decode_segments
+from apps.runtime.explain.skill_reads import unescape_segment
+from apps.runtime.explain.turn_retrieval import DRAFT_TYPE, EXAMPLE_TYPE, VERSION_TYPE
+from apps.runtime.turn_store.turn_journal import RenderedUserTurn
 
 
 @dataclass(frozen=True, slots=True)
-class Framed:
+class UserTurnSections:
     """Each is empty where the turn has none. A correction has `draft` and `correction`, one kept for all `situation` too."""
 
     text: str
@@ -32,38 +32,38 @@ _FIELDS = {
 }
 
 
-def framed(asked: Asked) -> Framed:
+def split_user_turn(asked: RenderedUserTurn) -> UserTurnSections:
     """The sections of a user turn."""
-    part = _part(asked)
+    part = _decode_part(asked)
     said = {template: "".join(s.text for s in part.segments if s.template == template) for template in _templates(part)}
-    return Framed(
+    return UserTurnSections(
         part.text,
         said.get("date", ""),
         said.get("off_the_record", ""),
         next((text for template, text in said.items() if template.startswith("delivery.")), ""),
-        tuple(as_said(segment.text) for segment in _of(part, VERSION)),
+        tuple(unescape_segment(segment.text) for segment in _segments_of(part, VERSION_TYPE)),
         tuple(_corrections(part)),
     )
 
 
-def _part(asked: Asked) -> Part:
+def _decode_part(asked: RenderedUserTurn) -> SlotText:
     content: Any = asked.wire["content"]  # Any: as it was stored
     segments: Any = asked.segments  # Any: the same
     return decode_segments(Slot.TURN, "".join(block["text"] for block in content), segments)
 
 
-def _templates(part: Part) -> set[str]:
+def _templates(part: SlotText) -> set[str]:
     return {segment.template for segment in part.segments if segment.template}
 
 
-def _of(part: Part, *kinds: str) -> Iterator[Segment]:
+def _segments_of(part: SlotText, *kinds: str) -> Iterator[Segment]:
     return (segment for segment in part.segments if segment.source and segment.source.record_type in kinds)
 
 
-def _corrections(part: Part) -> Iterator[Mapping[str, str]]:
+def _corrections(part: SlotText) -> Iterator[Mapping[str, str]]:
     told: dict[tuple[str, int], dict[str, str]] = {}
-    for segment in _of(part, DRAFT, EXAMPLE):
+    for segment in _segments_of(part, DRAFT_TYPE, EXAMPLE_TYPE):
         if segment.source and (name := _FIELDS.get(segment.source.field)):
             fields = told.setdefault((segment.source.record_type, segment.source.record_id), {})
-            fields[name] = fields.get(name, "") + as_said(segment.text)
+            fields[name] = fields.get(name, "") + unescape_segment(segment.text)
     yield from told.values()

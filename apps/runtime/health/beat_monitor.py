@@ -13,18 +13,18 @@ from django.conf import settings
 from django.db import connection
 
 from apps.runtime.models import PeriodicTask
-from config.beat_schedule import LONGEST_WAIT
+from config.beat_schedule import LONGEST_EXPIRY_SECONDS
 
 # A worker that is busy for a moment is not late.
 LEAST_PATIENCE: Final = timedelta(minutes=2)
 
-_SET: Final = """
+_REGISTER_TASKS: Final = """
 INSERT INTO runtime_periodictask AS known (task, interval_seconds, registered_at)
 SELECT task, interval_seconds, statement_timestamp() FROM unnest(%s::text[], %s::float8[]) AS entry(task, interval_seconds)
 ON CONFLICT (task) DO UPDATE SET interval_seconds = excluded.interval_seconds
  WHERE known.interval_seconds <> excluded.interval_seconds
 """
-_RANG: Final = """
+_RECORD_RUN: Final = """
 INSERT INTO runtime_periodictask AS known (task, interval_seconds, registered_at, last_run_at)
 VALUES (%s, %s, statement_timestamp(), statement_timestamp())
 ON CONFLICT (task) DO UPDATE SET last_run_at = excluded.last_run_at
@@ -32,7 +32,7 @@ ON CONFLICT (task) DO UPDATE SET last_run_at = excluded.last_run_at
 
 
 @dataclass(frozen=True, slots=True)
-class Ringing:
+class BeatEntry:
     """An alarm of this installation; `registered_at` is None where no beat was ever started with it."""
 
     task: str
@@ -50,37 +50,39 @@ class Ringing:
         """Whether a message would by now have been dropped untaken, or nobody ever set it."""
         if self.registered_at is None:
             return True
-        patience = max(min(self.every, timedelta(seconds=LONGEST_WAIT)), LEAST_PATIENCE)
+        patience = max(min(self.every, timedelta(seconds=LONGEST_EXPIRY_SECONDS)), LEAST_PATIENCE)
         return (self.overdue(now) or timedelta(0)) > patience
 
 
-def table() -> dict[str, float]:
+def beat_intervals() -> dict[str, float]:
     """What should ring in this installation, and how often, in seconds."""
     entries: Iterable[Mapping[str, Any]] = settings.CELERY_BEAT_SCHEDULE.values()
     return {entry["task"]: float(entry["schedule"]) for entry in entries}
 
 
-def set_alarms() -> None:
+def register_beat_tasks() -> None:
     """What the beat that starts now will ring. What it rang before stays known."""
-    entries = table()
+    entries = beat_intervals()
     with connection.cursor() as cursor:
-        cursor.execute(_SET, [list(entries), list(entries.values())])
+        cursor.execute(_REGISTER_TASKS, [list(entries), list(entries.values())])
 
 
-def rang(task: str) -> None:
+def record_run(task: str) -> None:
     """A worker was woken; other tasks than the beat's are none of its alarms."""
-    interval_seconds = table().get(task)
+    interval_seconds = beat_intervals().get(task)
     if interval_seconds is not None:
         with connection.cursor() as cursor:
-            cursor.execute(_RANG, [task, interval_seconds])
+            cursor.execute(_RECORD_RUN, [task, interval_seconds])
 
 
-def ringing() -> list[Ringing]:
+def beat_entries() -> list[BeatEntry]:
     """Every alarm of this installation, whether or not it ever rang. Asked outside a tenant."""
     known = {alarm.task: alarm for alarm in PeriodicTask.objects.all()}
-    return [_ringing(task, seconds, known.get(task)) for task, seconds in sorted(table().items())]
+    return [_beat_entry(task, seconds, known.get(task)) for task, seconds in sorted(beat_intervals().items())]
 
 
-def _ringing(task: str, seconds: float, alarm: PeriodicTask | None) -> Ringing:
+def _beat_entry(task: str, seconds: float, alarm: PeriodicTask | None) -> BeatEntry:
     every = timedelta(seconds=seconds)
-    return Ringing(task, every, alarm.registered_at, alarm.last_run_at) if alarm else Ringing(task, every, None, None)
+    return (
+        BeatEntry(task, every, alarm.registered_at, alarm.last_run_at) if alarm else BeatEntry(task, every, None, None)
+    )

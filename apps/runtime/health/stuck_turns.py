@@ -8,15 +8,15 @@ from typing import Final
 from django.db.models import Q
 
 from apps.llm.model_backend import SpendLimitReached
-from apps.runtime.kill_switch_checks import Stopped
-from apps.runtime.limits.turn_budgets import DaySpent
+from apps.runtime.kill_switch_checks import StoppedByPerson
+from apps.runtime.limits.turn_budgets import DayBudgetSpent
 from apps.runtime.models import Turn
-from apps.runtime.turns.circuit_breaker_store import HeldBack
+from apps.runtime.turns.circuit_breaker_store import BreakerOpen
 
 # A turn that is tried again for less than this is no news yet, nor a lease that ran out a moment ago.
-TRIED_FOR: Final = timedelta(minutes=10)
-LEASE_IS_OVER: Final = timedelta(minutes=1)
-PARKED: Final = (Stopped.code, HeldBack.code, DaySpent.code, SpendLimitReached.code)
+RETRYING_FOR: Final = timedelta(minutes=10)
+LEASE_MARGIN: Final = timedelta(minutes=1)
+PARKED_CODES: Final = (StoppedByPerson.code, BreakerOpen.code, DayBudgetSpent.code, SpendLimitReached.code)
 
 KINDS: Final = ("retried", "lease_expired", "blocked")
 
@@ -24,9 +24,9 @@ KINDS: Final = ("retried", "lease_expired", "blocked")
 def stuck_turns(now: datetime) -> Mapping[str, Q]:
     """The kinds of turns that do not get on, each turn in one of them at most."""
     running = Q(status=Turn.Status.RUNNING)
-    parked = Q(is_released=True, failure_code__in=PARKED)
-    lapsed = Q(is_released=False, lease_until__lt=now - LEASE_IS_OVER)
-    tried = Q(failed_calls__gt=0, started_at__lt=now - TRIED_FOR)
+    parked = Q(is_released=True, failure_code__in=PARKED_CODES)
+    lapsed = Q(is_released=False, lease_until__lt=now - LEASE_MARGIN)
+    tried = Q(failed_calls__gt=0, started_at__lt=now - RETRYING_FOR)
     return MappingProxyType(
         {"retried": running & tried & ~parked & ~lapsed, "lease_expired": running & lapsed, "blocked": running & parked}
     )

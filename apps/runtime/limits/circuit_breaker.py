@@ -10,10 +10,10 @@ OPENS_AT_SHARE = 0.5
 OPEN_SECONDS = 15
 LONGEST_OPEN_SECONDS = 240
 # A probe that has not come back by then died with its worker; another one may go.
-PROBE = timedelta(seconds=60)
+PROBE_TIMEOUT = timedelta(seconds=60)
 
 
-class State(StrEnum):
+class BreakerState(StrEnum):
     """Closed lets every call pass, open none, half open the one that looks whether the endpoint is back."""
 
     CLOSED = "closed"
@@ -25,7 +25,7 @@ class State(StrEnum):
 class Breaker:
     """What is known of one endpoint and model. `opened_until` is, while half open, how long the probe is waited for."""
 
-    state: State = State.CLOSED
+    state: BreakerState = BreakerState.CLOSED
     failures: int = 0
     calls: int = 0
     window_started_at: datetime | None = None
@@ -33,7 +33,7 @@ class Breaker:
     opened_for_seconds: int = 0
 
 
-class Permission(StrEnum):
+class CallPermission(StrEnum):
     """What a turn may do with its next call."""
 
     CALL = "call"
@@ -42,20 +42,20 @@ class Permission(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class BreakerVerdict:
     """Whether to call now; `until` says when to ask again."""
 
-    permission: Permission
+    permission: CallPermission
     until: datetime | None = None
 
 
-def may_call(breaker: Breaker, now: datetime) -> Verdict:
+def judge_call(breaker: Breaker, now: datetime) -> BreakerVerdict:
     """A turn that may probe marks the breaker half open in the database before its call, so that no other turn probes."""
-    if breaker.state is State.CLOSED:
-        return Verdict(Permission.CALL)
+    if breaker.state is BreakerState.CLOSED:
+        return BreakerVerdict(CallPermission.CALL)
     if breaker.opened_until is not None and now < breaker.opened_until:
-        return Verdict(Permission.WAIT, breaker.opened_until)
-    return Verdict(Permission.PROBE)
+        return BreakerVerdict(CallPermission.WAIT, breaker.opened_until)
+    return BreakerVerdict(CallPermission.PROBE)
 
 
 def after_failure(breaker: Breaker, now: datetime, is_counted: bool, *, is_probe: bool = False) -> Breaker:
@@ -65,23 +65,23 @@ def after_failure(breaker: Breaker, now: datetime, is_counted: bool, *, is_probe
     """
     if not is_counted:
         return after_success(breaker, now, is_probe=is_probe)
-    if breaker.state is State.CLOSED:
-        called = _called(breaker, now)
+    if breaker.state is BreakerState.CLOSED:
+        called = _count_call(breaker, now)
         called = replace(called, failures=called.failures + 1)
-        return _opened(called, now) if _is_too_bad(called) else called
-    if is_probe and breaker.state is State.HALF_OPEN:
-        return _opened(breaker, now)
+        return _open_breaker(called, now) if _is_too_bad(called) else called
+    if is_probe and breaker.state is BreakerState.HALF_OPEN:
+        return _open_breaker(breaker, now)
     return breaker
 
 
 def after_success(breaker: Breaker, now: datetime, *, is_probe: bool = False) -> Breaker:
     """The breaker after the endpoint answered; the probe's answer closes it, and all that was counted is forgotten."""
-    if breaker.state is State.CLOSED:
-        return _called(breaker, now)
+    if breaker.state is BreakerState.CLOSED:
+        return _count_call(breaker, now)
     return Breaker() if is_probe else breaker
 
 
-def _called(breaker: Breaker, now: datetime) -> Breaker:
+def _count_call(breaker: Breaker, now: datetime) -> Breaker:
     if breaker.window_started_at is None or now - breaker.window_started_at >= WINDOW:
         return Breaker(calls=1, window_started_at=now)
     return replace(breaker, calls=breaker.calls + 1)
@@ -91,6 +91,6 @@ def _is_too_bad(breaker: Breaker) -> bool:
     return breaker.calls >= CALLS_TO_JUDGE and breaker.failures >= OPENS_AT_SHARE * breaker.calls
 
 
-def _opened(breaker: Breaker, now: datetime) -> Breaker:
+def _open_breaker(breaker: Breaker, now: datetime) -> Breaker:
     seconds = min(LONGEST_OPEN_SECONDS, 2 * breaker.opened_for_seconds or OPEN_SECONDS)
-    return Breaker(State.OPEN, opened_until=now + timedelta(seconds=seconds), opened_for_seconds=seconds)
+    return Breaker(BreakerState.OPEN, opened_until=now + timedelta(seconds=seconds), opened_for_seconds=seconds)

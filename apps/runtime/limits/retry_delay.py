@@ -28,7 +28,7 @@ def retry_delay(tries: int, asked_seconds: float | None, jitter: float) -> float
     Never sooner than the endpoint asks for, where that is ten minutes at most.
     """
     ours = (0.5 + jitter / 2) * min(LONGEST_SECONDS, 2.0 ** min(tries, 10))
-    return max(ours, _sane(asked_seconds) * (1 + SPREAD_OVER_ASKED * jitter))
+    return max(ours, _bounded_seconds(asked_seconds) * (1 + SPREAD_OVER_ASKED * jitter))
 
 
 def counts_against_endpoint(error_code: str) -> bool:
@@ -36,7 +36,7 @@ def counts_against_endpoint(error_code: str) -> bool:
     return error_code in _FAULT_CODES
 
 
-def _sane(asked_seconds: float | None) -> float:
+def _bounded_seconds(asked_seconds: float | None) -> float:
     """What a header says may be missing, no number, negative or a year."""
     if asked_seconds is None or isnan(asked_seconds):
         return 0.0

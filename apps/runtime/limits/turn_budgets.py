@@ -7,7 +7,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Final, Self
 
-from apps.conversations.rules import DEEPEST, ToolCall
+from apps.conversations.rules import MOST_DELEGATION_DEPTH, ToolCall
 from apps.prompt.rendering.data_fences import canonical_json
 
 # R124
@@ -18,7 +18,7 @@ REFUSED_AT_SAME_CALL = 3
 STOPPED_AT_SAME_CALL = 5
 SAME_CALL_REFUSAL = "You made this very call before, with this result. Do something else, or answer."
 
-LONGEST_WAY_BETWEEN_AGENTS = DEEPEST + 1
+MAX_AGENT_HOPS = MOST_DELEGATION_DEPTH + 1
 LOOP_WINDOW = timedelta(minutes=10)
 
 
@@ -32,8 +32,8 @@ class TurnKind(StrEnum):
 
 # R124. Its fourth number is of a run for nudges; ours is a paragraph in a customer's turn, of which it gets no more than that.
 STEPS_BY_KIND: Final[Mapping[TurnKind, int]] = {TurnKind.SCHEDULED: 15}
-SAVES_OF_A_NUDGE: Final = 5
-SAVED_ENOUGH: Final = (
+SAVES_PER_NUDGE: Final = 5
+TOO_MANY_SAVES: Final = (
     "You have saved enough in this turn. Answer the customer now; what is left you are asked about again."
 )
 
@@ -47,7 +47,7 @@ def steps_allowed(kind: str, channel: str, agent_max_steps: int | None, override
     return next((steps for steps in (override, fixed, agent_max_steps) if steps is not None), STEPS_OF_OTHER_CHANNELS)
 
 
-class Repeat(StrEnum):
+class RepeatVerdict(StrEnum):
     """What becomes of a tool call that may be one too many."""
 
     CALL = "call"
@@ -56,7 +56,7 @@ class Repeat(StrEnum):
 
 
 @dataclass(slots=True)
-class Counter:
+class RepeatCounter:
     """How often in a row a call brought the same result. Another result is progress, so polling what changes goes on."""
 
     count: int = 0
@@ -70,27 +70,27 @@ class Counter:
             counter.took(call.name, call.arguments, call.result)
         return counter
 
-    def judge(self, name: str, arguments: Mapping[str, Any]) -> Repeat:  # Any: JSON as the model wrote it
+    def judge(self, name: str, arguments: Mapping[str, Any]) -> RepeatVerdict:  # Any: JSON as the model wrote it
         """Asked before a call: its result would be the third of its kind and is refused, or the fifth and ends the loop."""
-        _, times = self._same.get(_key(name, arguments), ("", 0))
+        _, times = self._same.get(_call_key(name, arguments), ("", 0))
         if times + 1 >= STOPPED_AT_SAME_CALL:
-            return Repeat.STOP
-        return Repeat.REFUSE if times + 1 >= REFUSED_AT_SAME_CALL else Repeat.CALL
+            return RepeatVerdict.STOP
+        return RepeatVerdict.REFUSE if times + 1 >= REFUSED_AT_SAME_CALL else RepeatVerdict.CALL
 
     def took(self, name: str, arguments: Mapping[str, Any], result: str) -> None:
         """Note what a call brought; to be refused as a repetition is to repeat it."""
-        key = _key(name, arguments)
+        key = _call_key(name, arguments)
         known, times = self._same.get(key, ("", 0))
         brought = known if result == SAME_CALL_REFUSAL else sha256(result.encode(errors="surrogatepass")).hexdigest()
         self._same[key] = (brought, times + 1 if brought == known else 1)
         self.count += 1
 
 
-def _key(name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
+def _call_key(name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
     return name, canonical_json(dict(arguments))
 
 
-class Purse(StrEnum):
+class BudgetScope(StrEnum):
     """Whose money is spent: the turn's, or the tenant's of this day."""
 
     TURN = "turn"
@@ -102,7 +102,7 @@ class MoneyLeft:
     """What the next call may cost at most, None where nobody set a budget, and the purse that cannot pay for it."""
 
     micro_usd: int | None
-    spent: Purse | None = None
+    spent: BudgetScope | None = None
 
 
 def money_left(
@@ -115,13 +115,13 @@ def money_left(
     day = None if day_budget is None else max(0, day_budget - day_cost)
     turn = None if turn_budget is None else max(0, turn_budget - turn_cost)
     left = min((purse for purse in (day, turn) if purse is not None), default=None)
-    for purse, amount in ((Purse.DAY, day), (Purse.TURN, turn)):
+    for purse, amount in ((BudgetScope.DAY, day), (BudgetScope.TURN, turn)):
         if amount is not None and amount < next_call_estimate:
             return MoneyLeft(left, purse)
     return MoneyLeft(left)
 
 
-class DaySpent(Exception):
+class DayBudgetSpent(Exception):
     """The tenant's money of the day is gone; what waits is answered on the next day, or once somebody gives more."""
 
     code = "day_budget_spent"
@@ -133,7 +133,7 @@ class DaySpent(Exception):
 
 
 @dataclass(slots=True)
-class Money:
+class TurnMoney:
     """What a turn has spent, and what it and its tenant's day have left; kept from call to call."""
 
     turn_cost: int = 0
@@ -156,42 +156,42 @@ class Money:
         self.turn_cost += budget
 
     def is_last(self, estimate: int) -> bool:
-        """Whether a call of this price is the last that can be paid. Raises `DaySpent` where not even that one can.
+        """Whether a call of this price is the last that can be paid. Raises `DayBudgetSpent` where not even that one can.
 
         A turn's own budget pays for a last reply even where it is spent: it is overrun by less than a call.
         """
-        if self._left(estimate).spent is Purse.DAY:
-            raise DaySpent
-        return self._left(2 * estimate).spent is not None
+        if self._money_left(estimate).spent is BudgetScope.DAY:
+            raise DayBudgetSpent
+        return self._money_left(2 * estimate).spent is not None
 
-    def _left(self, estimate: int) -> MoneyLeft:
+    def _money_left(self, estimate: int) -> MoneyLeft:
         return money_left(self.turn_cost, self.turn_budget, 0, self.day_left, estimate)
 
 
-class Loop(StrEnum):
+class AgentLoop(StrEnum):
     """How agents that answer each other were noticed."""
 
     HOPS = "hops"
     TURNS = "turns"
 
 
-def budget_of_question(limit: int | None, turn_budget: int | None, turn_cost: int) -> int | None:
+def delegation_budget(limit: int | None, turn_budget: int | None, turn_cost: int) -> int | None:
     """What another agent may spend on an answer: half of what the asking turn has left, or the limit if that is less."""
     half = None if turn_budget is None else max(0, turn_budget - turn_cost) // 2
-    return least_of(limit, half)
+    return smallest_budget(limit, half)
 
 
-def least_of(*budgets: int | None) -> int | None:
+def smallest_budget(*budgets: int | None) -> int | None:
     """The tightest of several budgets; none where nobody set one."""
     return min((budget for budget in budgets if budget is not None), default=None)
 
 
-def loop_of(hops: int, turns_lately: int, most_turns: int) -> Loop | None:
+def detect_loop(hops: int, turns_lately: int, most_turns: int) -> AgentLoop | None:
     """Why nobody answers any more: a message passed between agents too often, or a conversation too busy for people.
 
     `turns_lately` are the turns of this conversation that began within the last `LOOP_WINDOW`, this one included, and
     `most_turns` as many as there may be; 0 means any number.
     """
-    if hops >= LONGEST_WAY_BETWEEN_AGENTS:
-        return Loop.HOPS
-    return Loop.TURNS if 0 < most_turns < turns_lately else None
+    if hops >= MAX_AGENT_HOPS:
+        return AgentLoop.HOPS
+    return AgentLoop.TURNS if 0 < most_turns < turns_lately else None

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 HISTORY_MESSAGES = 100
 HISTORY_STEP = 50
 # So often is the history halved where it does not fit into the model.
-SHORTENED_AT_MOST = 2
+MAX_HISTORY_HALVINGS = 2
 TOOL_CALLS_PER_TURN = 40
 # More definitions cost more than they help: the model chooses worse, and each call carries all of them.
 TOOLS_OFFERED = 40
@@ -15,14 +15,14 @@ TOOLS_OFFERED = 40
 CRASHES_PER_TURN = 5
 # A customer who writes on and on is answered all the same.
 RESTARTS_PER_TURN = 3
-PATIENCE = timedelta(days=1)
+TURN_DEADLINE = timedelta(days=1)
 # An agent that runs elsewhere reports a turn by then, and takes what waits; afterwards a person is asked.
-PATIENCE_ELSEWHERE = timedelta(minutes=15)
+EXTERNAL_TURN_DEADLINE = timedelta(minutes=15)
 # After so many turns an agent is asked whether something of the conversation is worth keeping (R105).
 TURNS_BETWEEN_NUDGES = 10
 
 Wire = TypeVar("Wire", bound=Mapping[str, Any])
-Offered = TypeVar("Offered")
+OfferedTool = TypeVar("OfferedTool")
 
 
 def is_stale(
@@ -53,7 +53,7 @@ def history_skipped(messages: int) -> int:
     return max(0, -(-(messages - HISTORY_MESSAGES) // HISTORY_STEP)) * HISTORY_STEP
 
 
-def opening_turn(messages: Sequence[Wire]) -> int:
+def first_user_turn(messages: Sequence[Wire]) -> int:
     """Where the first user turn begins: what is replayed begins nowhere else."""
     return next((place for place, message in enumerate(messages) if _opens_turn(message)), len(messages))
 
@@ -61,18 +61,18 @@ def opening_turn(messages: Sequence[Wire]) -> int:
 def shortened_start(messages: Sequence[Wire], times: int) -> int:
     """Where the replay begins of a history that was halved so often because it did not fit: at a user turn (R143)."""
     cut = len(messages) - (len(messages) >> times)
-    return cut + opening_turn(messages[cut:])
+    return cut + first_user_turn(messages[cut:])
 
 
 def history_window(messages: Sequence[Wire]) -> tuple[Wire, ...]:
     """The replayed tail of all that was said (R143)."""
     recent = messages[history_skipped(len(messages)) :]
-    return tuple(recent[opening_turn(recent) :])
+    return tuple(recent[first_user_turn(recent) :])
 
 
 def offered_tools(
-    ours: Sequence[Offered], others: Sequence[Offered], routing: Sequence[Offered]
-) -> tuple[Offered, ...]:
+    ours: Sequence[OfferedTool], others: Sequence[OfferedTool], routing: Sequence[OfferedTool]
+) -> tuple[OfferedTool, ...]:
     """What a session freezes: all tools, ours first; where they are too many, the first of them and those that lead to the rest."""
     everything = (*ours, *others)
     if len(everything) <= TOOLS_OFFERED:

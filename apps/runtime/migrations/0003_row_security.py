@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import migrations
 
-from apps.governance.database.migration_operations import LoadSQL, OneReferenceEach
+from apps.governance.database.migration_operations import DropDuplicateForeignKeys, LoadSQL
 
 
 class Migration(migrations.Migration):
@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
     ]
     operations: ClassVar = [
         LoadSQL("runtime", "keys"),
-        OneReferenceEach(),
+        DropDuplicateForeignKeys(),
         LoadSQL("runtime", "triggers"),
         LoadSQL("runtime", "row_security"),
     ]

@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 Read = TypeVar("Read")
 
 
-def omitted_if_unreadable(name: str, read: Callable[[], Read], missing: Read) -> Read:
+def read_or_omit(name: str, read: Callable[[], Read], missing: Read) -> Read:
     """What is read, or what stands for nothing."""
     try:
         with transaction.atomic():

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from apps.prompt.rendering.segments import Part, SegmentTable
+from apps.prompt.rendering.segments import SegmentTable, SlotText
 
 PARTS_KEPT: Final = 512
 # As many marks are sent along with a claim.
@@ -27,7 +27,7 @@ class StoredPart:
     segments: SegmentTable | None
 
 
-class Kept(Generic[Value]):
+class RecentValues(Generic[Value]):
     """The values used last, by tenant and mark; safe between threads. What is forgotten is read again."""
 
     def __init__(self, most: int, sent: int) -> None:
@@ -57,5 +57,5 @@ class Kept(Generic[Value]):
 
 
 # Those that a claim brought, by their marks, and those that were frozen here, by their hashes.
-KEPT: Final = Kept[Part](PARTS_KEPT, MARKS_SENT)
-FROZEN: Final = Kept[Part](PARTS_KEPT, 0)
+CLAIMED_PARTS: Final = RecentValues[SlotText](PARTS_KEPT, MARKS_SENT)
+FROZEN_PARTS: Final = RecentValues[SlotText](PARTS_KEPT, 0)

@@ -7,26 +7,28 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
 from apps.prompt.prompt_input import PromptInput
-from apps.runtime.prompt_snapshot.prompt_input_builder import gather, gather_at
+from apps.runtime.prompt_snapshot.prompt_input_builder import read_prompt_input, read_prompt_input_at
 from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.models import Agent
 
 
-def told(
+def preview_prompt_input(
     agent: Agent, end_user_key: str, *, system: Actor, moment: datetime | None = None, off_the_record: bool = False
 ) -> PromptInput:
     """The values of slots 1-5 for this customer; an empty key is nobody."""
     if moment is not None:
-        return gather_at(agent, end_user_key, moment, system=system)
+        return read_prompt_input_at(agent, end_user_key, moment, system=system)
     identity = agent_actor(agent.tenant_id, agent.pk, agent.service_user_id, agent.key).serving(end_user_key)
-    return gather(agent, end_user_key, actor=identity, system=system, now=timezone.now(), off_the_record=off_the_record)
+    return read_prompt_input(
+        agent, end_user_key, actor=identity, system=system, now=timezone.now(), off_the_record=off_the_record
+    )
 
 
-def told_at(agent: Agent, end_user_key: str, moment: datetime | None, *, actor: Actor) -> PromptInput:
+def preview_at(agent: Agent, end_user_key: str, moment: datetime | None, *, actor: Actor) -> PromptInput:
     """The same for a person who asks what an agent was told at a moment, or without one what it is told now."""
     if moment is None:
-        return gather(agent, end_user_key, actor=actor, system=actor, now=timezone.now())
+        return read_prompt_input(agent, end_user_key, actor=actor, system=actor, now=timezone.now())
     if moment < agent.created_at:
         sentence = f"There was no agent {agent.key} then; it was made at {agent.created_at.isoformat()}."
         raise Invalid(sentence, {"as_of": [sentence]})
-    return gather_at(agent, end_user_key, moment, system=actor)
+    return read_prompt_input_at(agent, end_user_key, moment, system=actor)

@@ -12,27 +12,27 @@ from operator import or_
 from django.db.models import Q
 
 from apps.governance.actors import Actor
-from apps.governance.audit.row_history import Field, Stamp, stamps
-from apps.governance.database.actor_transaction import acting
+from apps.governance.audit.row_history import FieldAuthorship, FieldKey, field_authorships
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord, Governed
 from apps.governance.policy.table import Act
-from apps.governance.proposals.approval_rules import Would
+from apps.governance.proposals.approval_rules import ProposedOutcome
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.notebook.models import Note
 from apps.notebook.rules import is_due
-from apps.personas.models import CARD_TEXTS, SECTIONS, IdentityCard
+from apps.personas.models import CARD_FIELDS, SECTIONS, IdentityCard
 from apps.prompt import prompt_input as values
-from apps.prompt.memory_lines.line_expiry import holding
-from apps.prompt.prompt_input import Disclosure, Flavour, Passage, SkillIndex, SlotOrder, Source
-from apps.runtime.prompt_snapshot.optional_reads import omitted_if_unreadable
+from apps.prompt.memory_lines.line_expiry import drop_expired_lines
+from apps.prompt.prompt_input import Disclosure, Flavour, Passage, SkillIndex, SlotOrder, TextProvenance
+from apps.runtime.prompt_snapshot.optional_reads import read_or_omit
 from apps.runtime.prompt_snapshot.proposed_rows import with_change
-from apps.runtime.prompt_snapshot.source_rows import Rows, rows_now, rows_then, settings_now
+from apps.runtime.prompt_snapshot.source_rows import SourceRows, read_current_rows, read_rows_at, read_settings
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, TenantSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class PromptNotes:
     """What of the notebook a session is told: what is about no customer by its kind, and what it is reminded of with this one."""
 
     reminders: tuple[Passage, ...]
@@ -41,33 +41,33 @@ class Noted:
     of_customer: tuple[Passage, ...]
 
 
-def noted_in(notes: Iterable[Note], now: datetime) -> Noted:
+def select_notes(notes: Iterable[Note], now: datetime) -> PromptNotes:
     """What a customer's notes say never stands among those of all (R007)."""
     shown = [note for note in notes if note.kind != Note.Kind.REMINDER or is_due(note.due_at, now)]
     of_all = [note for note in shown if not note.end_user_key]
     theirs = [note for note in shown if note.end_user_key and note.kind == Note.Kind.REMINDER]
     reminders, scratch, tasks = (
-        tuple(_note(note) for note in of_all if note.kind == kind)
+        tuple(_note_passage(note) for note in of_all if note.kind == kind)
         for kind in (Note.Kind.REMINDER, Note.Kind.SCRATCH, Note.Kind.TASK)
     )
-    return Noted(reminders, scratch, tasks, tuple(map(_note, theirs)))
+    return PromptNotes(reminders, scratch, tasks, tuple(map(_note_passage, theirs)))
 
 
-def _note(row: Note) -> Passage:
+def _note_passage(row: Note) -> Passage:
     approver = row.author if row.is_approved else ""
     return Passage(
-        row.text, Source(row._meta.label_lower, row.pk, row.version, "text", row.author, approver, row.taint)
+        row.text, TextProvenance(row._meta.label_lower, row.pk, row.version, "text", row.author, approver, row.taint)
     )
 
 
 # The acts that change the words of a skill or of a memory.
-WRITING = (Act.SKILL_DRAFT, Act.SKILL_AMEND, Act.SKILL_REVISE, Act.MEMORY_AMEND)
+AUTHORING_ACTS = (Act.SKILL_DRAFT, Act.SKILL_AMEND, Act.SKILL_REVISE, Act.MEMORY_AMEND)
 
-Stamps = Mapping[Field, Stamp]
+Stamps = Mapping[FieldKey, FieldAuthorship]
 Writers = Mapping[tuple[str, int], str]
 
 
-def gather(
+def read_prompt_input(
     agent: Agent,
     end_user_key: str,
     *,
@@ -75,46 +75,52 @@ def gather(
     system: Actor,
     now: datetime,
     off_the_record: bool = False,
-    would: Would | None = None,
+    would: ProposedOutcome | None = None,
 ) -> values.PromptInput:
     """The values a session that opens `now` is made from, or one that opened with a change that waits for a yes.
 
     Of the bare agent nothing learned is read (R001).
     """
     if not agent.has_learning:
-        with acting(system):
-            return bare(agent, settings_now(system))
-    rows = rows_now(agent, end_user_key, actor=actor, system=system)
-    told = _told(with_change(rows, would) if would else rows, system, now)
+        with acting_as(system):
+            return default_prompt_input(agent, read_settings(system))
+    rows = read_current_rows(agent, end_user_key, actor=actor, system=system)
+    told = _read_input_values(with_change(rows, would) if would else rows, system, now)
     # Off the record nothing can be written down, so nobody is told to (R178).
     return replace(told, skills_guidance=not off_the_record)
 
 
-def gather_at(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> values.PromptInput:
+def read_prompt_input_at(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> values.PromptInput:
     """The same for a session that had opened at a moment of the past."""
-    rows = rows_then(agent, end_user_key, moment, system=system)
-    return _told(rows, system, moment, moment) if rows.agent.has_learning else bare(rows.agent, rows.settings)
+    rows = read_rows_at(agent, end_user_key, moment, system=system)
+    return (
+        _read_input_values(rows, system, moment, moment)
+        if rows.agent.has_learning
+        else default_prompt_input(rows.agent, rows.settings)
+    )
 
 
-def bare(agent: Agent, settings: tuple[TenantSettings, ...]) -> values.PromptInput:
+def default_prompt_input(agent: Agent, settings: tuple[TenantSettings, ...]) -> values.PromptInput:
     """Without the learning layer: the default prompt. Whom it serves and how it speaks of being an AI still hold (Z-11)."""
     disclosure = Disclosure(next(iter(settings), TenantSettings()).ai_disclosure)
     return values.PromptInput(agent_key=None, flavour=Flavour(agent.flavour), disclosure=disclosure)
 
 
-def _told(rows: Rows, system: Actor, now: datetime, moment: datetime | None = None) -> values.PromptInput:
-    with acting(system):
-        known: Stamps = omitted_if_unreadable("owners", lambda: stamps(rows.stamped(), system.tenant_id, moment), {})
-        wrote: Writers = omitted_if_unreadable("owners", lambda: _who_wrote(rows, system.tenant_id, moment), {})
-    return prompt_input(rows, known, wrote, now)
+def _read_input_values(
+    rows: SourceRows, system: Actor, now: datetime, moment: datetime | None = None
+) -> values.PromptInput:
+    with acting_as(system):
+        known: Stamps = read_or_omit("owners", lambda: field_authorships(rows.stamped(), system.tenant_id, moment), {})
+        wrote: Writers = read_or_omit("owners", lambda: _find_authors(rows, system.tenant_id, moment), {})
+    return build_prompt_input(rows, known, wrote, now)
 
 
-def _who_wrote(rows: Rows, tenant_id: int, moment: datetime | None) -> Writers:
+def _find_authors(rows: SourceRows, tenant_id: int, moment: datetime | None) -> Writers:
     """Whose words a skill or a memory is: who changed it last, or whose proposal was applied then. Texts are not read."""
     subjects = [Q(subject_type=row._meta.label_lower, subject_id=row.pk) for row in (*rows.skills, *rows.memories)]
     if not subjects:
         return {}
-    records = ChangeRecord.objects.filter(reduce(or_, subjects), tenant_id=tenant_id, act__in=WRITING)
+    records = ChangeRecord.objects.filter(reduce(or_, subjects), tenant_id=tenant_id, act__in=AUTHORING_ACTS)
     if moment is not None:
         records = records.filter(created_at__lte=moment)
     latest = records.order_by("subject_type", "subject_id", "-id").distinct("subject_type", "subject_id")
@@ -126,9 +132,9 @@ def _who_wrote(rows: Rows, tenant_id: int, moment: datetime | None) -> Writers:
     }
 
 
-def prompt_input(rows: Rows, known: Stamps, wrote: Writers, now: datetime) -> values.PromptInput:
+def build_prompt_input(rows: SourceRows, known: Stamps, wrote: Writers, now: datetime) -> values.PromptInput:
     """Each row as the value the prompt knows it by, in a session that opens `now`."""
-    agent, noted = rows.agent, noted_in(rows.notes, now)
+    agent, noted = rows.agent, select_notes(rows.notes, now)
     settings = next(iter(rows.settings), TenantSettings())
     return values.PromptInput(
         agent_key=agent.key,
@@ -158,19 +164,19 @@ def _passage(row: Governed, field: str, known: Stamps) -> Passage | None:
     return Passage(text, _source(row, field, known)) if text.strip() else None
 
 
-def _source(row: Governed, field: str, known: Stamps) -> Source:
+def _source(row: Governed, field: str, known: Stamps) -> TextProvenance:
     kind, stamp = row._meta.label_lower, known.get((row._meta.label_lower, int(row.pk), field))
     if stamp is None:
-        return Source(kind, row.pk, row.version, field, taint=row.taint)
-    return Source(kind, row.pk, stamp.version, field, stamp.author, stamp.approver, stamp.taint)
+        return TextProvenance(kind, row.pk, row.version, field, taint=row.taint)
+    return TextProvenance(kind, row.pk, stamp.version, field, stamp.author, stamp.approver, stamp.taint)
 
 
-def _persona(row: Governed, known: Stamps) -> values.Persona:
-    return values.Persona(**{field: _passage(row, field, known) for field in SECTIONS})
+def _persona(row: Governed, known: Stamps) -> values.PersonaInput:
+    return values.PersonaInput(**{field: _passage(row, field, known) for field in SECTIONS})
 
 
-def _card(row: Governed, known: Stamps) -> values.IdentityCard:
-    return values.IdentityCard(**{field: _passage(row, field, known) for field in CARD_TEXTS})
+def _card(row: Governed, known: Stamps) -> values.IdentityCardInput:
+    return values.IdentityCardInput(**{field: _passage(row, field, known) for field in CARD_FIELDS})
 
 
 def line_card(row: IdentityCard, known: Stamps) -> values.LineCard | None:
@@ -180,31 +186,31 @@ def line_card(row: IdentityCard, known: Stamps) -> values.LineCard | None:
     return values.LineCard(row.line_key, name, title) if name else None
 
 
-def _rules(rows: Rows, known: Stamps, *, of_agent: bool) -> tuple[Passage, ...]:
+def _rules(rows: SourceRows, known: Stamps, *, of_agent: bool) -> tuple[Passage, ...]:
     chosen = (rule for rule in rows.rules if (rule.agent_id is not None) == of_agent)
     passages = ((_passage(rule, "text", known), rule.position) for rule in chosen)
     return tuple(replace(passage, position=position) for passage, position in passages if passage)
 
 
-def _skills(rows: Rows, wrote: Writers) -> tuple[values.SkillLine, ...]:
+def _skills(rows: SourceRows, wrote: Writers) -> tuple[values.SkillInput, ...]:
     counts = dict(rows.use_counts)
     return tuple(
-        values.SkillLine(
-            row.pk, row.name, row.title, row.description, counts.get(row.pk, 0), _approved(row, wrote), row.body
+        values.SkillInput(
+            row.pk, row.name, row.title, row.description, counts.get(row.pk, 0), _skill_source(row, wrote), row.body
         )
         for row in rows.skills
     )
 
 
-def _approved(row: Skill, wrote: Writers) -> Source:
+def _skill_source(row: Skill, wrote: Writers) -> TextProvenance:
     author = wrote.get((row._meta.label_lower, row.pk), row.drafted_by)
-    return Source(row._meta.label_lower, row.pk, row.version, "", author, row.approved_by, row.taint)
+    return TextProvenance(row._meta.label_lower, row.pk, row.version, "", author, row.approved_by, row.taint)
 
 
-def _invokable(rows: Rows, known: Stamps) -> tuple[values.Invokable, ...]:
+def _invokable(rows: SourceRows, known: Stamps) -> tuple[values.InvokableAgentInput, ...]:
     callees = {row.pk: row for row in rows.callees}
     return tuple(
-        values.Invokable(
+        values.InvokableAgentInput(
             callee.key,
             callee.title,
             row.role_hint,
@@ -216,46 +222,50 @@ def _invokable(rows: Rows, known: Stamps) -> tuple[values.Invokable, ...]:
     )
 
 
-def _memory(rows: Rows, known: Stamps, wrote: Writers, noted: Noted, now: datetime) -> values.Memory | None:
+def _memory(
+    rows: SourceRows, known: Stamps, wrote: Writers, noted: PromptNotes, now: datetime
+) -> values.MemoryInput | None:
     body = tuple(
-        _remembered(row, row.version, wrote.get((row._meta.label_lower, row.pk), ""), now) for row in rows.memories
+        _memory_passage(row, row.version, wrote.get((row._meta.label_lower, row.pk), ""), now) for row in rows.memories
     )
     blocks = tuple(_block(row, known, now) for row in rows.blocks)
-    tiers = {row.tier: (_distilled(row),) for row in rows.tiers if row.body.strip()}
+    tiers = {row.tier: (_tier_passage(row),) for row in rows.tiers if row.body.strip()}
     notes = {"reminders": noted.reminders, "scratch": noted.scratch, "tasks": noted.tasks}
-    memory = values.Memory(body=body, blocks=blocks, **tiers, **notes)
-    return memory if memory != values.Memory() else None
+    memory = values.MemoryInput(body=body, blocks=blocks, **tiers, **notes)
+    return memory if memory != values.MemoryInput() else None
 
 
-def _block(row: MemoryBlock, known: Stamps, now: datetime) -> values.Block:
+def _block(row: MemoryBlock, known: Stamps, now: datetime) -> values.PinnedBlock:
     body, label = _source(row, "body", known), _source(row, "label", known)
-    return values.Block(row.label, _remembered(row, body.version, body.author, now), label_source=label)
+    return values.PinnedBlock(row.label, _memory_passage(row, body.version, body.author, now), label_source=label)
 
 
-def _remembered(row: AgentMemory | MemoryBlock, version: int, author: str, now: datetime) -> Passage:
+def _memory_passage(row: AgentMemory | MemoryBlock, version: int, author: str, now: datetime) -> Passage:
     """What a person wrote or let through stands as prose, an agent's own words as data (Z-22); what holds no more is left out."""
     approver = row.updated_by if row.is_approved else ""
-    source = Source(row._meta.label_lower, row.pk, version, "body", author or row.updated_by, approver, row.taint)
-    return Passage(holding(row.body, row.line_dates, now), source)
+    source = TextProvenance(
+        row._meta.label_lower, row.pk, version, "body", author or row.updated_by, approver, row.taint
+    )
+    return Passage(drop_expired_lines(row.body, row.line_dates, now), source)
 
 
-def _distilled(row: MemoryTier) -> Passage:
+def _tier_passage(row: MemoryTier) -> Passage:
     """What a person wrote or approved is prose until the next run, the rest is data; what marks a permanent fact is for people."""
     approver = row.updated_by if row.is_approved else ""
-    source = Source(row._meta.label_lower, row.pk, row.version, "body", row.updated_by, approver, row.taint)
+    source = TextProvenance(row._meta.label_lower, row.pk, row.version, "body", row.updated_by, approver, row.taint)
     return Passage(row.told, source)
 
 
-def _profile(rows: Rows, known: Stamps, noted: Noted, now: datetime) -> values.Profile | None:
+def _profile(rows: SourceRows, known: Stamps, noted: PromptNotes, now: datetime) -> values.ProfileInput | None:
     row = next(iter(rows.profiles), None)
     if row is None:
-        return values.Profile(reminders=noted.of_customer) if noted.of_customer else None
-    preferences, notes = (_noted(row, name, known, now) for name in ("preferences", "notes"))
-    return values.Profile(preferences, notes, noted.of_customer)
+        return values.ProfileInput(reminders=noted.of_customer) if noted.of_customer else None
+    preferences, notes = (_profile_passage(row, name, known, now) for name in ("preferences", "notes"))
+    return values.ProfileInput(preferences, notes, noted.of_customer)
 
 
-def _noted(row: CustomerProfile, name: str, known: Stamps, now: datetime) -> Passage | None:
+def _profile_passage(row: CustomerProfile, name: str, known: Stamps, now: datetime) -> Passage | None:
     """One of the two texts noted of a customer, without what holds no more."""
     passage = _passage(row, name, known)
-    told = holding(passage.text, row.line_dates, now) if passage else ""
+    told = drop_expired_lines(passage.text, row.line_dates, now) if passage else ""
     return replace(passage, text=told) if passage and told.strip() else None

@@ -7,15 +7,15 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from apps.governance.models import Governed, Taint
-from apps.governance.proposals.approval_rules import Would
+from apps.governance.proposals.approval_rules import ProposedOutcome
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import Persona, PersonaOverlay, StandingRule
-from apps.runtime.prompt_snapshot.source_rows import Rows
+from apps.runtime.prompt_snapshot.source_rows import SourceRows
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, TenantSettings
 
 # Where each noun stands among what a prompt is made from.
-PLACES: Final[Mapping[type[Governed], str]] = MappingProxyType(
+FIELD_BY_MODEL: Final[Mapping[type[Governed], str]] = MappingProxyType(
     {
         Persona: "personas",
         PersonaOverlay: "overlays",
@@ -27,25 +27,25 @@ PLACES: Final[Mapping[type[Governed], str]] = MappingProxyType(
     }
 )
 # Behind every rule that stands there.
-NEW_RULE: Final = 1 << 60
+FIRST_NEW_RULE_ID: Final = 1 << 60
 
 
-def with_change(rows: Rows, would: Would) -> Rows:
+def with_change(rows: SourceRows, would: ProposedOutcome) -> SourceRows:
     """The rows as they would be. What no prompt carries now, such as a block that is not pinned, comes into none by it."""
     row = would.row
     if isinstance(row, Agent | TenantSettings):
         return replace(rows, rules=(*rows.rules, *_new_rules(row, would.values["rules"])))
-    place = PLACES[type(row)]
+    place = FIELD_BY_MODEL[type(row)]
     stand: tuple[Governed, ...] = getattr(rows, place)
     if isinstance(row, Skill) and row.pk not in {each.pk for each in stand} and row.status == Skill.Status.DRAFT:
         stand = (*stand, row)
     others = [each for each in stand if each.pk != row.pk]
     if would.goes or len(others) == len(stand):
-        return _with(rows, place, others)
-    return _with(rows, place, [as_it_would_be(each, would) if each.pk == row.pk else each for each in stand])
+        return _replace_rows(rows, place, others)
+    return _replace_rows(rows, place, [changed_copy(each, would) if each.pk == row.pk else each for each in stand])
 
 
-def _with(rows: Rows, place: str, stand: Sequence[Governed]) -> Rows:
+def _replace_rows(rows: SourceRows, place: str, stand: Sequence[Governed]) -> SourceRows:
     changed: dict[str, Any] = {place: tuple(stand)}
     return replace(rows, **changed)
 
@@ -53,12 +53,12 @@ def _with(rows: Rows, place: str, stand: Sequence[Governed]) -> Rows:
 def _new_rules(holder: Agent | TenantSettings, lines: Sequence[str]) -> tuple[StandingRule, ...]:
     of_agent = holder.pk if isinstance(holder, Agent) else None
     return tuple(
-        StandingRule(pk=NEW_RULE + number, tenant_id=holder.tenant_id, agent_id=of_agent, text=line)
+        StandingRule(pk=FIRST_NEW_RULE_ID + number, tenant_id=holder.tenant_id, agent_id=of_agent, text=line)
         for number, line in enumerate(lines)
     )
 
 
-def as_it_would_be(row: Governed, would: Would) -> Governed:
+def changed_copy(row: Governed, would: ProposedOutcome) -> Governed:
     """A copy with the values of the change, as of whoever would sign it."""
     copied = copy.copy(row)
     for name, value in would.values.items():

@@ -9,12 +9,12 @@ from django.db.models import Model, QuerySet
 
 from apps.governance.actors import Actor
 from apps.governance.audit.row_history import rows_at
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Governed
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.notebook.models import Note
 from apps.personas.models import IdentityCard, MemberOverlay, Persona, PersonaOverlay, StandingRule
-from apps.runtime.prompt_snapshot.optional_reads import omitted_if_unreadable
+from apps.runtime.prompt_snapshot.optional_reads import read_or_omit
 from apps.skills.models import Skill, SkillUse
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 
@@ -22,7 +22,7 @@ Row = TypeVar("Row", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class SourceRows:
     """What a prompt is made from. Empty is what is not there or could not be read (R044)."""
 
     agent: Agent
@@ -52,33 +52,33 @@ class Rows:
         yield from (*self.invokable, *self.callees, *self.blocks, *self.profiles)
 
 
-def rows_now(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) -> Rows:
+def read_current_rows(agent: Agent, end_user_key: str, *, actor: Actor, system: Actor) -> SourceRows:
     """What a session that opens now starts from. A failing read leaves its slot out."""
     mine = {"agent_id": agent.pk}
-    with acting(system):
-        settings = settings_now(system)
+    with acting_as(system):
+        settings = read_settings(system)
         # The asking agent's own role does not see the callee's row.
         asked = InvokableAgent.objects.visible_to(system).filter(**mine).select_related("callee")
-        invokable = _rows("invokable", asked)
-    with acting(actor):
-        skills = _rows("skills", Skill.objects.visible_to(actor).approved().for_agent(agent.pk))
+        invokable = _read_rows("invokable", asked)
+    with acting_as(actor):
+        skills = _read_rows("skills", Skill.objects.visible_to(actor).approved().for_agent(agent.pk))
         known = CustomerProfile.objects.visible_to(actor).filter(end_user_key=end_user_key)
-        return Rows(
+        return SourceRows(
             agent,
             settings,
-            _rows("persona", Persona.objects.visible_to(actor).active().filter(**mine)),
-            _rows("persona", PersonaOverlay.objects.visible_to(actor).filter(**mine)),
-            _rows("persona", MemberOverlay.objects.visible_to(actor).filter(**mine)) if actor.member_id else (),
-            _rows("persona", IdentityCard.objects.visible_to(actor).filter(line_key="", **mine)),
-            _rows("contract", StandingRule.objects.visible_to(actor).active().for_agent(agent.pk)),
+            _read_rows("persona", Persona.objects.visible_to(actor).active().filter(**mine)),
+            _read_rows("persona", PersonaOverlay.objects.visible_to(actor).filter(**mine)),
+            _read_rows("persona", MemberOverlay.objects.visible_to(actor).filter(**mine)) if actor.member_id else (),
+            _read_rows("persona", IdentityCard.objects.visible_to(actor).filter(line_key="", **mine)),
+            _read_rows("contract", StandingRule.objects.visible_to(actor).active().for_agent(agent.pk)),
             skills,
             invokable,
             tuple(row.callee for row in invokable),
-            _rows("memory", AgentMemory.objects.visible_to(actor).filter(**mine)),
-            _rows("memory", MemoryBlock.objects.visible_to(actor).filter(is_pinned=True, **mine)),
-            _rows("memory", MemoryTier.objects.visible_to(actor).filter(status=MemoryTier.Status.ACTIVE, **mine)),
-            _rows("profile", known) if end_user_key and actor.customer_is_proven else (),
-            omitted_if_unreadable("skills", lambda: _use_counts(skills), ()),
+            _read_rows("memory", AgentMemory.objects.visible_to(actor).filter(**mine)),
+            _read_rows("memory", MemoryBlock.objects.visible_to(actor).filter(is_pinned=True, **mine)),
+            _read_rows("memory", MemoryTier.objects.visible_to(actor).filter(status=MemoryTier.Status.ACTIVE, **mine)),
+            _read_rows("profile", known) if end_user_key and actor.customer_is_proven else (),
+            read_or_omit("skills", lambda: _use_counts(skills), ()),
             _notes(agent, end_user_key if actor.customer_is_proven else "", actor),
         )
 
@@ -88,25 +88,25 @@ def _notes(agent: Agent, end_user_key: str, actor: Actor) -> tuple[Note, ...]:
     if not agent.has_notebook:
         return ()
     mine = Note.objects.visible_to(actor).open().filter(agent_id=agent.pk, end_user_key__in={"", end_user_key})
-    return _rows("notebook", mine.order_by("pk"))
+    return _read_rows("notebook", mine.order_by("pk"))
 
 
-def settings_now(system: Actor) -> tuple[TenantSettings, ...]:
+def read_settings(system: Actor) -> tuple[TenantSettings, ...]:
     """The tenant's one row of settings; whoever asks acts as the system."""
-    return _rows("settings", TenantSettings.objects.visible_to(system))
+    return _read_rows("settings", TenantSettings.objects.visible_to(system))
 
 
-def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> Rows:
+def read_rows_at(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> SourceRows:
     """What a session that opened at a moment started from. Skills are chosen by their use of today: counts have no history."""
     tenant_id, of_agent = agent.tenant_id, {"agent_id": agent.pk}
-    with acting(system):
+    with acting_as(system):
         approved = rows_at(Skill, moment, tenant_id, status=Skill.Status.APPROVED, **of_agent)
         skills = tuple(skill for skill in approved if not skill.is_quarantined)
         invokable = tuple(rows_at(InvokableAgent, moment, tenant_id, **of_agent))
         agents = rows_at(Agent, moment, tenant_id)
         rules = rows_at(StandingRule, moment, tenant_id, status=StandingRule.Status.ACTIVE)
         mine = next((row for row in agents if row.pk == agent.pk), agent)
-        return Rows(
+        return SourceRows(
             mine,
             tuple(rows_at(TenantSettings, moment, tenant_id)),
             tuple(rows_at(Persona, moment, tenant_id, status=Persona.Status.ACTIVE, **of_agent)),
@@ -123,17 +123,17 @@ def rows_then(agent: Agent, end_user_key: str, moment: datetime, *, system: Acto
             tuple(rows_at(MemoryTier, moment, tenant_id, status=MemoryTier.Status.ACTIVE, **of_agent)),
             tuple(rows_at(CustomerProfile, moment, tenant_id, end_user_key=end_user_key)) if end_user_key else (),
             _use_counts(skills),
-            tuple(_notes_then(mine, end_user_key, moment)),
+            tuple(_notes_at(mine, end_user_key, moment)),
         )
 
 
-def _notes_then(agent: Agent, end_user_key: str, moment: datetime) -> Iterator[Note]:
+def _notes_at(agent: Agent, end_user_key: str, moment: datetime) -> Iterator[Note]:
     for key in {"", end_user_key} if agent.has_notebook else ():
         yield from rows_at(Note, moment, agent.tenant_id, status=Note.Status.OPEN, agent_id=agent.pk, end_user_key=key)
 
 
-def _rows(slot: str, found: QuerySet[Row]) -> tuple[Row, ...]:
-    return omitted_if_unreadable(slot, lambda: tuple(found), ())
+def _read_rows(slot: str, found: QuerySet[Row]) -> tuple[Row, ...]:
+    return read_or_omit(slot, lambda: tuple(found), ())
 
 
 def _use_counts(skills: tuple[Skill, ...]) -> tuple[tuple[int, int], ...]:

@@ -12,11 +12,11 @@ from apps.schedules.models import Schedule, ScheduleRun
 
 RUNS_SHOWN = 20
 COUNTED_DAYS = 30
-COUNTED = timedelta(days=COUNTED_DAYS)
+COUNTED_PERIOD = timedelta(days=COUNTED_DAYS)
 # Between the commit of a run and its turn.
-WAITS = "waiting"
-SAID = {
-    WAITS: "waits for a worker",
+WAITING = "waiting"
+OUTCOME_LABELS = {
+    WAITING: "waits for a worker",
     Turn.Status.RUNNING.value: "is running",
     Turn.Outcome.REPLIED.value: "posted",
     Turn.Outcome.DRAFTED.value: "waits as a draft",
@@ -29,7 +29,7 @@ SAID = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RunSummary:
     """One run: what came of it in a word, and why where it came to nothing."""
 
     run: ScheduleRun
@@ -44,40 +44,40 @@ class Told:
     @property
     def sentence(self) -> str:
         """The outcome as people read it."""
-        return SAID.get(self.outcome, self.outcome)
+        return OUTCOME_LABELS.get(self.outcome, self.outcome)
 
 
-def runs_of(schedule: Schedule) -> list[Told]:
+def runs_of_schedule(schedule: Schedule) -> list[RunSummary]:
     """The latest runs of one schedule, in two statements; called by whoever acts."""
-    return _told(ScheduleRun.objects.filter(schedule=schedule).select_related("conversation")[:RUNS_SHOWN])
+    return _summarize_runs(ScheduleRun.objects.filter(schedule=schedule).select_related("conversation")[:RUNS_SHOWN])
 
 
-def last_runs(schedules: Iterable[Schedule]) -> dict[int, Told]:
+def last_runs(schedules: Iterable[Schedule]) -> dict[int, RunSummary]:
     """The latest run of each schedule, in two statements."""
     ids = [schedule.pk for schedule in schedules]
     latest = ScheduleRun.objects.filter(schedule__in=ids).order_by("schedule_id", "-id").distinct("schedule_id")
-    return {told.run.schedule_id: told for told in _told(latest)}
+    return {told.run.schedule_id: told for told in _summarize_runs(latest)}
 
 
-def totals_of(schedule: Schedule) -> list[tuple[str, int]]:
+def outcome_totals(schedule: Schedule) -> list[tuple[str, int]]:
     """How often what came of it lately, the commonest first, in one statement; called by whoever acts."""
     first = Turn.objects.filter(conversation=OuterRef("conversation")).order_by("id")
-    lately = ScheduleRun.objects.filter(schedule=schedule, created_at__gt=Now() - COUNTED).order_by()
+    lately = ScheduleRun.objects.filter(schedule=schedule, created_at__gt=Now() - COUNTED_PERIOD).order_by()
     came = Coalesce(NullIf(Subquery(first.values("outcome")[:1]), Value("")), Subquery(first.values("status")[:1]))
-    begun = Case(When(result=ScheduleRun.Result.STARTED, then=Coalesce(came, Value(WAITS))), default=F("result"))
+    begun = Case(When(result=ScheduleRun.Result.STARTED, then=Coalesce(came, Value(WAITING))), default=F("result"))
     counted = lately.annotate(outcome=begun).values_list("outcome").annotate(times=Count("id"))
-    return [(SAID.get(outcome, outcome), times) for outcome, times in counted.order_by("-times", "outcome")]
+    return [(OUTCOME_LABELS.get(outcome, outcome), times) for outcome, times in counted.order_by("-times", "outcome")]
 
 
-def _told(runs: QuerySet[ScheduleRun]) -> list[Told]:
+def _summarize_runs(runs: QuerySet[ScheduleRun]) -> list[RunSummary]:
     found = list(runs)
     # The first turn of the conversation is the run's; a later one answers whoever wrote there.
     turns = Turn.objects.filter(conversation__in=[run.conversation_id for run in found if run.conversation_id])
     first = {turn.conversation_id: turn for turn in turns.order_by("-id")}
-    return [_one(run, first.get(run.conversation_id or 0)) for run in found]
+    return [_summarize_run(run, first.get(run.conversation_id or 0)) for run in found]
 
 
-def _one(run: ScheduleRun, turn: Turn | None) -> Told:
+def _summarize_run(run: ScheduleRun, turn: Turn | None) -> RunSummary:
     if run.result != ScheduleRun.Result.STARTED:
-        return Told(run, run.result, run.reason)
-    return Told(run, (turn.outcome or turn.status) if turn else WAITS, turn.failure if turn else "")
+        return RunSummary(run, run.result, run.reason)
+    return RunSummary(run, (turn.outcome or turn.status) if turn else WAITING, turn.failure if turn else "")

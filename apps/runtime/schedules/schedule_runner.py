@@ -15,24 +15,24 @@ from django.db.models.functions import Now
 
 from apps.conversations.actions import open_conversation
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import EVENT_CHARACTERS, NOWHERE
+from apps.conversations.rules import EVENT_CHARACTERS, SCHEDULE_CHANNEL
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, GovernanceError, IllegalTransition, NotVisible
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, GovernanceError, IllegalTransition, NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.governance.refusal_log import noting
+from apps.governance.refusal_log import recording_refusals
 from apps.governance.stored_text import content_sha256
-from apps.prompt.rendering.scheduled_task import Task, scheduled_task
+from apps.prompt.rendering.scheduled_task import ScheduledTask, render_scheduled_task
 from apps.runtime.models import Turn
-from apps.runtime.off_the_record_erasure import forget_all
+from apps.runtime.off_the_record_erasure import erase_due_conversations
 from apps.runtime.turns.scheduled_run_check import SKILL_NOT_FOUND, approved_skill
-from apps.runtime.wakeup import kick_turn
+from apps.runtime.wakeup import wake_worker
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
-from apps.schedules.rules import Due, due_of
+from apps.schedules.rules import DueRun, find_due_run
 from apps.skills.models import Skill
 from apps.tenants.authentication.actor_resolution import system_actor
-from apps.tenants.due_work import due_works
+from apps.tenants.due_work import due_work_of_kinds
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ Result = ScheduleRun.Result
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PlannedRun:
     """One run in the making."""
 
     schedule: Schedule
@@ -49,7 +49,7 @@ class Plan:
     requested_by: str = ""
 
 
-class NotRun(Exception):
+class RunRefused(Exception):
     """A run that does not begin; `code` says why in one word."""
 
     def __init__(self, code: str, message: str) -> None:
@@ -58,7 +58,7 @@ class NotRun(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class DueNow:
+class DueWork:
     """(tenant id, conversation id) of every turn that is due, those included that schedules begin now, and (tenant id, id) of
     every delivery."""
 
@@ -66,50 +66,54 @@ class DueNow:
     deliveries: list[tuple[int, int]]
 
 
-def due_now() -> DueNow:
+def collect_due_work() -> DueWork:
     """All that is due, found in one look."""
-    due = due_works("schedule_runs", "turns", "webhook_deliveries", "off_the_record_erasures")
-    forget_all(due["off_the_record_erasures"])
-    return DueNow([*run_all(due["schedule_runs"]), *due["turns"]], due["webhook_deliveries"])
+    due = due_work_of_kinds("schedule_runs", "turns", "webhook_deliveries", "off_the_record_erasures")
+    erase_due_conversations(due["off_the_record_erasures"])
+    return DueWork([*run_due_schedules(due["schedule_runs"]), *due["turns"]], due["webhook_deliveries"])
 
 
-def run_all(due: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def run_due_schedules(due: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Run these schedules; the conversations they opened. One that fails keeps no other from running, and stays due."""
     opened = []
     for tenant_id, schedule_id in due:
         try:
-            if conversation_id := run_due(tenant_id, schedule_id):
+            if conversation_id := run_if_due(tenant_id, schedule_id):
                 opened.append((tenant_id, conversation_id))
         except Exception as error:  # noqa: BLE001  # the worker's edge
             logger.error("schedule failed", extra={"schedule_id": schedule_id, "error": type(error).__name__})
     return opened
 
 
-def run_due(tenant_id: int, schedule_id: int) -> int | None:
+def run_if_due(tenant_id: int, schedule_id: int) -> int | None:
     """Run one schedule whose time has come; the conversation it opened. None if another worker did, or nothing began."""
     system = system_actor(tenant_id, "worker")
-    with acting(system):
-        clock = _claimed(schedule_id, system)
+    with acting_as(system):
+        clock = _claim_clock(schedule_id, system)
         if clock is None:
             return None
         schedule = clock.schedule
         # Annotated: the database's moment, by which the schedule was found due.
         now: datetime = clock.now  # type: ignore[attr-defined]
-        due = due_of(schedule.cron, schedule.timezone, clock.next_run_at, now, schedule.missed_runs)
+        due = find_due_run(schedule.cron, schedule.timezone, clock.next_run_at, now, schedule.missed_runs)
         clock.next_run_at = due.next_run_at
         clock.save(update_fields=["next_run_at"])
         if ScheduleRun.objects.filter(schedule=schedule, planned_at=due.latest).exists():
             # Whoever changed the plan did so by a clock that was behind the database's.
             return None
-        run = _begun(Plan(schedule, due.latest, due.missed), system) if due.runs else _skipped(schedule, due)
+        run = (
+            _begin_or_refuse(PlannedRun(schedule, due.latest, due.missed), system)
+            if due.runs
+            else _record_skipped(schedule, due)
+        )
     logger.info("schedule came due", extra={"schedule_id": schedule_id, "result": run.result})
     return run.conversation_id
 
 
-def run_now(schedule_id: int, *, actor: Actor) -> ScheduleRun:
+def run_schedule_now(schedule_id: int, *, actor: Actor) -> ScheduleRun:
     """Run an approved or paused schedule once, beside its plan. A run that cannot begin says why."""
     authorize(actor, Act.SCHEDULE_RUN, actor.tenant_id)
-    with noting(actor, Act.SCHEDULE_RUN), acting(actor):
+    with recording_refusals(actor, Act.SCHEDULE_RUN), acting_as(actor):
         schedule = Schedule.objects.visible_to(actor).select_related("agent").filter(pk=schedule_id).first()
         if schedule is None:
             raise NotVisible("There is no such schedule.")
@@ -119,42 +123,44 @@ def run_now(schedule_id: int, *, actor: Actor) -> ScheduleRun:
                 f"This schedule is {schedule.get_status_display().lower()}. Approve it before it runs."
             )
         system = system_actor(schedule.tenant_id)
-        with acting(system):
+        with acting_as(system):
             clock = ScheduleClock.objects.annotate(now=Now()).get(schedule=schedule)
-            run = _begun(Plan(schedule, clock.now, requested_by=actor.label), system)
+            run = _begin_or_refuse(PlannedRun(schedule, clock.now, requested_by=actor.label), system)
         if run.result == Result.REFUSED:
-            raise Conflicting(run.reason)
+            raise Conflict(run.reason)
         return run
 
 
-def _claimed(schedule_id: int, system: Actor) -> ScheduleClock | None:
+def _claim_clock(schedule_id: int, system: Actor) -> ScheduleClock | None:
     clocks = ScheduleClock.objects.select_for_update(skip_locked=True, no_key=True, of=("self",))
     approved = Schedule.objects.visible_to(system).approved()
     due = clocks.filter(schedule_id=schedule_id, schedule__in=approved, next_run_at__lte=Now())
     return due.annotate(now=Now()).select_related("schedule__agent").order_by("pk").first()
 
 
-def _begun(plan: Plan, system: Actor) -> ScheduleRun:
+def _begin_or_refuse(plan: PlannedRun, system: Actor) -> ScheduleRun:
     try:
         with transaction.atomic():
-            return _begin(plan, system)
-    except NotRun as refusal:
-        return _noted(plan, Result.REFUSED, refusal.code, str(refusal))
+            return _begin_run(plan, system)
+    except RunRefused as refusal:
+        return _record_run(plan, Result.REFUSED, refusal.code, str(refusal))
     except GovernanceError as refusal:
-        return _noted(plan, Result.REFUSED, refusal.code, str(refusal))
+        return _record_run(plan, Result.REFUSED, refusal.code, str(refusal))
 
 
-def _begin(plan: Plan, system: Actor) -> ScheduleRun:
+def _begin_run(plan: PlannedRun, system: Actor) -> ScheduleRun:
     schedule = plan.schedule
     skill = approved_skill(schedule, actor=system)
     if skill is None:
-        raise NotRun(SKILL_NOT_FOUND, "The skill of this schedule is not approved. Approve it, or choose another one.")
-    _refuse_beside_another(schedule)
-    text = _told(plan, skill)
+        raise RunRefused(
+            SKILL_NOT_FOUND, "The skill of this schedule is not approved. Approve it, or choose another one."
+        )
+    _refuse_if_running(schedule)
+    text = _render_task(plan, skill)
     conversation = open_conversation(
         schedule.agent_id,
         actor=system,
-        channel=schedule.channel or NOWHERE,
+        channel=schedule.channel or SCHEDULE_CHANNEL,
         conversation_key=f"schedule-{schedule.pk}-{plan.planned_at:%Y%m%dT%H%M%S.%f}",
         off_the_record=False,
     )
@@ -167,14 +173,14 @@ def _begin(plan: Plan, system: Actor) -> ScheduleRun:
         text=text,
         text_sha256=content_sha256(text),
     )
-    kick_turn(schedule.tenant_id, conversation.pk)
-    return _noted(plan, Result.STARTED, conversation=conversation)
+    wake_worker(schedule.tenant_id, conversation.pk)
+    return _record_run(plan, Result.STARTED, conversation=conversation)
 
 
-def _told(plan: Plan, skill: Skill) -> str:
+def _render_task(plan: PlannedRun, skill: Skill) -> str:
     schedule = plan.schedule
-    text = scheduled_task(
-        Task(
+    text = render_scheduled_task(
+        ScheduledTask(
             title=schedule.title,
             planned_at=plan.planned_at.astimezone(ZoneInfo(schedule.timezone)),
             skill_title=skill.title,
@@ -184,30 +190,32 @@ def _told(plan: Plan, skill: Skill) -> str:
         )
     )
     if len(text) > EVENT_CHARACTERS:
-        raise NotRun(
+        raise RunRefused(
             "task_too_long",
             f"Skill and instruction have {len(text)} characters; a run takes {EVENT_CHARACTERS}. Shorten the skill.",
         )
     return text
 
 
-def _refuse_beside_another(schedule: Schedule) -> None:
+def _refuse_if_running(schedule: Schedule) -> None:
     """Two runs of one plan at once would do the same work; with a model that fails for a day they would be hundreds."""
     last = ScheduleRun.objects.filter(schedule=schedule, result=Result.STARTED).first()
     if last is None:
         return
     waits = InboundEvent.objects.filter(conversation=last.conversation_id, turn_id=None).exists()
     if waits or Turn.objects.filter(conversation=last.conversation_id, status=Turn.Status.RUNNING).exists():
-        raise NotRun("still_running", "The run before this one has not ended yet.")
+        raise RunRefused("still_running", "The run before this one has not ended yet.")
 
 
-def _skipped(schedule: Schedule, due: Due) -> ScheduleRun:
-    plan = Plan(schedule, due.latest, due.missed)
-    return _noted(plan, Result.SKIPPED, "missed", "No worker ran, or the agent was paused, when its time had come.")
+def _record_skipped(schedule: Schedule, due: DueRun) -> ScheduleRun:
+    plan = PlannedRun(schedule, due.latest, due.missed)
+    return _record_run(
+        plan, Result.SKIPPED, "missed", "No worker ran, or the agent was paused, when its time had come."
+    )
 
 
-def _noted(
-    plan: Plan, result: str, code: str = "", reason: str = "", conversation: Conversation | None = None
+def _record_run(
+    plan: PlannedRun, result: str, code: str = "", reason: str = "", conversation: Conversation | None = None
 ) -> ScheduleRun:
     return ScheduleRun.objects.create(
         tenant_id=plan.schedule.tenant_id,

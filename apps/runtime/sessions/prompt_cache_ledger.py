@@ -6,18 +6,18 @@ from dataclasses import asdict, dataclass
 
 from django.db import DatabaseError
 
-from apps.governance.database.actor_transaction import acting
-from apps.llm.model_backend import JsonObject, Reply
+from apps.governance.database.actor_transaction import acting_as
+from apps.llm.model_backend import JsonObject, ModelReply
 from apps.llm.prices import price_of
-from apps.prompt.cache.cost_attribution import Charged, Parting, Sent, by_slot, parting
+from apps.prompt.cache.cost_attribution import ChargedTokens, FirstDifference, SentBlock, charge_slots, first_difference
 from apps.prompt.prompt_input import SEPARATOR, Slot
 from apps.runtime.models import Session
-from apps.runtime.sessions.prompt_cache_plan import Account, Planned
-from apps.runtime.sessions.request_blocks import Placed, placed
-from apps.runtime.sessions.session_prefix import Frozen, PrefixChanged, thawed
-from apps.runtime.turn_store.cached_prefixes import Before, Earlier, sampled, told_entries
+from apps.runtime.sessions.prompt_cache_plan import PlannedCall, PromptCachePlanner
+from apps.runtime.sessions.request_blocks import RequestBlock, build_request_blocks
+from apps.runtime.sessions.session_prefix import PrefixChanged, SessionPrefix, load_prefix
+from apps.runtime.turn_store.cached_prefixes import CachedPrefixes, PreviousCall, encode_entries, sampled_blocks
 from apps.runtime.turn_store.journal_rows import CallNotes
-from apps.runtime.turn_store.turn_journal import history_of
+from apps.runtime.turn_store.turn_journal import read_history
 
 logger = logging.getLogger(__name__)
 
@@ -27,14 +27,14 @@ TOLERATED_SHARE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class CacheMiss:
     """Tokens that were cached and were not read. `is_expected` where a declared cause explains it."""
 
     cause: str
     detail: str
     tokens: int
     is_expected: bool
-    where: Parting | None = None
+    where: FirstDifference | None = None
 
     @property
     def stored(self) -> JsonObject:
@@ -46,19 +46,19 @@ class Miss:
         return found
 
 
-def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
+def build_call_notes(planned: PlannedCall, reply: ModelReply, account: PromptCachePlanner) -> CallNotes:
     """What is kept of a call beside its usage. The books may be wrong or unreadable; a paid answer is never lost to them."""
     usage = reply.usage
-    billed = Charged(usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens)
+    billed = ChargedTokens(usage.cache_read_tokens, usage.cache_write_tokens, usage.input_tokens)
     expected_read = _expected_read(planned, billed, account)
-    miss = _miss(planned, billed, reply, account)
+    miss = _try_find_miss(planned, billed, reply, account)
     sizes = ((each.slot, each.block.tokens) for each in planned.blocks)
     # Without a price the plan reckons in shares, which are no money.
     is_priced = price_of(account.model, account.rates) is not None
     ledger: JsonObject = {
         "expected": {name: tokens for name, tokens in asdict(planned.expected).items() if tokens},
         "expected_cost_micro_usd": round(planned.plan.expected.cost_micro_usd) if is_priced else None,
-        "slots": ";".join(charge.line for charge in by_slot(sizes, expected_read, billed)),
+        "slots": ";".join(charge.line for charge in charge_slots(sizes, expected_read, billed)),
         "marks": ";".join(mark.line for mark in planned.marks),
         "model": account.model,
         "block_hashes": "".join(planned.block_hashes),
@@ -73,86 +73,105 @@ def notes_of(planned: Planned, reply: Reply, account: Account) -> CallNotes:
         workspace_prefix_sha256=planned.workspace_prefix_sha256,
         expected_read_tokens=expected_read,
         has_unexpected_miss=bool(miss and not miss.is_expected),
-        cache_entries=told_entries(planned.entries),
+        cache_entries=encode_entries(planned.entries),
         cache_ledger=ledger,
     )
 
 
-def _expected_read(planned: Planned, billed: Charged, account: Account) -> int:
+def _expected_read(planned: PlannedCall, billed: ChargedTokens, account: PromptCachePlanner) -> int:
     """In the provider's own tokens where it measured this prefix before, else the estimate, stretched to its bill."""
     measured = account.earlier.measured.get(planned.hit) if account.earlier else None
     scale = billed.total / max(planned.along[-1].tokens, 1)
     return round(planned.expected.read * scale) if measured is None else measured
 
 
-def _miss(planned: Planned, billed: Charged, reply: Reply, account: Account) -> Miss | None:
+def _try_find_miss(
+    planned: PlannedCall, billed: ChargedTokens, reply: ModelReply, account: PromptCachePlanner
+) -> CacheMiss | None:
     try:
-        return _found_miss(planned, billed, reply, account)
+        return _find_miss(planned, billed, reply, account)
     except (DatabaseError, PrefixChanged, KeyError, TypeError, ValueError) as error:
         logger.warning("cache miss could not be explained", extra={"error": type(error).__name__})
         sentence = "More was expected to be read, and the call before cannot be read back to say why."
-        return Miss("unexplained", sentence, 0, is_expected=False)
+        return CacheMiss("unexplained", sentence, 0, is_expected=False)
 
 
-def _found_miss(planned: Planned, billed: Charged, reply: Reply, account: Account) -> Miss | None:
+def _find_miss(
+    planned: PlannedCall, billed: ChargedTokens, reply: ModelReply, account: PromptCachePlanner
+) -> CacheMiss | None:
     """Only lengths that the provider measured itself are held against it: estimates differ from text to text."""
-    earlier = account.earlier or Earlier()
+    earlier = account.earlier or CachedPrefixes()
     before, tolerated = earlier.before, max(TOLERATED_TOKENS, TOLERATED_SHARE * billed.total)
     left = earlier.measured.get(before.longest_live(planned.requested_at), 0) if before else 0
     should = earlier.measured.get(planned.hit, planned.expected.read if not billed.read else 0)
     unread = should - billed.read
     if before and left - billed.read > tolerated:
-        return _explained(before, planned, left - billed.read, reply, account, is_held=unread <= tolerated)
+        return _explain_miss(before, planned, left - billed.read, reply, account, is_held=unread <= tolerated)
     if unread > tolerated and not (before and before.is_stand_in != reply.is_stand_in):
         sentence = "Another conversation had left this cached, and the provider did not have it any more, or not yet."
-        return Miss("not_cached", sentence, unread, is_expected=False)
+        return CacheMiss("not_cached", sentence, unread, is_expected=False)
     return None
 
 
-def _explained(before: Before, planned: Planned, lost: int, reply: Reply, account: Account, *, is_held: bool) -> Miss:
+def _explain_miss(
+    before: PreviousCall,
+    planned: PlannedCall,
+    lost: int,
+    reply: ModelReply,
+    account: PromptCachePlanner,
+    *,
+    is_held: bool,
+) -> CacheMiss:
     if before.model != account.model or before.is_stand_in != reply.is_stand_in:
         asked = before.model if before.model != account.model else "another endpoint"
-        return Miss("another_model", f"Before, {asked} was asked; models share no cache.", lost, is_expected=True)
-    frozen, messages = _request_before(before, account)
-    where = parting(tuple(_sent(frozen, placed(frozen, messages))), tuple(_sent(account.frozen, planned.blocks)))
+        return CacheMiss("another_model", f"Before, {asked} was asked; models share no cache.", lost, is_expected=True)
+    frozen, messages = _previous_request(before, account)
+    where = first_difference(
+        tuple(_sent_blocks(frozen, build_request_blocks(frozen, messages))),
+        tuple(_sent_blocks(account.frozen, planned.blocks)),
+    )
     if not before.is_kept and (where is None or where.slot is Slot.TURN):
         sentence = "The turn before was given up or taken again; what it said was not kept."
-        return Miss("turn_repeated", sentence, lost, is_expected=True, where=where)
+        return CacheMiss("turn_repeated", sentence, lost, is_expected=True, where=where)
     if where is None:
-        return _unseen(before, planned, lost, is_held=is_held)
+        return _explain_without_difference(before, planned, lost, is_held=is_held)
     if frozen.session.pk != account.frozen.session.pk:
-        return Miss("new_session", f"A new session began. {_told(where)}", lost, is_expected=True, where=where)
-    return _changed(before, where, lost, account)
+        return CacheMiss(
+            "new_session", f"A new session began. {_describe_parting(where)}", lost, is_expected=True, where=where
+        )
+    return _explain_change(before, where, lost, account)
 
 
-def _changed(before: Before, where: Parting, lost: int, account: Account) -> Miss:
+def _explain_change(before: PreviousCall, where: FirstDifference, lost: int, account: PromptCachePlanner) -> CacheMiss:
     """What parts two requests of one session."""
     if where.slot is Slot.TURN and before.window_start != account.window_start:
-        return Miss("history_cut", "The oldest part of the history was left out.", lost, is_expected=True, where=where)
+        return CacheMiss(
+            "history_cut", "The oldest part of the history was left out.", lost, is_expected=True, where=where
+        )
     if where.slot is Slot.TURN and account.is_cut:
         sentence = "A learning version was withdrawn; what it had said was left out of the history."
-        return Miss("learning_withdrawn", sentence, lost, is_expected=True, where=where)
-    sentence = f"The request changed within its session. {_told(where)}"
-    return Miss("bytes_changed", sentence, lost, is_expected=False, where=where)
+        return CacheMiss("learning_withdrawn", sentence, lost, is_expected=True, where=where)
+    sentence = f"The request changed within its session. {_describe_parting(where)}"
+    return CacheMiss("bytes_changed", sentence, lost, is_expected=False, where=where)
 
 
-def _unseen(before: Before, planned: Planned, lost: int, *, is_held: bool) -> Miss:
+def _explain_without_difference(before: PreviousCall, planned: PlannedCall, lost: int, *, is_held: bool) -> CacheMiss:
     """The journal shows no difference: either there is none, or what it keeps of the call before was changed as well."""
-    places = zip(before.block_hashes, planned.block_hashes, sampled(len(planned.blocks)), strict=False)
+    places = zip(before.block_hashes, planned.block_hashes, sampled_blocks(len(planned.blocks)), strict=False)
     changed = next((planned.blocks[place] for old, new, place in places if old != new), None)
     if changed:
-        where = Parting(changed.slot, changed.label, 0, None)
+        where = FirstDifference(changed.slot, changed.label, 0, None)
         sentence = (
             f"What stands in {changed.label} is not what was sent before, and the journal's copy of it changed as well."
         )
-        return Miss("bytes_changed", sentence, lost, is_expected=False, where=where)
+        return CacheMiss("bytes_changed", sentence, lost, is_expected=False, where=where)
     if is_held:
-        return Miss("look_back", "No mark stood near enough to find what was cached.", lost, is_expected=True)
+        return CacheMiss("look_back", "No mark stood near enough to find what was cached.", lost, is_expected=True)
     sentence = "The bytes are the same as in the call before; the provider did not have them any more."
-    return Miss("not_cached", sentence, lost, is_expected=False)
+    return CacheMiss("not_cached", sentence, lost, is_expected=False)
 
 
-def _told(where: Parting) -> str:
+def _describe_parting(where: FirstDifference) -> str:
     source = where.segment.source if where.segment else None
     if source is None:
         named = f" ({where.segment.template})" if where.segment else ""
@@ -161,23 +180,23 @@ def _told(where: Parting) -> str:
     return f"It differs first at byte {where.byte} of {where.label}: {record}, version {source.version}, by {source.author}."
 
 
-def _request_before(before: Before, account: Account) -> tuple[Frozen, Sequence[JsonObject]]:
+def _previous_request(before: PreviousCall, account: PromptCachePlanner) -> tuple[SessionPrefix, Sequence[JsonObject]]:
     """The call before as it was sent: in this turn as it is remembered, else as the journal has it."""
     if before.messages is not None:
         return account.frozen, before.messages
-    with acting(account.actor):
+    with acting_as(account.actor):
         session = Session.objects.select_related("tools", "conversation").get(pk=before.session_id)
-        history = history_of(session.conversation, actor=account.actor)
-        return thawed(session), history[before.window_start : before.window_start + before.message_count]
+        history = read_history(session.conversation, actor=account.actor)
+        return load_prefix(session), history[before.window_start : before.window_start + before.message_count]
 
 
-def _sent(frozen: Frozen, blocks: Sequence[Placed]) -> Iterator[Sent]:
+def _sent_blocks(frozen: SessionPrefix, blocks: Sequence[RequestBlock]) -> Iterator[SentBlock]:
     parts = {part.slot: part for part in frozen.assembled.parts}
     first = next(iter(parts), None)
     for each in blocks:
         part = parts.get(each.slot)
         if part is None:
-            yield Sent(each.slot, each.label, each.block.content, each.block.tokens)
+            yield SentBlock(each.slot, each.label, each.block.content, each.block.tokens)
         else:
             lead = "" if each.slot is first else SEPARATOR
-            yield Sent(each.slot, each.label, (lead + part.text).encode(), each.block.tokens, part, len(lead))
+            yield SentBlock(each.slot, each.label, (lead + part.text).encode(), each.block.tokens, part, len(lead))

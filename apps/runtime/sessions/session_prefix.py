@@ -13,22 +13,29 @@ from django.utils import timezone
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.llm.model_backend import Tool
+from apps.llm.model_backend import ToolDefinition
 from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.data_fences import canonical_json
-from apps.prompt.rendering.segments import Assembled, NotSegments, Part, Segment, SegmentTable, decode_segments
-from apps.prompt.rendering.snapshot import assemble
+from apps.prompt.rendering.segments import (
+    PromptSnapshot,
+    Segment,
+    SegmentMismatch,
+    SegmentTable,
+    SlotText,
+    decode_segments,
+)
+from apps.prompt.rendering.snapshot import render_snapshot
 from apps.runtime.limits.turn_limits import is_stale, offered_tools
 from apps.runtime.models import Session, SnapshotPart
-from apps.runtime.prompt_snapshot.part_cache import FROZEN, KEPT, StoredPart
-from apps.runtime.prompt_snapshot.playground_proposal import marked, tried_in
-from apps.runtime.prompt_snapshot.prompt_input_builder import gather
-from apps.runtime.prompt_snapshot.snapshot_store import NotFrozen, freeze
-from apps.runtime.tools.assistant_tools import rights_in
-from apps.runtime.tools.builtin_catalog import house_tools
-from apps.runtime.tools.builtin_tool import Offer
+from apps.runtime.prompt_snapshot.part_cache import CLAIMED_PARTS, FROZEN_PARTS, StoredPart
+from apps.runtime.prompt_snapshot.playground_proposal import find_trial, mark_as_proposed
+from apps.runtime.prompt_snapshot.prompt_input_builder import read_prompt_input
+from apps.runtime.prompt_snapshot.snapshot_store import PromptUnavailable, store_snapshot
+from apps.runtime.tools.assistant_tools import member_rights_in
+from apps.runtime.tools.builtin_catalog import builtin_tools
+from apps.runtime.tools.builtin_tool import ToolOffer
 from apps.runtime.tools.tool_search import ROUTING_DEFINITIONS
-from apps.runtime.turn_store.turn_context import Running
+from apps.runtime.turn_store.turn_context import CurrentSession
 from apps.tenants.models import Agent
 
 logger = logging.getLogger(__name__)
@@ -39,26 +46,26 @@ TOOLS_POSITION = -1
 DEFINITIONS_KEPT = 256
 
 
-class PrefixChanged(NotFrozen):
+class PrefixChanged(PromptUnavailable):
     """What would be sent is not what was frozen; nothing is sent instead."""
 
     code = "prefix_changed"
 
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
+class SessionPrefix:
     """A session with the prefix it was opened on: the tools' definitions and the system prompt."""
 
     session: Session
-    assembled: Assembled
-    tools: Part
+    assembled: PromptSnapshot
+    tools: SlotText
 
     @property
-    def definitions(self) -> tuple[Tool, ...]:
+    def definitions(self) -> tuple[ToolDefinition, ...]:
         """The tools as they were when the session opened, whatever a release made of them since."""
         return read_definitions(self.tools.text)
 
-    def verified(self) -> "Frozen":
+    def verified(self) -> "SessionPrefix":
         """Refused if it is not to the byte what was frozen, or if somebody else would answer for its bytes (R043)."""
         if self.assembled.sha256 != self.session.prefix_sha256:
             raise PrefixChanged(f"The prefix of session {self.session.pk} no longer has the hash it was frozen with.")
@@ -67,7 +74,7 @@ class Frozen:
         return self
 
 
-def is_over(running: Running, agent: Agent, now: datetime) -> bool:
+def is_session_over(running: CurrentSession, agent: Agent, now: datetime) -> bool:
     """Whether a new session begins: the conversation was silent too long, or the session is too old (R064, Z-5)."""
     idle = agent.session_idle_seconds
     idle_seconds = settings.AGENT_SESSION_IDLE_SECONDS if idle is None else idle
@@ -77,11 +84,16 @@ def is_over(running: Running, agent: Agent, now: datetime) -> bool:
 
 
 def open_session(
-    conversation: Conversation, agent: Agent, *, system: Actor, agent_actor: Actor, outside: tuple[Tool, ...] = ()
-) -> Frozen:
+    conversation: Conversation,
+    agent: Agent,
+    *,
+    system: Actor,
+    agent_actor: Actor,
+    outside: tuple[ToolDefinition, ...] = (),
+) -> SessionPrefix:
     """Freeze what the nouns say now."""
     reads = partial(
-        gather,
+        read_prompt_input,
         agent,
         conversation.end_user_key,
         actor=agent_actor,
@@ -90,70 +102,76 @@ def open_session(
         off_the_record=conversation.tells_off_the_record,
     )
     told = reads()
-    assembled = assemble(told)
-    if tried := tried_in(conversation, system=system):
-        assembled = marked(assemble(reads(would=tried.would)), assembled, tried)
+    assembled = render_snapshot(told)
+    if tried := find_trial(conversation, system=system):
+        assembled = mark_as_proposed(render_snapshot(reads(would=tried.would)), assembled, tried)
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
-    offer = Offer.of(agent, conversation, knows_agents=bool(told.invokable), member_rights=rights_in(conversation))
+    offer = ToolOffer.of(
+        agent, conversation, knows_agents=bool(told.invokable), member_rights=member_rights_in(conversation)
+    )
     tools = tools_part(agent, offer, outside)
-    session = freeze(conversation, assembled, tools, actor=system)
-    parts = tuple(_once(agent.tenant_id, part) for part in assembled.parts)
-    return Frozen(session, Assembled(parts), _once(agent.tenant_id, tools))
+    session = store_snapshot(conversation, assembled, tools, actor=system)
+    parts = tuple(_share_part(agent.tenant_id, part) for part in assembled.parts)
+    return SessionPrefix(session, PromptSnapshot(parts), _share_part(agent.tenant_id, tools))
 
 
-def _once(tenant_id: int, part: Part) -> Part:
+def _share_part(tenant_id: int, part: SlotText) -> SlotText:
     """The part that another turn of this process waits with, where it is the same to its owners."""
-    return FROZEN.keep(tenant_id, part.sha256, part)
+    return FROZEN_PARTS.keep(tenant_id, part.sha256, part)
 
 
-def tools_part(agent: Agent, offer: Offer, outside: tuple[Tool, ...] = ()) -> Part:
+def tools_part(agent: Agent, offer: ToolOffer, outside: tuple[ToolDefinition, ...] = ()) -> SlotText:
     """The allow-listed tools in allow-list order, the house's first, as slot 0 of what is frozen (R058).
 
     Where they are too many, the last of them are reached through others (R125). The bare agent has the learning layer's tools
     no more than its prompt (R001, R004).
     """
-    ours = house_tools(offer) if agent.has_learning else ()
+    ours = builtin_tools(offer) if agent.has_learning else ()
     offered = offered_tools([tool.definition for tool in ours], outside, ROUTING_DEFINITIONS)
     # One definition a line, so that a difference shows which tool it is about.
     lines = ",\n".join(canonical_json(tool.wire) for tool in offered)
-    return Part(Slot.TOOLS, (Segment(f"[{lines}]", None, TOOLS),))
+    return SlotText(Slot.TOOLS, (Segment(f"[{lines}]", None, TOOLS),))
 
 
-def thawed(session: Session) -> Frozen:
+def load_prefix(session: Session) -> SessionPrefix:
     """The session with its prefix, read back from the parts it refers to."""
     places = session.parts.select_related("part")
-    assembled = Assembled(tuple(_part(place.part) for place in places))
-    tools = _part(session.tools) if session.tools else Part(Slot.TOOLS, (Segment("[]", None, "unrecorded"),))
-    return Frozen(session, assembled, tools).verified()
+    assembled = PromptSnapshot(tuple(_read_snapshot_part(place.part) for place in places))
+    tools = (
+        _read_snapshot_part(session.tools)
+        if session.tools
+        else SlotText(Slot.TOOLS, (Segment("[]", None, "unrecorded"),))
+    )
+    return SessionPrefix(session, assembled, tools).verified()
 
 
-def running_on(running: Running, known: Mapping[str, Part]) -> Frozen:
+def prefix_from_claim(running: CurrentSession, known: Mapping[str, SlotText]) -> SessionPrefix:
     """The same of a session that came with a claim, whose parts may be known already."""
     tenant_id = running.session.tenant_id
-    parts = {stored.position: known.get(stored.mark) or _kept(stored, tenant_id) for stored in running.parts}
-    assembled = Assembled(tuple(part for position, part in parts.items() if position != TOOLS_POSITION))
-    return Frozen(running.session, assembled, parts[TOOLS_POSITION]).verified()
+    parts = {stored.position: known.get(stored.mark) or _keep_part(stored, tenant_id) for stored in running.parts}
+    assembled = PromptSnapshot(tuple(part for position, part in parts.items() if position != TOOLS_POSITION))
+    return SessionPrefix(running.session, assembled, parts[TOOLS_POSITION]).verified()
 
 
-def _kept(stored: StoredPart, tenant_id: int) -> Part:
-    return KEPT.keep(
-        tenant_id, stored.mark, _read(stored.id, stored.slot, stored.text or "", stored.segments, stored.sha256)
+def _keep_part(stored: StoredPart, tenant_id: int) -> SlotText:
+    return CLAIMED_PARTS.keep(
+        tenant_id, stored.mark, _decode_part(stored.id, stored.slot, stored.text or "", stored.segments, stored.sha256)
     )
 
 
-def _part(stored: SnapshotPart) -> Part:
-    return _read(stored.pk, stored.slot, stored.text, stored.segments, stored.sha256)
+def _read_snapshot_part(stored: SnapshotPart) -> SlotText:
+    return _decode_part(stored.pk, stored.slot, stored.text, stored.segments, stored.sha256)
 
 
-def _read(number: int, slot_number: int, text: str, segments: SegmentTable | None, sha256: str) -> Part:
+def _decode_part(number: int, slot_number: int, text: str, segments: SegmentTable | None, sha256: str) -> SlotText:
     slot = Slot(slot_number)
     if segments is None:
         # Frozen before owners were kept.
-        return Part(slot, (Segment(text, None, "unrecorded"),))
+        return SlotText(slot, (Segment(text, None, "unrecorded"),))
     try:
         part = decode_segments(slot, text, segments)
-    except NotSegments as flaw:
+    except SegmentMismatch as flaw:
         raise PrefixChanged(f"Part {number} of slot {slot.value} cannot be read: {flaw}") from flaw
     if part.sha256 != sha256:
         raise PrefixChanged(f"Part {number} of slot {slot.value} is not what it was stored as.")
@@ -161,9 +179,9 @@ def _read(number: int, slot_number: int, text: str, segments: SegmentTable | Non
 
 
 @lru_cache(maxsize=DEFINITIONS_KEPT)
-def read_definitions(text: str) -> tuple[Tool, ...]:
+def read_definitions(text: str) -> tuple[ToolDefinition, ...]:
     """Read once for all sessions with these tools: a worker holds thousands of turns, and asks three times in each."""
-    return tuple(Tool(**definition) for definition in json.loads(text))
+    return tuple(ToolDefinition(**definition) for definition in json.loads(text))
 
 
 def _sha256(text: str) -> str:

@@ -9,16 +9,16 @@ from django.db.models import OuterRef, Q, Subquery
 
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotVisible
 from apps.runtime.models import ToolStep, Turn
 from apps.tenants.authentication.actor_resolution import system_actor
 
-AT_ONCE = 100
+BATCH_SIZE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConversationFeedCursor:
     """How far somebody has heard: the last message, tool step and turn."""
 
     message_id: int = 0
@@ -40,21 +40,21 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class FeedEvent:
     """One thing that happened, and where whoever heard it stands now."""
 
     event: str
     told: Mapping[str, object]
-    place: Place
+    place: ConversationFeedCursor
 
 
-def place_of(conversation_id: int, *, actor: Actor) -> Place:
+def current_cursor(conversation_id: int, *, actor: Actor) -> ConversationFeedCursor:
     """Where a conversation stands now; refused where the actor does not see it."""
-    with _seeing(conversation_id, actor):
+    with _visible_conversation(conversation_id, actor):
         messages = Message.objects.filter(conversation=conversation_id).order_by("-pk")
         steps = ToolStep.objects.filter(turn__conversation=conversation_id).order_by("-pk")
         turn = Turn.objects.filter(conversation=conversation_id).order_by("-pk").first()
-        return Place(
+        return ConversationFeedCursor(
             messages.values_list("pk", flat=True).first() or 0,
             steps.values_list("pk", flat=True).first() or 0,
             turn.pk if turn else 0,
@@ -62,13 +62,13 @@ def place_of(conversation_id: int, *, actor: Actor) -> Place:
         )
 
 
-def since(conversation_id: int, place: Place, *, actor: Actor) -> list[Heard]:
+def events_since(conversation_id: int, place: ConversationFeedCursor, *, actor: Actor) -> list[FeedEvent]:
     """What happened behind a place: tools that were called, replies, and turns that began or ended."""
-    with _seeing(conversation_id, actor):
-        return list(_since(conversation_id, place))
+    with _visible_conversation(conversation_id, actor):
+        return list(_read_events(conversation_id, place))
 
 
-def marks_of(conversation_ids: Collection[int], tenant_id: int) -> Mapping[int, Hashable]:
+def change_marks(conversation_ids: Collection[int], tenant_id: int) -> Mapping[int, Hashable]:
     """What differs, of each of a tenant's conversations, as soon as something happens in it. One statement for all of them."""
     if not conversation_ids:
         return {}
@@ -76,42 +76,44 @@ def marks_of(conversation_ids: Collection[int], tenant_id: int) -> Mapping[int, 
     steps = ToolStep.objects.filter(turn__conversation=OuterRef("pk")).order_by("-pk").values("pk")
     turns = Turn.objects.filter(conversation=OuterRef("pk")).order_by("-pk")
     newest = (Subquery(rows[:1]) for rows in (messages, steps, turns.values("pk"), turns.values("status")))
-    with acting(system_actor(tenant_id)):
+    with acting_as(system_actor(tenant_id)):
         rows = Conversation.objects.filter(tenant_id=tenant_id, pk__in=conversation_ids)
         return {row[0]: row[1:] for row in rows.values_list("pk", *newest)}
 
 
 @contextmanager
-def _seeing(conversation_id: int, actor: Actor) -> Iterator[None]:
-    with acting(actor):
+def _visible_conversation(conversation_id: int, actor: Actor) -> Iterator[None]:
+    with acting_as(actor):
         if not Conversation.objects.visible_to(actor).filter(pk=conversation_id).exists():
             raise NotVisible("There is no such conversation, or it is not yours to see.")
         yield
 
 
-def _since(conversation_id: int, place: Place) -> Iterator[Heard]:
+def _read_events(conversation_id: int, place: ConversationFeedCursor) -> Iterator[FeedEvent]:
     """So many of a kind at once. What a turn called and said is told before its end, so an end is read first and told last."""
-    moved_on = Turn.objects.filter(_moved_on(place), conversation=conversation_id)
-    turns = list(moved_on.order_by("pk")[:AT_ONCE])
-    steps = ToolStep.objects.filter(turn__conversation=conversation_id, pk__gt=place.step_id).order_by("pk")[:AT_ONCE]
+    moved_on = Turn.objects.filter(_turn_has_moved(place), conversation=conversation_id)
+    turns = list(moved_on.order_by("pk")[:BATCH_SIZE])
+    steps = ToolStep.objects.filter(turn__conversation=conversation_id, pk__gt=place.step_id).order_by("pk")[
+        :BATCH_SIZE
+    ]
     for step in steps:
         place = replace(place, step_id=step.pk)
-        yield Heard("tool", {"turn_id": step.turn_id, "name": step.name, "state": step.state}, place)
-    if len(steps) == AT_ONCE:
+        yield FeedEvent("tool", {"turn_id": step.turn_id, "name": step.name, "state": step.state}, place)
+    if len(steps) == BATCH_SIZE:
         return
     replies = Message.objects.filter(conversation=conversation_id, is_reply=True, pk__gt=place.message_id)
-    messages = replies.order_by("pk")[:AT_ONCE]
+    messages = replies.order_by("pk")[:BATCH_SIZE]
     for message in messages:
         place = replace(place, message_id=message.pk)
-        yield Heard("reply", _reply(message), place)
-    if len(messages) == AT_ONCE:
+        yield FeedEvent("reply", _reply(message), place)
+    if len(messages) == BATCH_SIZE:
         return
     for turn in turns:
         place = replace(place, turn_id=turn.pk, turn_status=turn.status)
-        yield Heard("turn", {"turn_id": turn.pk, "status": turn.status, "outcome": turn.outcome}, place)
+        yield FeedEvent("turn", {"turn_id": turn.pk, "status": turn.status, "outcome": turn.outcome}, place)
 
 
-def _moved_on(place: Place) -> Q:
+def _turn_has_moved(place: ConversationFeedCursor) -> Q:
     return Q(pk__gt=place.turn_id) | Q(pk=place.turn_id) & ~Q(status=place.turn_status)
 
 

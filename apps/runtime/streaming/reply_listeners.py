@@ -5,24 +5,24 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from apps.llm.model_backend import Listener
-from apps.runtime.turn_store.turn_claim import Claim
+from apps.runtime.turn_store.turn_claim import TurnClaim
 
 logger = logging.getLogger(__name__)
 
 # Who listens to a turn, asked before each call of its model; nobody, most of the time. It is asked on the event loop and must
 # not wait, and neither must the listener.
-Ears: TypeAlias = Callable[[Claim], Listener | None]
+ListenerLookup: TypeAlias = Callable[[TurnClaim], Listener | None]
 
 
-def nobody(claimed: Claim) -> Listener | None:
+def no_listener(claimed: TurnClaim) -> Listener | None:
     """Nobody listens."""
     del claimed
     return None
 
 
-def attentive(ears: Ears, claimed: Claim) -> Listener | None:
+def guarded_listener(ears: ListenerLookup, claimed: TurnClaim) -> Listener | None:
     """The turn's listener, of whom the turn depends in nothing: one that fails hears no more, and the answer is still given."""
-    listener = _asked(ears, claimed)
+    listener = _look_up_listener(ears, claimed)
     if listener is None:
         return None
     heard = [listener]
@@ -34,14 +34,17 @@ def attentive(ears: Ears, claimed: Claim) -> Listener | None:
             heard[0](text)
         except Exception as error:  # noqa: BLE001  # somebody else's code, whose words may quote a customer
             heard.clear()
-            logger.warning("a listener failed", extra={"turn_id": claimed.turn.pk, "error": type(error).__name__})
+            logger.warning("reply listener failed", extra={"turn_id": claimed.turn.pk, "error": type(error).__name__})
 
     return hear
 
 
-def _asked(ears: Ears, claimed: Claim) -> Listener | None:
+def _look_up_listener(ears: ListenerLookup, claimed: TurnClaim) -> Listener | None:
     try:
         return ears(claimed)
     except Exception as error:  # noqa: BLE001  # as above
-        logger.warning("who listens is not known", extra={"turn_id": claimed.turn.pk, "error": type(error).__name__})
+        logger.warning(
+            "the listener of a turn could not be looked up",
+            extra={"turn_id": claimed.turn.pk, "error": type(error).__name__},
+        )
         return None

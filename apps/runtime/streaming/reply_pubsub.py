@@ -14,33 +14,33 @@ from typing import Final
 import redis
 from django.conf import settings
 
-from apps.desk.rules import Sending
+from apps.desk.rules import SendRuleValue
 from apps.llm.model_backend import Listener
 from apps.prompt.prompt_input import SendMode
-from apps.runtime.turn_store.turn_claim import Claim
-from apps.runtime.turns.turn_completion import mode_at_first
+from apps.runtime.turn_store.turn_claim import TurnClaim
+from apps.runtime.turns.turn_completion import send_mode_at_claim
 
 logger = logging.getLogger(__name__)
 
 # Where a web process says which conversation somebody listens to, and for how long that holds.
-HEARD: Final = "preceptor:listeners"
-SAID: Final = "preceptor:reply:"
-HOLDS_SECONDS: Final = 60
+LISTENERS_CHANNEL: Final = "preceptor:listeners"
+REPLY_CHANNEL_PREFIX: Final = "preceptor:reply:"
+LISTENING_SECONDS: Final = 60
 # How long a broker that is away keeps anybody waiting.
-PATIENCE_SECONDS: Final = 0.5
-AGAIN_SECONDS: Final = 5.0
+BROKER_TIMEOUT_SECONDS: Final = 0.5
+RECONNECT_SECONDS: Final = 5.0
 # A piece of an answer for each of these, however fast the words come.
 PIECE_SECONDS: Final = 0.1
 
 
-def said_in(conversation_id: int) -> str:
+def reply_channel(conversation_id: int) -> str:
     """The channel of a conversation's answers."""
-    return f"{SAID}{conversation_id}"
+    return f"{REPLY_CHANNEL_PREFIX}{conversation_id}"
 
 
-def conversation_of(channel: str) -> int:
+def conversation_of_channel(channel: str) -> int:
     """The conversation whose answers are said in the channel."""
-    return int(channel.removeprefix(SAID))
+    return int(channel.removeprefix(REPLY_CHANNEL_PREFIX))
 
 
 def client_url() -> str:
@@ -48,35 +48,38 @@ def client_url() -> str:
     return str(settings.CELERY_BROKER_URL).replace("redis+socket://", "unix://", 1)
 
 
-def broker() -> "redis.Redis":
+def broker_client() -> "redis.Redis":
     """A client that gives up at once where the broker is away."""
     return redis.Redis.from_url(
-        client_url(), socket_connect_timeout=PATIENCE_SECONDS, socket_timeout=PATIENCE_SECONDS, decode_responses=True
+        client_url(),
+        socket_connect_timeout=BROKER_TIMEOUT_SECONDS,
+        socket_timeout=BROKER_TIMEOUT_SECONDS,
+        decode_responses=True,
     )
 
 
-def may_be_aired(claimed: Claim) -> bool:
+def may_be_streamed(claimed: TurnClaim) -> bool:
     """Only what leaves by itself is told before it has left: of a reply that a person may have to send, nobody hears."""
     if claimed.conversation.is_talk:
         # It has one reader, to whom it leaves whatever is held back from customers.
         return not claimed.may_be_silent
     if claimed.is_sending_paused or claimed.may_be_silent:
         return False
-    return mode_at_first(claimed) is SendMode.AUTONOMOUS and not any(map(_hangs_on_a_skill, claimed.brought.rules))
+    return send_mode_at_claim(claimed) is SendMode.AUTONOMOUS and not any(map(_depends_on_skill, claimed.brought.rules))
 
 
-def _hangs_on_a_skill(rule: Sending) -> bool:
+def _depends_on_skill(rule: SendRuleValue) -> bool:
     return rule.skill_id is not None
 
 
-class Air:
+class ReplyPublisher:
     """A worker's ears: who is listened to, and what was said and not told yet. Two threads, both of whom may fail."""
 
     def __init__(self) -> None:
         self._heard: dict[int, float] = {}
         self._said: queue.SimpleQueue[tuple[int, dict[str, object]] | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
-        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._tell)]
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._listen, self._publish)]
 
     def start(self) -> None:
         """Begin to hear who listens."""
@@ -88,10 +91,10 @@ class Air:
         self._stopping.set()
         self._said.put(None)
 
-    def __call__(self, claimed: Claim) -> Listener | None:
+    def __call__(self, claimed: TurnClaim) -> Listener | None:
         """The listener of a turn, asked before each call of its model; None where nobody holds a stream open."""
         conversation_id = claimed.conversation.pk
-        if self._heard.get(conversation_id, 0) < time.monotonic() or not may_be_aired(claimed):
+        if self._heard.get(conversation_id, 0) < time.monotonic() or not may_be_streamed(claimed):
             return None
         turn_id, pieces, told_at = claimed.turn.pk, [], [0.0]
         self._said.put((conversation_id, {"turn_id": turn_id, "text": ""}))
@@ -107,35 +110,35 @@ class Air:
     def _listen(self) -> None:
         while not self._stopping.is_set():
             try:
-                with broker() as client, client.pubsub(ignore_subscribe_messages=True) as subscribed:
-                    subscribed.subscribe(HEARD)
+                with broker_client() as client, client.pubsub(ignore_subscribe_messages=True) as subscribed:
+                    subscribed.subscribe(LISTENERS_CHANNEL)
                     while not self._stopping.is_set():
-                        if message := subscribed.get_message(timeout=PATIENCE_SECONDS / 2):
-                            self._note(str(message["data"]))
+                        if message := subscribed.get_message(timeout=BROKER_TIMEOUT_SECONDS / 2):
+                            self._note_listener(str(message["data"]))
             except redis.RedisError as error:
-                logger.warning("who listens is not known", extra={"error": type(error).__name__})
-                self._stopping.wait(AGAIN_SECONDS)
+                logger.warning("reply listeners could not be read", extra={"error": type(error).__name__})
+                self._stopping.wait(RECONNECT_SECONDS)
 
-    def _note(self, said: str) -> None:
+    def _note_listener(self, said: str) -> None:
         now = time.monotonic()
         self._heard = {each: until for each, until in self._heard.items() if until > now}
         if said.isdecimal():
-            self._heard[int(said)] = now + HOLDS_SECONDS
+            self._heard[int(said)] = now + LISTENING_SECONDS
 
-    def _tell(self) -> None:
-        client = broker()
+    def _publish(self) -> None:
+        client = broker_client()
         while (said := self._said.get()) is not None:
             conversation_id, piece = said
             try:
-                client.publish(said_in(conversation_id), json.dumps(piece))
+                client.publish(reply_channel(conversation_id), json.dumps(piece))
             except redis.RedisError as error:
-                logger.warning("an answer is not told while it is said", extra={"error": type(error).__name__})
+                logger.warning("reply text could not be published", extra={"error": type(error).__name__})
 
 
-def announce(conversation_id: int) -> None:
+def announce_listener(conversation_id: int) -> None:
     """Let workers know that somebody listens; where the broker is away they do not, and the reply is told when it is there."""
     try:
-        with broker() as client:
-            client.publish(HEARD, str(conversation_id))
+        with broker_client() as client:
+            client.publish(LISTENERS_CHANNEL, str(conversation_id))
     except redis.RedisError as error:
-        logger.warning("nobody knows who listens", extra={"error": type(error).__name__})
+        logger.warning("reply listeners are unknown: no broker", extra={"error": type(error).__name__})

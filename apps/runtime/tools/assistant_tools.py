@@ -13,7 +13,7 @@ from django.db.models import Q
 from apps.conversations.models import Conversation, Message
 from apps.desk.queues import waiting_drafts, waiting_escalations
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted, NotVisible
 from apps.governance.governed_write import authorize, may
 from apps.governance.models import Proposal
@@ -33,41 +33,41 @@ from apps.prompt.builtin_tools import (
 from apps.prompt.rendering.data_fences import canonical_json, fence_lines
 from apps.prompt.sanitizer.clean import clean
 from apps.runtime.models import Spend, ToolStep
-from apps.runtime.tools.builtin_tool import Context, HouseTool, Offer, whole_number
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer, whole_number
 from apps.skills.models import Skill
-from apps.tenants.authentication.actor_resolution import member_served
+from apps.tenants.authentication.actor_resolution import member_via_assistant
 
-LISTED: Final = 20
+MAX_LISTED: Final = 20
 LINES_READ: Final = 40
 LINE_CHARACTERS: Final = 1_000
-DAYS: Final = 7
+SPEND_DAYS: Final = 7
 # What shows customers' words, or what agents made of them.
-HEARING: Final = (LIST_WAITING, LIST_PROPOSALS, READ_CONVERSATION)
-HEARD: Final = "customers' words"
+CUSTOMER_WORD_TOOLS: Final = (LIST_WAITING, LIST_PROPOSALS, READ_CONVERSATION)
+CUSTOMER_WORDS_SHOWN: Final = "customers' words"
 
 # What a member may that makes a tool theirs.
-RIGHTS: Final = (Act.CONVERSATION_TALK, Act.ESCALATION_ANSWER, Act.PROPOSAL_REJECT, Act.MEMBER_OVERLAY_WRITE)
+MEMBER_RIGHTS: Final = (Act.CONVERSATION_TALK, Act.ESCALATION_ANSWER, Act.PROPOSAL_REJECT, Act.MEMBER_OVERLAY_WRITE)
 
-Look = Callable[[Context, Actor, JsonObject], JsonObject | str]
+Lookup = Callable[[ToolContext, Actor, JsonObject], JsonObject | str]
 
 
-def rights_in(talk: Conversation) -> frozenset[Act] | None:
+def member_rights_in(talk: Conversation) -> frozenset[Act] | None:
     """What decides which tools a session of this talk carries; None where a customer writes, or somebody as one."""
     if talk.member_user_id is None or talk.is_trial:
         return None
-    reader = _reader(talk)
-    return frozenset(act for act in RIGHTS if reader is not None and may(reader, act))
+    reader = _member_actor(talk)
+    return frozenset(act for act in MEMBER_RIGHTS if reader is not None and may(reader, act))
 
 
-def _reader(talk: Conversation) -> Actor | None:
-    return member_served(
+def _member_actor(talk: Conversation) -> Actor | None:
+    return member_via_assistant(
         talk.member_user_id or 0, talk.tenant_id, agent_id=talk.agent_id, agent_label=f"agent:{talk.agent.key}"
     )
 
 
-def _asking(context: Context, right: Act) -> Actor:
+def _authorize_member(context: ToolContext, right: Act) -> Actor:
     """The member as they stand now, through their assistant; refused where they are one no more, or may no longer."""
-    reader = _reader(context.conversation)
+    reader = _member_actor(context.conversation)
     if reader is None:
         raise NotPermitted("The member of this talk belongs to the tenant no more, so nothing is looked up for them.")
     authorize(reader, Act.CONVERSATION_TALK, reader.tenant_id, agent_id=context.agent_id)
@@ -76,16 +76,16 @@ def _asking(context: Context, right: Act) -> Actor:
     return reader
 
 
-def _look(look: Look, right: Act, name: str, context: Context, arguments: JsonObject) -> str:
-    reader = _asking(context, right)
-    with acting(reader):
+def _run_lookup(look: Lookup, right: Act, name: str, context: ToolContext, arguments: JsonObject) -> str:
+    reader = _authorize_member(context, right)
+    with acting_as(reader):
         found = look(context, reader, arguments)
-    if name in HEARING:
-        context.shown.add(HEARD)
+    if name in CUSTOMER_WORD_TOOLS:
+        context.shown.add(CUSTOMER_WORDS_SHOWN)
     return found if isinstance(found, str) else canonical_json(found)
 
 
-def _list_waiting(context: Context, reader: Actor, arguments: JsonObject) -> JsonObject | str:
+def _list_waiting(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
     del context, arguments
     # What was said off the record is kept nowhere, and a talk is kept.
     drafts = waiting_drafts(reader).filter(conversation__off_the_record=False)
@@ -93,7 +93,7 @@ def _list_waiting(context: Context, reader: Actor, arguments: JsonObject) -> Jso
     held = Conversation.objects.visible_to(reader).of_customers().filter(taken_over_by_id=reader.user_id)
     lines: list[Json] = [
         {"draft": row.pk, "conversation_id": row.conversation_id, "text": clean(row.text, LINE_CHARACTERS)}
-        for row in drafts[:LISTED]
+        for row in drafts[:MAX_LISTED]
     ]
     lines += [
         {
@@ -102,17 +102,17 @@ def _list_waiting(context: Context, reader: Actor, arguments: JsonObject) -> Jso
             "reason": row.reason,
             "question": clean(row.question, LINE_CHARACTERS),
         }
-        for row in questions[:LISTED]
+        for row in questions[:MAX_LISTED]
     ]
     counts: JsonObject = {
         "drafts": drafts.count(),
         "escalations": questions.count(),
-        "taken_over_conversation_ids": [*held.values_list("pk", flat=True)[:LISTED]],
+        "taken_over_conversation_ids": [*held.values_list("pk", flat=True)[:MAX_LISTED]],
     }
-    return _shown(counts, lines)
+    return _format_result(counts, lines)
 
 
-def _list_proposals(context: Context, reader: Actor, arguments: JsonObject) -> JsonObject | str:
+def _list_proposals(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
     del context, arguments
     rows = Proposal.objects.visible_to(reader).open().order_by("pk")
     lines: list[Json] = [
@@ -123,17 +123,17 @@ def _list_proposals(context: Context, reader: Actor, arguments: JsonObject) -> J
             "rationale": clean(row.rationale, LINE_CHARACTERS),
             "proposed_by": row.proposed_by,
         }
-        for row in rows[:LISTED]
+        for row in rows[:MAX_LISTED]
     ]
-    return _shown({"open": rows.count()}, lines)
+    return _format_result({"open": rows.count()}, lines)
 
 
-def _shown(counts: JsonObject, lines: list[Json]) -> str:
+def _format_result(counts: JsonObject, lines: list[Json]) -> str:
     """What the house counted, and then as data what others wrote."""
     return f"{canonical_json(counts)}\n{fence_lines(lines)}" if lines else canonical_json(counts)
 
 
-def _list_conversations(context: Context, reader: Actor, arguments: JsonObject) -> JsonObject | str:
+def _list_conversations(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
     del context
     rows = Conversation.objects.visible_to(reader).of_customers().select_related("agent")
     if agent_key := str(arguments.get("agent_key", "")):
@@ -147,12 +147,12 @@ def _list_conversations(context: Context, reader: Actor, arguments: JsonObject) 
             "status": str(row.status),
             "is_taken_over": row.is_held,
         }
-        for row in rows.order_by("-pk")[:LISTED]
+        for row in rows.order_by("-pk")[:MAX_LISTED]
     ]
     return {"conversations": listed}
 
 
-def _read_conversation(context: Context, reader: Actor, arguments: JsonObject) -> JsonObject | str:
+def _read_conversation(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
     del context
     pk = whole_number(arguments["conversation_id"])
     row = Conversation.objects.visible_to(reader).of_customers().filter(pk=pk).first()
@@ -171,13 +171,13 @@ def _read_conversation(context: Context, reader: Actor, arguments: JsonObject) -
         "is_taken_over": row.is_held,
         "message_count": said.count(),
     }
-    return _shown(stands, lines[::-1])
+    return _format_result(stands, lines[::-1])
 
 
-def _read_spend(context: Context, reader: Actor, arguments: JsonObject) -> JsonObject | str:
+def _read_spend(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
     del context, arguments
     rows = Spend.objects.filter(tenant_id=reader.tenant_id).select_related("agent").order_by("-day", "agent__key")
-    days = sorted({*rows.values_list("day", flat=True).distinct()}, reverse=True)[:DAYS]
+    days = sorted({*rows.values_list("day", flat=True).distinct()}, reverse=True)[:SPEND_DAYS]
     listed: list[Json] = [
         {
             "day": row.day.isoformat(),
@@ -190,7 +190,7 @@ def _read_spend(context: Context, reader: Actor, arguments: JsonObject) -> JsonO
     return {"spend": listed}
 
 
-def _find_skills(context: Context, reader: Actor, arguments: JsonObject) -> JsonObject | str:
+def _find_skills(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
     del context
     word = str(arguments["word"])
     named = Q(name__icontains=word) | Q(title__icontains=word) | Q(description__icontains=word)
@@ -199,17 +199,17 @@ def _find_skills(context: Context, reader: Actor, arguments: JsonObject) -> Json
     )
     listed: list[Json] = [
         {"id": row.pk, "agent": row.agent.key, "name": row.name, "description": clean(row.description, LINE_CHARACTERS)}
-        for row in rows[:LISTED]
+        for row in rows[:MAX_LISTED]
     ]
     return {"skills": listed}
 
 
-def _soul_update(context: Context, arguments: JsonObject) -> str:
+def _soul_update(context: ToolContext, arguments: JsonObject) -> str:
     """At once in a talk with the member's words alone; once it has shown customers', only after the member has looked."""
-    _asking(context, Act.MEMBER_OVERLAY_WRITE)
+    _authorize_member(context, Act.MEMBER_OVERLAY_WRITE)
     text, evidence = str(arguments["text"]), {"conversation_id": context.conversation.pk}
-    with acting(context.actor):
-        known = HEARD in context.shown or _has_heard(context.conversation)
+    with acting_as(context.actor):
+        known = CUSTOMER_WORDS_SHOWN in context.shown or _has_customer_words(context.conversation)
         overlay = MemberOverlay.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
         if overlay is None:
             create_member_overlay(context.agent_id, actor=context.actor, text=text, has_heard=known, evidence=evidence)
@@ -223,54 +223,54 @@ def _soul_update(context: Context, arguments: JsonObject) -> str:
     return "Saved. Your next session with this member begins with it."
 
 
-def _has_heard(talk: Conversation) -> bool:
+def _has_customer_words(talk: Conversation) -> bool:
     """Whether anything in the talk showed customers' words, in whichever turn: its history goes on into every session."""
-    return ToolStep.objects.filter(turn__conversation=talk, name__in=HEARING).exists()
+    return ToolStep.objects.filter(turn__conversation=talk, name__in=CUSTOMER_WORD_TOOLS).exists()
 
 
-def _offered(right: Act, offer: Offer) -> bool:
+def _is_offered(right: Act, offer: ToolOffer) -> bool:
     return offer.member_rights is not None and right in offer.member_rights
 
 
-def _reading(
-    name: str, right: Act, look: Look, description: str, parameters: dict[str, str], required: tuple[str, ...] = ()
-) -> HouseTool:
-    return HouseTool(
+def _reading_tool(
+    name: str, right: Act, look: Lookup, description: str, parameters: dict[str, str], required: tuple[str, ...] = ()
+) -> BuiltinTool:
+    return BuiltinTool(
         name,
         description,
         parameters,
         required,
-        partial(_look, look, right, name),
+        partial(_run_lookup, look, right, name),
         keeps=False,
         learns=False,
         reads=True,
-        offered=partial(_offered, right),
+        offered=partial(_is_offered, right),
     )
 
 
-ASSISTING: Final = (
-    _reading(
+ASSISTANT_TOOLS: Final = (
+    _reading_tool(
         LIST_WAITING,
         Act.ESCALATION_ANSWER,
         _list_waiting,
         "What waits for people: drafts, questions that agents handed over, and conversations your member holds.",
         {},
     ),
-    _reading(
+    _reading_tool(
         LIST_PROPOSALS,
         Act.PROPOSAL_REJECT,
         _list_proposals,
         "What agents propose and nobody has decided. People decide, in the console.",
         {},
     ),
-    _reading(
+    _reading_tool(
         LIST_CONVERSATIONS,
         Act.CONVERSATION_TALK,
         _list_conversations,
         "The latest conversations of customers, newest first, without their words.",
         {"agent_key": "Only those with this agent; leave it out for all."},
     ),
-    _reading(
+    _reading_tool(
         READ_CONVERSATION,
         Act.CONVERSATION_TALK,
         _read_conversation,
@@ -278,7 +278,7 @@ ASSISTING: Final = (
         {"conversation_id": "Its id."},
         ("conversation_id",),
     ),
-    _reading(
+    _reading_tool(
         FIND_SKILLS,
         Act.CONVERSATION_TALK,
         _find_skills,
@@ -286,20 +286,20 @@ ASSISTING: Final = (
         {"word": "The word."},
         ("word",),
     ),
-    _reading(
+    _reading_tool(
         READ_SPEND,
         Act.CONVERSATION_TALK,
         _read_spend,
         "What the models cost on the latest days, by agent, in millionths of a US dollar.",
         {},
     ),
-    HouseTool(
+    BuiltinTool(
         SOUL_UPDATE,
         "Write down how your member wants you to work for them, when they ask for it. Give the whole new text, old wishes "
         "included. It holds from the next session on.",
         {"text": "The whole text, in a few sentences; empty to forget all wishes."},
         ("text",),
         _soul_update,
-        offered=partial(_offered, Act.MEMBER_OVERLAY_WRITE),
+        offered=partial(_is_offered, Act.MEMBER_OVERLAY_WRITE),
     ),
 )

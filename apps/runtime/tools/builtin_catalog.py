@@ -3,62 +3,64 @@
 None takes a customer argument: whom the agent serves stands in its actor, and PostgreSQL shows nobody else.
 """
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, NotVisible, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, NotVisible, Stale
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.governance.proposals.approval_rules import rejected_before, why
-from apps.learning.contradictions.memory_warnings import texts_of, with_advice, with_advice_on_notes
+from apps.governance.proposals.approval_rules import earlier_rejections, rejection_reason
+from apps.learning.contradictions.memory_warnings import add_memory_warnings, add_profile_warnings, profile_texts
 from apps.llm.model_backend import Json, JsonObject
 from apps.memory.actions import amend_memory, amend_profile, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.memory.rules import BODY_CHARACTERS as MEMORY_CHARACTERS
-from apps.memory.rules import PROFILE_CHARACTERS, joined_facts
-from apps.memory.write_holds import review_of, told
+from apps.memory.rules import PROFILE_CHARACTERS, add_fact
+from apps.memory.write_holds import memory_review_of, review_notice
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.builtin_tools import (
+    ASSISTANT_TALK_TOOLS,
     DRAFT_SKILL,
     GET_SKILL,
     GET_SKILL_ATTACHMENT,
-    IN_TALKS,
     LIST_SKILLS,
     PROPOSE_PERSONA_PATCH,
     UPDATE_CUSTOMER_PROFILE,
     UPDATE_MEMORY,
 )
-from apps.prompt.memory_lines.line_edits import too_long
+from apps.prompt.memory_lines.line_edits import too_long_advice
 from apps.prompt.memory_lines.write_holds import MemoryReview
-from apps.prompt.prompt_input import Rule
+from apps.prompt.prompt_input import SanitizerRule
 from apps.prompt.rendering.data_fences import canonical_json, fence
 from apps.prompt.sanitizer.clean import clean, sanitize
-from apps.runtime.prompt_snapshot.playground_proposal import tried_skill
-from apps.runtime.taint_attribution import heard_in, whose_words
-from apps.runtime.tools.assistant_tools import ASSISTING
-from apps.runtime.tools.builtin_tool import Context, HouseTool, Offer, whole_number
-from apps.runtime.tools.delegation_tools import DELEGATING
-from apps.runtime.tools.escalation_tool import HANDING_OVER
-from apps.runtime.tools.memory_editing_tools import EDITING, MEMORY, SAVED, WAITS
-from apps.runtime.tools.notebook_tools import NOTING
-from apps.runtime.tools.schedule_tools import PLANNING
-from apps.runtime.tools.skill_editing_tools import TENDING
-from apps.runtime.tools.table_and_chart_tools import RENDERING
+from apps.runtime.prompt_snapshot.playground_proposal import find_trial_skill
+from apps.runtime.taint_attribution import heard_texts, taint_of_text
+from apps.runtime.tools.assistant_tools import ASSISTANT_TOOLS
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer, whole_number
+from apps.runtime.tools.delegation_tools import DELEGATION_TOOLS
+from apps.runtime.tools.escalation_tool import ESCALATION_TOOL
+from apps.runtime.tools.memory_editing_tools import MEMORY_SHOWN, MEMORY_TOOLS, SAVED, WAITS_FOR_APPROVAL
+from apps.runtime.tools.notebook_tools import NOTEBOOK_TOOLS
+from apps.runtime.tools.schedule_tools import SCHEDULE_TOOLS
+from apps.runtime.tools.skill_editing_tools import SKILL_TOOLS
+from apps.runtime.tools.table_and_chart_tools import TABLE_AND_CHART_TOOLS
 from apps.skills.actions import draft_skill
-from apps.skills.approved_skill_query import approved_skill
-from apps.skills.attachments.attachment_access import content_of, refuse_fetch
+from apps.skills.approved_skill_query import read_approved_skill
+from apps.skills.attachments.attachment_access import read_content, refuse_fetch
 from apps.skills.models import Skill
-from apps.skills.skill_validation import BODY_CHARACTERS, FILE_CHARACTERS, Attached, mentions
+from apps.skills.skill_validation import BODY_CHARACTERS, FILE_CHARACTERS, Attachment, has_file_mention
 from apps.tenants.authentication.actor_resolution import system_actor
-from apps.tenants.pii_flags import told_private
+from apps.tenants.pii_flags import pii_warning
 
 LISTED_SKILLS = 100
 
 
-def _get_skill(context: Context, arguments: JsonObject) -> str:
+def _get_skill(context: ToolContext, arguments: JsonObject) -> str:
     # Only what a person approved reaches a customer, whatever id the model names.
     skill_id = whole_number(arguments["skill_id"])
     system = system_actor(context.actor.tenant_id, "worker")
-    skill = tried_skill(context.conversation, skill_id, system=system) or approved_skill(skill_id, actor=context.actor)
+    skill = find_trial_skill(context.conversation, skill_id, system=system) or read_approved_skill(
+        skill_id, actor=context.actor
+    )
     if skill is None:
         raise NotVisible("There is no approved skill with this id. The index in your prompt lists those there are.")
     authorize(context.actor, Act.SKILL_FETCH, skill.tenant_id, agent_id=skill.agent_id)
@@ -68,36 +70,38 @@ def _get_skill(context: Context, arguments: JsonObject) -> str:
         "version": skill.version,
         "body": clean(skill.body, BODY_CHARACTERS),
     }
-    files: list[Json] = [_described(file) for file in skill.files if mentions(skill.body, file.name)]
+    files: list[Json] = [_describe_file(file) for file in skill.files if has_file_mention(skill.body, file.name)]
     if files:
         answer["attachments"] = files
     return canonical_json(answer)
 
 
-def _described(file: Attached) -> JsonObject:
+def _describe_file(file: Attachment) -> JsonObject:
     return {"name": clean(file.name), "media_type": file.media_type, "size_bytes": file.size_bytes}
 
 
-def _get_skill_attachment(context: Context, arguments: JsonObject) -> str:
-    with acting(context.actor):
+def _get_skill_attachment(context: ToolContext, arguments: JsonObject) -> str:
+    with acting_as(context.actor):
         pk, name = whole_number(arguments["skill_id"]), str(arguments["file_name"])
         skill = Skill.objects.visible_to(context.actor).approved().filter(pk=pk).first()
-        file = skill.file_named(name) if skill and mentions(skill.body, name) else None
+        file = skill.file_named(name) if skill and has_file_mention(skill.body, name) else None
         if skill is None or file is None:
             raise NotVisible("No approved skill with this id mentions a file of this name. get_skill lists its files.")
         refuse_fetch(skill, context.actor)
     # Outside the transaction: the store may be a bucket.
-    content = content_of(file)
+    content = read_content(file)
     if not file.is_text:
-        return canonical_json({**_described(file), "note": "This is no text, so you cannot read it. Offer what it is."})
+        return canonical_json(
+            {**_describe_file(file), "note": "This is no text, so you cannot read it. Offer what it is."}
+        )
     read = sanitize(content.decode(), FILE_CHARACTERS)
-    cut = {"cut_after_characters": FILE_CHARACTERS} if Rule.TRUNCATED in read.notes else {}
-    return canonical_json({**_described(file), "text": read.text, **cut})
+    cut = {"cut_after_characters": FILE_CHARACTERS} if SanitizerRule.TRUNCATED in read.notes else {}
+    return canonical_json({**_describe_file(file), "text": read.text, **cut})
 
 
-def _list_skills(context: Context, arguments: JsonObject) -> str:
+def _list_skills(context: ToolContext, arguments: JsonObject) -> str:
     del arguments
-    with acting(context.actor):
+    with acting_as(context.actor):
         rows = Skill.objects.visible_to(context.actor).approved().for_agent(context.agent_id).order_by("name")
         listed: list[JsonObject] = [
             {"id": pk, "name": name, "description": clean(description)}
@@ -106,35 +110,35 @@ def _list_skills(context: Context, arguments: JsonObject) -> str:
     return canonical_json({"skills": listed})
 
 
-def _update_memory(context: Context, arguments: JsonObject) -> str:
+def _update_memory(context: ToolContext, arguments: JsonObject) -> str:
     body = str(arguments["body"])
     evidence = {"conversation_id": context.conversation.pk}
-    with acting(context.actor):
-        heard = heard_in(context.conversation, actor=context.actor)
+    with acting_as(context.actor):
+        heard = heard_texts(context.conversation, actor=context.actor)
         memory = AgentMemory.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
         before = memory.body if memory else ""
-        _refuse_beyond("your memory", body, MEMORY_CHARACTERS)
+        _refuse_over_limit("your memory", body, MEMORY_CHARACTERS)
         if memory is None:
             memory = create_memory(context.agent_id, actor=context.actor, body=body, heard=heard, evidence=evidence)
         else:
-            _refuse_old_memory(memory, context)
+            _refuse_stale_memory(memory, context)
             read_at = memory.version
             amend_memory(memory, actor=context.actor, body=body, heard=heard, read_at=read_at, evidence=evidence)
-        waits = with_advice(told(memory, body, context.actor), memory, before, context.actor)
-    context.shown.add(MEMORY)
+        waits = add_memory_warnings(review_notice(memory, body, context.actor), memory, before, context.actor)
+    context.shown.add(MEMORY_SHOWN)
     return f"{SAVED}\n{waits}".strip()
 
 
-def _refuse_beyond(place: str, text: str, most: int) -> None:
+def _refuse_over_limit(place: str, text: str, most: int) -> None:
     """Where there is no room, the agent hears what to merge or shorten, not a number alone."""
-    if advice := too_long(text, most):
-        raise Conflicting(clean(f"There is no room in {place}. {advice}"))
+    if advice := too_long_advice(text, most):
+        raise Conflict(clean(f"There is no room in {place}. {advice}"))
 
 
-def _refuse_old_memory(memory: AgentMemory, context: Context) -> None:
+def _refuse_stale_memory(memory: AgentMemory, context: ToolContext) -> None:
     """A whole body written from the frozen prompt would undo what was corrected since; the model gets to see that first."""
-    if memory.updated_at > context.snapshot_at and MEMORY not in context.shown:
-        context.shown.add(MEMORY)
+    if memory.updated_at > context.snapshot_at and MEMORY_SHOWN not in context.shown:
+        context.shown.add(MEMORY_SHOWN)
         raise Stale(
             "The memory changed since this session began. It reads now, as data: "
             f"{fence(clean(memory.body, MEMORY_CHARACTERS))}\nGive the full new text once more, starting from this one.",
@@ -142,7 +146,7 @@ def _refuse_old_memory(memory: AgentMemory, context: Context) -> None:
         )
 
 
-def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
+def _update_customer_profile(context: ToolContext, arguments: JsonObject) -> str:
     given = {name: str(text) for name, text in arguments.items()}
     evidence = {"conversation_id": context.conversation.pk}
     if not context.actor.customer_key:
@@ -151,49 +155,49 @@ def _update_customer_profile(context: Context, arguments: JsonObject) -> str:
         raise NotVisible(
             "Nobody has proven to be the customer this conversation names, so their profile stays as it is."
         )
-    with acting(context.actor):
+    with acting_as(context.actor):
         rows = CustomerProfile.objects.visible_to(context.actor)
         profile = rows.filter(end_user_key=context.actor.customer_key).first()
-        before = texts_of(profile)
+        before = profile_texts(profile)
         if profile is None:
             profile = create_profile(context.actor.customer_key, actor=context.actor, values=given, evidence=evidence)
         else:
-            joined = {name: joined_facts(getattr(profile, name), text) for name, text in given.items()}
+            joined = {name: add_fact(getattr(profile, name), text) for name, text in given.items()}
             for name, text in joined.items():
-                _refuse_beyond(f"the customer's {name}", text, PROFILE_CHARACTERS)
+                _refuse_over_limit(f"the customer's {name}", text, PROFILE_CHARACTERS)
             amend_profile(profile, actor=context.actor, values=joined, evidence=evidence)
-        if review_of(context.actor) is MemoryReview.ALL:
-            return WAITS
-    return with_advice_on_notes(SAVED, profile, before)
+        if memory_review_of(context.actor) is MemoryReview.ALL:
+            return WAITS_FOR_APPROVAL
+    return add_profile_warnings(SAVED, profile, before)
 
 
-def _propose_persona_patch(context: Context, arguments: JsonObject) -> str:
+def _propose_persona_patch(context: ToolContext, arguments: JsonObject) -> str:
     evidence = {"conversation_id": context.conversation.pk}
-    with acting(context.actor):
+    with acting_as(context.actor):
         persona = Persona.objects.visible_to(context.actor).filter(agent_id=context.agent_id).first()
         if persona is None:
             raise NotVisible("This agent has no persona yet; an operator has to write one first.")
         text = str(arguments["text"])
-        taint = whose_words(text, heard_in(context.conversation, actor=context.actor))
+        taint = taint_of_text(text, heard_texts(context.conversation, actor=context.actor))
         proposal = propose_patch(persona, actor=context.actor, text=text, evidence=evidence, taint=taint)
-        rejected = rejected_before(proposal, context.actor)
-    said_no = "".join(f" An operator rejected proposal {row.pk}: {why(row)}." for row in rejected)
+        rejected = earlier_rejections(proposal, context.actor)
+    said_no = "".join(f" An operator rejected proposal {row.pk}: {rejection_reason(row)}." for row in rejected)
     return f"Proposal {proposal.pk} waits for an operator. Nothing changes until one applies it.{clean(said_no)}"
 
 
-def _draft_skill(context: Context, arguments: JsonObject) -> str:
+def _draft_skill(context: ToolContext, arguments: JsonObject) -> str:
     values = {name: str(text) for name, text in arguments.items()}
     evidence = {"conversation_id": context.conversation.pk}
-    with acting(context.actor):
-        taint = whose_words("\n".join(values.values()), heard_in(context.conversation, actor=context.actor))
+    with acting_as(context.actor):
+        taint = taint_of_text("\n".join(values.values()), heard_texts(context.conversation, actor=context.actor))
     skill = draft_skill(context.agent_id, actor=context.actor, values=values, evidence=evidence, taint=taint)
-    private = clean(told_private("\n".join(values.values()), actor=context.actor))
+    private = clean(pii_warning("\n".join(values.values()), actor=context.actor))
     return f"Draft {skill.pk} “{skill.name}” waits for an operator. It is in no index until one approves it. {private}".strip()
 
 
 # The order is the prompt's: tools stand before the system prompt in the cached prefix (R058).
-HOUSE_TOOLS: tuple[HouseTool, ...] = (
-    HouseTool(
+BUILTIN_TOOLS: tuple[BuiltinTool, ...] = (
+    BuiltinTool(
         GET_SKILL,
         "Read the full runbook of a skill from the index before you follow it.",
         {"skill_id": "The id in the index line."},
@@ -202,7 +206,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         keeps=False,
         reads=True,
     ),
-    HouseTool(
+    BuiltinTool(
         LIST_SKILLS,
         "List the approved skills, also those the index had no room for.",
         {},
@@ -211,7 +215,7 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         keeps=False,
         reads=True,
     ),
-    HouseTool(
+    BuiltinTool(
         GET_SKILL_ATTACHMENT,
         "Read a file that a runbook you fetched mentions by name.",
         {"skill_id": "The id of the skill.", "file_name": "The file's name as get_skill lists it."},
@@ -220,28 +224,28 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         keeps=False,
         reads=True,
     ),
-    HouseTool(
+    BuiltinTool(
         UPDATE_MEMORY,
         "Replace what you remember about how this business works. Give the whole new text, old facts included.",
         {"body": "The full new memory, in markdown."},
         ("body",),
         _update_memory,
     ),
-    HouseTool(
+    BuiltinTool(
         UPDATE_CUSTOMER_PROFILE,
         "Record what this customer prefers, or a note about them. What is known already stays.",
         {"preferences": "Preferences, one per line.", "notes": "Notes, one per line."},
         (),
         _update_customer_profile,
     ),
-    HouseTool(
+    BuiltinTool(
         PROPOSE_PERSONA_PATCH,
         "Suggest a change of your persona to the operators. It changes nothing by itself.",
         {"text": "What to change and why."},
         ("text",),
         _propose_persona_patch,
     ),
-    HouseTool(
+    BuiltinTool(
         DRAFT_SKILL,
         "Write down a procedure that worked, for an operator to approve.",
         {
@@ -252,23 +256,23 @@ HOUSE_TOOLS: tuple[HouseTool, ...] = (
         ("title", "description", "body"),
         _draft_skill,
     ),
-    HANDING_OVER,
-    *PLANNING,
-    *DELEGATING,
-    *RENDERING,
-    *ASSISTING,
-    *EDITING,
-    *TENDING,
-    *NOTING,
+    ESCALATION_TOOL,
+    *SCHEDULE_TOOLS,
+    *DELEGATION_TOOLS,
+    *TABLE_AND_CHART_TOOLS,
+    *ASSISTANT_TOOLS,
+    *MEMORY_TOOLS,
+    *SKILL_TOOLS,
+    *NOTEBOOK_TOOLS,
 )
 
 
-def house_tools(offer: Offer) -> tuple[HouseTool, ...]:
+def builtin_tools(offer: ToolOffer) -> tuple[BuiltinTool, ...]:
     """The tools a session offers, in their order."""
     return tuple(
         tool
-        for tool in HOUSE_TOOLS
+        for tool in BUILTIN_TOOLS
         if tool.offered(offer)
         and not (offer.off_the_record and tool.keeps)
-        and (offer.member_rights is None or tool.name in IN_TALKS)
+        and (offer.member_rights is None or tool.name in ASSISTANT_TALK_TOOLS)
     )

@@ -8,18 +8,18 @@ from typing import Final, Self
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
-from apps.llm.model_backend import JsonObject, Tool
-from apps.runtime.limits.turn_budgets import Money, loop_of
+from apps.llm.model_backend import JsonObject, ToolDefinition
+from apps.runtime.limits.turn_budgets import TurnMoney, detect_loop
 from apps.tenants.models import Agent
 
 # Parameters that are lists, whatever the tool.
-LISTS: Final = ("columns", "rows", "labels", "series")
+LIST_PARAMETERS: Final = ("columns", "rows", "labels", "series")
 # Channels on which nothing can be drawn.
-WORDS_ALONE: Final = frozenset({"sms", "voice"})
+TEXT_ONLY_CHANNELS: Final = frozenset({"sms", "voice"})
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ToolOffer:
     """What a session is opened for, which decides what tools it offers beside those of every session."""
 
     off_the_record: bool = False
@@ -43,8 +43,8 @@ class Offer:
         member_rights: frozenset[Act] | None = None,
     ) -> Self:
         """A conversation with this agent, who may know others to ask."""
-        may_ask = knows_agents and loop_of(conversation.hops + 1, 0, 0) is None
-        shows = agent.may_show_tables_and_charts and conversation.channel not in WORDS_ALONE
+        may_ask = knows_agents and detect_loop(conversation.hops + 1, 0, 0) is None
+        shows = agent.may_show_tables_and_charts and conversation.channel not in TEXT_ONLY_CHANNELS
         return cls(
             off_the_record=conversation.tells_off_the_record,
             may_propose_schedules=agent.may_propose_schedules,
@@ -58,16 +58,16 @@ class Offer:
         )
 
 
-ORDINARY: Final = Offer()
+DEFAULT_OFFER: Final = ToolOffer()
 
 
-def _always(offer: Offer) -> bool:
+def _is_always_offered(offer: ToolOffer) -> bool:
     del offer
     return True
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ToolContext:
     """For whom and where a tool is called."""
 
     actor: Actor
@@ -77,18 +77,18 @@ class Context:
     turn_id: int
     # What of the live state the model has been shown in this turn, newer than its frozen prompt.
     shown: set[str] = field(default_factory=set)
-    money: Money = field(default_factory=Money)
+    money: TurnMoney = field(default_factory=TurnMoney)
 
 
 @dataclass(frozen=True, slots=True)
-class HouseTool:
+class BuiltinTool:
     """A tool as the model sees it, and what it does."""
 
     name: str
     description: str
     parameters: dict[str, str]
     required: tuple[str, ...]
-    run: Callable[[Context, JsonObject], str]
+    run: Callable[[ToolContext, JsonObject], str]
     # Whether something stays after the conversation; such tools are not offered off the record (R178).
     keeps: bool = True
     # Whether what it keeps is learned, and so waits while learning is frozen.
@@ -96,12 +96,12 @@ class HouseTool:
     # Whether it writes nothing at all; what writes is one commit with the step that says so.
     reads: bool = False
     # In which sessions it is offered, where not in all.
-    offered: Callable[[Offer], bool] = _always
+    offered: Callable[[ToolOffer], bool] = _is_always_offered
     # Parameters whose whole shape is told, in place of a type.
     shapes: Mapping[str, JsonObject] = field(default_factory=dict)
 
     @property
-    def definition(self) -> Tool:
+    def definition(self) -> ToolDefinition:
         """The tool in the Messages API's form."""
         kinds = {
             "skill_id": "integer",
@@ -109,13 +109,13 @@ class HouseTool:
             "conversation_id": "integer",
             "note_id": "integer",
             "arguments": "object",
-            **dict.fromkeys(LISTS, "array"),
+            **dict.fromkeys(LIST_PARAMETERS, "array"),
         }
         properties: JsonObject = {
             name: self.shapes.get(name) or {"type": kinds.get(name, "string"), "description": said}
             for name, said in self.parameters.items()
         }
-        return Tool(
+        return ToolDefinition(
             self.name,
             self.description,
             {

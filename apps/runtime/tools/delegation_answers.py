@@ -7,22 +7,24 @@ from collections.abc import Iterable
 from typing import Final
 
 from apps.conversations.actions import receive_message
-from apps.conversations.delegation import put_above, tell_paused
+from apps.conversations.delegation import add_parent_event, notify_parent_paused
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import ToolCall
 from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.kill_switches.models import KillSwitch
 from apps.prompt.builtin_tools import ENQUEUE_PARENT
-from apps.runtime.kill_switch_checks import stop_of
-from apps.runtime.wakeup import kick_turn
+from apps.runtime.kill_switch_checks import active_switch
+from apps.runtime.wakeup import wake_worker
 from apps.tenants.authentication.actor_resolution import system_actor
 
 WAITS_FOR_A_PERSON: Final = "It has an answer, which a colleague reads before you get it."
-ONLY_NOTED: Final = "It only takes notes at present, so it gives no answer. Do without it, or hand this to a colleague."
-NOT_LET_OUT: Final = "A colleague decided that its answer is not given. Do without it, or hand this to a colleague."
+OBSERVE_ONLY: Final = (
+    "It only takes notes at present, so it gives no answer. Do without it, or hand this to a colleague."
+)
+ANSWER_WITHHELD: Final = "A colleague decided that its answer is not given. Do without it, or hand this to a colleague."
 NO_ANSWER: Final = (
     "It could not answer: {why} A colleague was asked to look; tell the customer so, and promise no time."
 )
@@ -35,35 +37,35 @@ TOO_LATE_OFF_THE_RECORD: Final = (
 )
 
 
-def passed_on(calls: Iterable[ToolCall]) -> str:
+def text_passed_on(calls: Iterable[ToolCall]) -> str:
     """What the agent passed on by its tool, in the order in which it did; empty if it did not."""
     return "\n\n".join(str(call.arguments["text"]) for call in calls if call.name == ENQUEUE_PARENT)
 
 
-def relay(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
+def relay_to_parent(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str) -> None:
     """Tell the agent that asked here, if one did. Whoever calls has the transaction open, and comes here once for a key."""
     if not conversation.is_asked:
         return
     system = system_actor(conversation.tenant_id, "worker")
-    with acting(system):
+    with acting_as(system):
         # Locked, so that it does not end between this look and the write.
         rows = Conversation.objects.visible_to(system).select_for_update(no_key=True, of=("self",))
         parent = rows.order_by("pk").get(children=conversation)
         if parent.status != Conversation.Status.OPEN:
             _ask_a_person(conversation, kind, text, actor=system)
             return
-        put_above(parent, conversation, kind, text, key)
-        kick_turn(parent.tenant_id, parent.pk)
+        add_parent_event(parent, conversation, kind, text, key)
+        wake_worker(parent.tenant_id, parent.pk)
 
 
-def tell_of_pause(tenant_id: int, child_id: int) -> None:
+def notify_of_pause(tenant_id: int, child_id: int) -> None:
     """Tell the agent that asked in a conversation that the other one is paused, once for each switch."""
     system = system_actor(tenant_id, "worker")
-    with acting(system):
+    with acting_as(system):
         child = Conversation.objects.visible_to(system).open().filter(pk=child_id, taken_over_at=None).first()
-        switch = child and stop_of(child, KillSwitch.Kind.PAUSE_AGENT, actor=system)
-        if child and switch and (parent_id := tell_paused(child, switch.pk)):
-            kick_turn(tenant_id, parent_id)
+        switch = child and active_switch(child, KillSwitch.Kind.PAUSE_AGENT, actor=system)
+        if child and switch and (parent_id := notify_parent_paused(child, switch.pk)):
+            wake_worker(tenant_id, parent_id)
 
 
 def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor) -> None:
@@ -78,7 +80,7 @@ def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor)
         text=text,
         idempotency_key=key,
     )
-    kick_turn(event.tenant_id, event.conversation_id, event.debounce_seconds)
+    wake_worker(event.tenant_id, event.conversation_id, event.debounce_seconds)
 
 
 def _ask_a_person(conversation: Conversation, kind: InboundEvent.Kind, text: str, *, actor: Actor) -> None:

@@ -6,13 +6,13 @@ Nobody waits: the other agent takes a turn of its own, and what it answers arriv
 
 from typing import Final
 
-from apps.conversations.delegation import agents_above, open_below, put
-from apps.conversations.inbound_messages import refuse_flaws
+from apps.conversations.delegation import add_agent_event, agent_and_ancestors, open_delegated_conversation
+from apps.conversations.inbound_messages import refuse_invalid_message
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import BETWEEN_AGENTS
+from apps.conversations.rules import DELEGATION_CHANNEL
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, NotVisible
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.llm.model_backend import JsonObject
@@ -20,36 +20,36 @@ from apps.prompt.builtin_tools import DELEGATE, ENQUEUE_PARENT
 from apps.prompt.sanitizer.clean import sanitize
 from apps.prompt.text_limits import IDENTITY_CHARACTERS
 from apps.runtime.kill_switch_checks import is_answering_paused
-from apps.runtime.limits.turn_budgets import Money, budget_of_question, loop_of
-from apps.runtime.tools.builtin_tool import Context, HouseTool, Offer
-from apps.runtime.wakeup import kick_turn
+from apps.runtime.limits.turn_budgets import TurnMoney, delegation_budget, detect_loop
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer
+from apps.runtime.wakeup import wake_worker
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import InvokableAgent
 
-ASKED: Final = (
+QUESTION_ASKED: Final = (
     "Asked. The answer of {title} arrives here as a message of its own; tell the customer then. For now say that you are "
     "looking into it, or nothing, and do not guess the answer."
 )
 NOTHING_LEFT: Final = (
     "Nothing is left of what this turn may spend, so nobody can be asked. Answer it, or hand it to a colleague."
 )
-PASSED_ON: Final = "It is passed on when this turn ends. Nothing else you write in this turn is."
+ANSWER_PASSED_ON: Final = "It is passed on when this turn ends. Nothing else you write in this turn is."
 
 
 def ask_agent(
-    parent: Conversation, *, actor: Actor, agent_key: str, task: str, turn_id: int, money: Money
+    parent: Conversation, *, actor: Actor, agent_key: str, task: str, turn_id: int, money: TurnMoney
 ) -> Conversation:
     """Let an agent ask another one; the conversation in which that one answers."""
     authorize(actor, Act.CONVERSATION_DELEGATE, parent.tenant_id, agent_id=parent.agent_id)
-    refuse_flaws(task, "", BETWEEN_AGENTS)
-    if loop_of(parent.hops + 1, 0, 0):
-        raise Conflicting("This question was passed on often enough. Answer it, or hand it to a colleague.")
-    with acting(system := system_actor(parent.tenant_id, "worker")):
-        invokable = _invokable(parent, agent_key, system)
-        budget = budget_of_question(invokable.budget_micro_usd, money.turn_budget, money.turn_cost)
+    refuse_invalid_message(task, "", DELEGATION_CHANNEL)
+    if detect_loop(parent.hops + 1, 0, 0):
+        raise Conflict("This question was passed on often enough. Answer it, or hand it to a colleague.")
+    with acting_as(system := system_actor(parent.tenant_id, "worker")):
+        invokable = _find_invokable(parent, agent_key, system)
+        budget = delegation_budget(invokable.budget_micro_usd, money.turn_budget, money.turn_cost)
         if budget == 0:
-            raise Conflicting(NOTHING_LEFT)
-        child = open_below(
+            raise Conflict(NOTHING_LEFT)
+        child = open_delegated_conversation(
             parent,
             invokable.callee_id,
             actor=system,
@@ -58,24 +58,24 @@ def ask_agent(
             is_proven=actor.customer_is_proven,
         )
         if is_answering_paused(child, actor=system):
-            raise Conflicting(f"Agent {agent_key} is paused. Ask nobody, or hand this to a colleague.")
-        put(child, InboundEvent.Kind.TASK, task, child.conversation_key, by=parent.agent)
-        kick_turn(child.tenant_id, child.pk)
+            raise Conflict(f"Agent {agent_key} is paused. Ask nobody, or hand this to a colleague.")
+        add_agent_event(child, InboundEvent.Kind.TASK, task, child.conversation_key, by=parent.agent)
+        wake_worker(child.tenant_id, child.pk)
     money.set_aside(budget or 0)
     return child
 
 
-def _invokable(parent: Conversation, agent_key: str, system: Actor) -> InvokableAgent:
+def _find_invokable(parent: Conversation, agent_key: str, system: Actor) -> InvokableAgent:
     rows = InvokableAgent.objects.visible_to(system).filter(agent=parent.agent_id, callee__key=agent_key)
     invokable = rows.select_related("callee").first()
     if invokable is None:
         raise NotVisible(f"You may ask no agent “{agent_key}”. Your prompt lists those you may ask, each by its key.")
-    if invokable.callee_id in agents_above(parent):
-        raise Conflicting(f"Agent {agent_key} waits for this answer already. Answer it, or hand this to a colleague.")
+    if invokable.callee_id in agent_and_ancestors(parent):
+        raise Conflict(f"Agent {agent_key} waits for this answer already. Answer it, or hand this to a colleague.")
     return invokable
 
 
-def _delegate(context: Context, arguments: JsonObject) -> str:
+def _delegate(context: ToolContext, arguments: JsonObject) -> str:
     child = ask_agent(
         context.conversation,
         actor=context.actor,
@@ -84,26 +84,26 @@ def _delegate(context: Context, arguments: JsonObject) -> str:
         turn_id=context.turn_id,
         money=context.money,
     )
-    return ASKED.format(title=sanitize(child.agent.title, IDENTITY_CHARACTERS).text)
+    return QUESTION_ASKED.format(title=sanitize(child.agent.title, IDENTITY_CHARACTERS).text)
 
 
-def _enqueue_parent(context: Context, arguments: JsonObject) -> str:
+def _enqueue_parent(context: ToolContext, arguments: JsonObject) -> str:
     """What is passed on leaves as a reply does, by the same rules: this only notes it in the step."""
     del context
-    refuse_flaws(str(arguments["text"]), "", BETWEEN_AGENTS)
-    return PASSED_ON
+    refuse_invalid_message(str(arguments["text"]), "", DELEGATION_CHANNEL)
+    return ANSWER_PASSED_ON
 
 
-def _may_ask(offer: Offer) -> bool:
+def _may_ask(offer: ToolOffer) -> bool:
     return offer.may_ask_agents
 
 
-def _is_asked(offer: Offer) -> bool:
+def _is_asked(offer: ToolOffer) -> bool:
     return offer.is_asked
 
 
-DELEGATING: Final = (
-    HouseTool(
+DELEGATION_TOOLS: Final = (
+    BuiltinTool(
         DELEGATE,
         "Ask another agent of your organisation, one that your prompt lists. It answers later, from what it knows and may read.",
         {
@@ -116,7 +116,7 @@ DELEGATING: Final = (
         learns=False,
         offered=_may_ask,
     ),
-    HouseTool(
+    BuiltinTool(
         ENQUEUE_PARENT,
         "Pass an answer, or what you still need to know, to the agent that asked you.",
         {"text": "What that agent should be told, whole: it reads nothing else of this conversation."},

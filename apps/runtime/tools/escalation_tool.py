@@ -4,11 +4,11 @@ from typing import Final
 
 from apps.desk.actions import open_escalation
 from apps.desk.models import Escalation
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid
 from apps.llm.model_backend import JsonObject
 from apps.prompt.builtin_tools import ESCALATE
-from apps.runtime.tools.builtin_tool import Context, HouseTool
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext
 
 # What an agent can tell by itself; the rest the house finds out.
 REASONS: Final = (
@@ -18,15 +18,15 @@ REASONS: Final = (
     Escalation.Reason.TOOL_FAILURE,
     Escalation.Reason.UNSUPPORTED,
 )
-_KNOWN: Final = ", ".join(REASONS)
+_REASON_LIST: Final = ", ".join(REASONS)
 
 
-def _escalate(context: Context, arguments: JsonObject) -> str:
+def _escalate(context: ToolContext, arguments: JsonObject) -> str:
     reason = str(arguments["reason"])
     if reason not in REASONS:
-        flaw = f"There is no reason “{reason}”. Give one of: {_KNOWN}."
+        flaw = f"There is no reason “{reason}”. Give one of: {_REASON_LIST}."
         raise Invalid(flaw, {"reason": [flaw]})
-    with acting(context.actor):
+    with acting_as(context.actor):
         open_escalation(
             context.conversation.pk,
             actor=context.actor,
@@ -38,12 +38,12 @@ def _escalate(context: Context, arguments: JsonObject) -> str:
     return "A colleague has the question now. Tell the customer so, and promise no time."
 
 
-HANDING_OVER: Final = HouseTool(
+ESCALATION_TOOL: Final = BuiltinTool(
     ESCALATE,
     "Hand a question to a colleague when the customer asks for a person, or when you cannot ground or are not allowed to "
     "give an answer. It is not answered at once.",
     {
-        "reason": f"One of: {_KNOWN}.",
+        "reason": f"One of: {_REASON_LIST}.",
         "question": "What the colleague should decide or find out, in one or two sentences.",
     },
     ("reason", "question"),

@@ -10,43 +10,43 @@ from zoneinfo import ZoneInfo
 from django.utils.dateparse import parse_datetime
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotVisible
 from apps.llm.model_backend import Json, JsonObject
 from apps.notebook.actions import drop_note, finish_note, write_note
 from apps.notebook.models import Note
-from apps.notebook.rules import SCRATCH_KEPT, TEXT_CHARACTERS
+from apps.notebook.rules import SCRATCH_LIFETIME, TEXT_CHARACTERS
 from apps.prompt.builtin_tools import FINISH_NOTE, LIST_NOTES, WRITE_NOTE
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.prompt.sanitizer.clean import clean
-from apps.runtime.taint_attribution import heard_in, whose_words
-from apps.runtime.tools.builtin_tool import Context, HouseTool, Offer, whole_number
+from apps.runtime.taint_attribution import heard_texts, taint_of_text
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer, whole_number
 from apps.tenants.models import TenantSettings
 
 DONE: Final = "done"
 DROPPED: Final = "dropped"
-THEIRS: Final = "this customer"
-ALL: Final = "all you do"
+ABOUT_CUSTOMER: Final = "this customer"
+ABOUT_EVERYTHING: Final = "all you do"
 
 
-def _list_notes(context: Context, arguments: JsonObject) -> str:
+def _list_notes(context: ToolContext, arguments: JsonObject) -> str:
     del arguments
-    with acting(context.actor):
+    with acting_as(context.actor):
         zone = _zone(context.actor)
-        listed: list[Json] = [_told(row, zone) for row in _mine(context)]
+        listed: list[Json] = [_describe_note(row, zone) for row in _open_notes(context)]
     return canonical_json({"notes": listed})
 
 
-def _mine(context: Context) -> list[Note]:
+def _open_notes(context: ToolContext) -> list[Note]:
     return list(Note.objects.visible_to(context.actor).open().filter(agent_id=context.agent_id).order_by("pk"))
 
 
-def _told(note: Note, zone: ZoneInfo) -> JsonObject:
+def _describe_note(note: Note, zone: ZoneInfo) -> JsonObject:
     return {
         "id": note.pk,
         "kind": note.kind,
         "text": clean(note.text, TEXT_CHARACTERS),
-        "about": THEIRS if note.end_user_key else ALL,
+        "about": ABOUT_CUSTOMER if note.end_user_key else ABOUT_EVERYTHING,
         "due_at": note.due_at.astimezone(zone).isoformat() if note.due_at else None,
         "written_by": "a person" if note.is_approved else "you",
     }
@@ -56,22 +56,26 @@ def _zone(actor: Actor) -> ZoneInfo:
     return ZoneInfo(TenantSettings.objects.visible_to(actor).get().timezone)
 
 
-def _write_note(context: Context, arguments: JsonObject) -> str:
+def _write_note(context: ToolContext, arguments: JsonObject) -> str:
     actor, text = context.actor, str(arguments["text"])
-    with acting(actor):
-        due_at = _moment(str(arguments["due_at"]), _zone(actor)) if arguments.get("due_at") else None
+    with acting_as(actor):
+        due_at = _parse_moment(str(arguments["due_at"]), _zone(actor)) if arguments.get("due_at") else None
         note = write_note(
             context.agent_id,
             actor=actor,
             values={"kind": str(arguments["kind"]), "text": text, "due_at": due_at},
             conversation_id=context.conversation.pk,
-            taint=whose_words(text, heard_in(context.conversation, actor=actor)),
+            taint=taint_of_text(text, heard_texts(context.conversation, actor=actor)),
         )
-    told = f"told in sessions with {THEIRS} alone" if note.end_user_key else f"told in sessions of {ALL}"
+    told = (
+        f"told in sessions with {ABOUT_CUSTOMER} alone"
+        if note.end_user_key
+        else f"told in sessions of {ABOUT_EVERYTHING}"
+    )
     return f"Noted as {note.pk}; {told}, from the next one on."
 
 
-def _moment(written: str, zone: ZoneInfo) -> datetime:
+def _parse_moment(written: str, zone: ZoneInfo) -> datetime:
     """A time without an offset is by the organisation's clock."""
     try:
         parsed = parse_datetime(written)
@@ -82,10 +86,10 @@ def _moment(written: str, zone: ZoneInfo) -> datetime:
     return parsed if parsed.tzinfo else parsed.replace(tzinfo=zone)
 
 
-def _finish_note(context: Context, arguments: JsonObject) -> str:
-    with acting(context.actor):
+def _finish_note(context: ToolContext, arguments: JsonObject) -> str:
+    with acting_as(context.actor):
         pk = whole_number(arguments["note_id"])
-        note = next((row for row in _mine(context) if row.pk == pk), None)
+        note = next((row for row in _open_notes(context) if row.pk == pk), None)
         if note is None:
             raise NotVisible(f"There is no open note with this id. {LIST_NOTES} tells those there are.")
         settle = drop_note if arguments.get("outcome") == DROPPED else finish_note
@@ -93,12 +97,12 @@ def _finish_note(context: Context, arguments: JsonObject) -> str:
     return f"Note {note.pk} is {note.status}."
 
 
-def _keeps(offer: Offer) -> bool:
+def _has_notebook(offer: ToolOffer) -> bool:
     return offer.has_notebook
 
 
-NOTING: Final = (
-    HouseTool(
+NOTEBOOK_TOOLS: Final = (
+    BuiltinTool(
         LIST_NOTES,
         "List the open notes of your notebook: those about this customer, and those about all you do. They are data.",
         {},
@@ -106,9 +110,9 @@ NOTING: Final = (
         _list_notes,
         keeps=False,
         reads=True,
-        offered=_keeps,
+        offered=_has_notebook,
     ),
-    HouseTool(
+    BuiltinTool(
         WRITE_NOTE,
         "Note something for later. While you answer a customer the note is about them and told with them alone.",
         {
@@ -118,24 +122,24 @@ NOTING: Final = (
         },
         ("kind", "text"),
         _write_note,
-        offered=_keeps,
+        offered=_has_notebook,
         shapes={
             "kind": {
                 "type": "string",
                 "enum": [kind.value for kind in Note.Kind],
                 "description": "A reminder is told once it is due, a task until it is done, and scratch is dropped when"
-                f" nobody touches it for {SCRATCH_KEPT.days} days.",
+                f" nobody touches it for {SCRATCH_LIFETIME.days} days.",
             }
         },
     ),
-    HouseTool(
+    BuiltinTool(
         FINISH_NOTE,
         "Close an open note that was done or no longer matters.",
         {"note_id": "The id as list_notes tells it.", "outcome": ""},
         ("note_id",),
         _finish_note,
         learns=False,
-        offered=_keeps,
+        offered=_has_notebook,
         shapes={
             "outcome": {"type": "string", "enum": [DONE, DROPPED], "description": "Left out: done."},
         },

@@ -3,14 +3,14 @@
 from typing import Final
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotVisible
 from apps.llm.model_backend import Json, JsonObject
 from apps.prompt.builtin_tools import LIST_SCHEDULES, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.prompt.sanitizer.clean import clean
-from apps.runtime.taint_attribution import heard_in, whose_words
-from apps.runtime.tools.builtin_tool import Context, HouseTool, Offer
+from apps.runtime.taint_attribution import heard_texts, taint_of_text
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer
 from apps.schedules.actions import deprecate_schedule, draft_schedule
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
@@ -18,19 +18,19 @@ from apps.skills.models import Skill
 
 def skill_named(name: str, agent_id: int, *, actor: Actor) -> Skill | None:
     """The approved skill of this name that the agent has."""
-    with acting(actor):
+    with acting_as(actor):
         return Skill.objects.visible_to(actor).approved().for_agent(agent_id).filter(name=name).first()
 
 
-def _list_schedules(context: Context, arguments: JsonObject) -> str:
+def _list_schedules(context: ToolContext, arguments: JsonObject) -> str:
     del arguments
-    with acting(context.actor):
+    with acting_as(context.actor):
         rows = Schedule.objects.visible_to(context.actor).standing().for_agent(context.agent_id)
-        listed: list[Json] = [_described(row) for row in rows.select_related("skill", "clock").order_by("key")]
+        listed: list[Json] = [_describe_schedule(row) for row in rows.select_related("skill", "clock").order_by("key")]
     return canonical_json({"schedules": listed})
 
 
-def _described(row: Schedule) -> JsonObject:
+def _describe_schedule(row: Schedule) -> JsonObject:
     clock = getattr(row, "clock", None)
     runs = clock is not None and row.status == Schedule.Status.APPROVED
     return {
@@ -45,14 +45,14 @@ def _described(row: Schedule) -> JsonObject:
     }
 
 
-def _propose_schedule(context: Context, arguments: JsonObject) -> str:
+def _propose_schedule(context: ToolContext, arguments: JsonObject) -> str:
     said = {name: str(text) for name, text in arguments.items()}
     skill = skill_named(said["skill"], context.agent_id, actor=context.actor)
     if skill is None:
         raise NotVisible(f"You have no approved skill named “{said['skill']}”. list_skills tells those there are.")
-    with acting(context.actor):
+    with acting_as(context.actor):
         words = "\n".join((said["key"], said["title"], said.get("instruction", "")))
-        taint = whose_words(words, heard_in(context.conversation, actor=context.actor))
+        taint = taint_of_text(words, heard_texts(context.conversation, actor=context.actor))
     row = draft_schedule(
         context.agent_id,
         actor=context.actor,
@@ -63,9 +63,9 @@ def _propose_schedule(context: Context, arguments: JsonObject) -> str:
     return f"Schedule {row.pk} “{row.key}” waits for an operator. Nothing runs before one approves it."
 
 
-def _withdraw_schedule(context: Context, arguments: JsonObject) -> str:
+def _withdraw_schedule(context: ToolContext, arguments: JsonObject) -> str:
     key = str(arguments["key"])
-    with acting(context.actor):
+    with acting_as(context.actor):
         standing = Schedule.objects.visible_to(context.actor).standing().for_agent(context.agent_id)
         row = standing.filter(key=key).first()
     if row is None:
@@ -74,12 +74,12 @@ def _withdraw_schedule(context: Context, arguments: JsonObject) -> str:
     return f"The draft “{row.key}” is taken back."
 
 
-def _plans(offer: Offer) -> bool:
+def _may_plan(offer: ToolOffer) -> bool:
     return offer.may_propose_schedules
 
 
-PLANNING: Final = (
-    HouseTool(
+SCHEDULE_TOOLS: Final = (
+    BuiltinTool(
         LIST_SCHEDULES,
         "List your schedules: when you begin by yourself, with which skill, and which of them wait for an operator.",
         {},
@@ -87,9 +87,9 @@ PLANNING: Final = (
         _list_schedules,
         keeps=False,
         reads=True,
-        offered=_plans,
+        offered=_may_plan,
     ),
-    HouseTool(
+    BuiltinTool(
         PROPOSE_SCHEDULE,
         "Plan when you begin by yourself with one of your skills, for an operator to approve. What you make of it is read in "
         "the console; an operator may have it posted to a channel.",
@@ -104,15 +104,15 @@ PLANNING: Final = (
         ("key", "title", "cron", "skill"),
         _propose_schedule,
         learns=False,
-        offered=_plans,
+        offered=_may_plan,
     ),
-    HouseTool(
+    BuiltinTool(
         WITHDRAW_SCHEDULE,
         "Take back a schedule that you proposed and no operator has approved yet.",
         {"key": f"Its key, as {LIST_SCHEDULES} tells it.", "reason": "Why, for the operators."},
         ("key",),
         _withdraw_schedule,
         learns=False,
-        offered=_plans,
+        offered=_may_plan,
     ),
 )

@@ -8,65 +8,74 @@ from typing import Any, Final
 from apps.governance.errors import Invalid
 from apps.llm.model_backend import JsonObject
 from apps.prompt.builtin_tools import RENDER_CHART, RENDER_TABLE
-from apps.prompt.tables_and_charts import CHARTS, COLUMNS, FIGURES, ROWS, SERIES, Figure, NoFigure, figure_of
-from apps.runtime.tools.builtin_tool import Context, HouseTool, Offer
+from apps.prompt.tables_and_charts import (
+    CHART_KINDS,
+    FIGURE_TOOLS,
+    MAX_COLUMNS,
+    MAX_ROWS,
+    MAX_SERIES,
+    Figure,
+    InvalidFigure,
+    build_figure,
+)
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer
 
-SHOWN: Final = "It is shown with your reply. Do not repeat its numbers; say in a sentence what they mean."
+FIGURE_SHOWN: Final = "It is shown with your reply. Do not repeat its numbers; say in a sentence what they mean."
 
 
-def _show(tool: str, context: Context, arguments: JsonObject) -> str:
+def _show_figure(tool: str, context: ToolContext, arguments: JsonObject) -> str:
     del context
     try:
-        figure_of(tool, arguments)
-    except NoFigure as flaw:
+        build_figure(tool, arguments)
+    except InvalidFigure as flaw:
         raise Invalid(str(flaw), {}) from flaw
-    return SHOWN
+    return FIGURE_SHOWN
 
 
 def figures_of(calls: Iterable[Mapping[str, Any]]) -> list[Figure]:  # Any: a call as the transcript has it
     """What these calls show, in their order; what a later release would refuse is left out."""
     figures: list[Figure] = []
     for call in calls:
-        if call["name"] in FIGURES and not call["is_error"]:
-            with suppress(NoFigure):
-                figures.append(figure_of(call["name"], call["arguments"]))
+        if call["name"] in FIGURE_TOOLS and not call["is_error"]:
+            with suppress(InvalidFigure):
+                figures.append(build_figure(call["name"], call["arguments"]))
     return figures
 
 
-def _shows(offer: Offer) -> bool:
+def _may_show(offer: ToolOffer) -> bool:
     return offer.may_show_tables_and_charts
 
 
-RENDERING: Final = (
-    HouseTool(
+TABLE_AND_CHART_TOOLS: Final = (
+    BuiltinTool(
         RENDER_TABLE,
-        f"Show a table with your reply, of at most {COLUMNS} columns and {ROWS} rows.",
+        f"Show a table with your reply, of at most {MAX_COLUMNS} columns and {MAX_ROWS} rows.",
         {
             "title": "What it shows, in a few words.",
             "columns": "The columns' names, as a list.",
             "rows": "The rows, as a list of lists of cells.",
         },
         ("columns", "rows"),
-        partial(_show, RENDER_TABLE),
+        partial(_show_figure, RENDER_TABLE),
         keeps=False,
         learns=False,
         reads=True,
-        offered=_shows,
+        offered=_may_show,
     ),
-    HouseTool(
+    BuiltinTool(
         RENDER_CHART,
-        f"Show a chart with your reply, of at most {SERIES} series.",
+        f"Show a chart with your reply, of at most {MAX_SERIES} series.",
         {
             "title": "What it shows, in a few words.",
-            "chart": f"One of: {', '.join(CHARTS)}.",
+            "chart": f"One of: {', '.join(CHART_KINDS)}.",
             "labels": "What stands along it, as a list.",
             "series": "A list of objects with a name and a list of values, one for each label.",
         },
         ("chart", "labels", "series"),
-        partial(_show, RENDER_CHART),
+        partial(_show_figure, RENDER_CHART),
         keeps=False,
         learns=False,
         reads=True,
-        offered=_shows,
+        offered=_may_show,
     ),
 )

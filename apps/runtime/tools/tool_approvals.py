@@ -7,38 +7,40 @@ from typing import Final
 from apps.conversations.models import Conversation
 from apps.conversations.rules import ToolCall
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, refuse_blank
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, refuse_blank
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.llm.model_backend import JsonObject
-from apps.prompt.instruction_texts import CALL_APPROVED, CALL_REFUSED, CALL_WAITS
-from apps.runtime.tools.builtin_tool import Context, HouseTool
+from apps.prompt.instruction_texts import CALL_APPROVED, CALL_PENDING, CALL_REFUSED
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext
 from apps.runtime.tools.delegation_answers import tell_agent
-from apps.runtime.tools.tool_server_tools import OthersTool
-from apps.tools.actions import approve_call, ask_approval, refuse_call
+from apps.runtime.tools.tool_server_tools import ToolServerTool
+from apps.tools.actions import approve_call, refuse_call, request_approval
 from apps.tools.models import ToolApproval
 
-ENDED: Final = "This conversation has ended, so nobody would make the call. Refuse it."
+CONVERSATION_ENDED: Final = "This conversation has ended, so nobody would make the call. Refuse it."
 # No answer of a server begins so: those stand in a fence.
-_WAITS: Final = CALL_WAITS.partition("{")[0]
+_WAITS_PREFIX: Final = CALL_PENDING.partition("{")[0]
 
 
-def guarded_tools(others: Iterable[OthersTool], reached: Set[str]) -> dict[str, OthersTool]:
+def guarded_tools(others: Iterable[ToolServerTool], reached: Set[str]) -> dict[str, ToolServerTool]:
     """Of the tools that a session reaches, those whose calls wait for a person."""
     return {tool.definition.name: tool for tool in others if tool.needs_approval and tool.definition.name in reached}
 
 
-def asking_tools(guarded: Mapping[str, OthersTool], system: Actor) -> dict[str, HouseTool]:
+def approval_request_tools(guarded: Mapping[str, ToolServerTool], system: Actor) -> dict[str, BuiltinTool]:
     """What a call of such a tool is until somebody said yes: a write of our own, which asks."""
     return {
-        name: HouseTool(name, tool.definition.description, {}, (), partial(_ask, tool, system), learns=False)
+        name: BuiltinTool(
+            name, tool.definition.description, {}, (), partial(_request_approval, tool, system), learns=False
+        )
         for name, tool in guarded.items()
     }
 
 
-def _ask(tool: OthersTool, system: Actor, context: Context, arguments: JsonObject) -> str:
-    row = ask_approval(
+def _request_approval(tool: ToolServerTool, system: Actor, context: ToolContext, arguments: JsonObject) -> str:
+    row = request_approval(
         context.conversation.pk,
         (tool.definition.name, tool.allowance),
         arguments,
@@ -46,22 +48,22 @@ def _ask(tool: OthersTool, system: Actor, context: Context, arguments: JsonObjec
         agent_id=context.agent_id,
         turn_id=context.turn_id,
     )
-    return CALL_WAITS.format(request=row.pk)
+    return CALL_PENDING.format(request=row.pk)
 
 
-def only_waits(call: ToolCall) -> bool:
+def is_waiting_call(call: ToolCall) -> bool:
     """Whether nothing was called, because a person has to agree first."""
-    return call.result.startswith(_WAITS)
+    return call.result.startswith(_WAITS_PREFIX)
 
 
-def let_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = None) -> ToolApproval:
+def permit_call(approval: ToolApproval, *, actor: Actor, read_at: int | None = None) -> ToolApproval:
     """Say yes to a call, and have the agent make it. The yes and the word to the agent are one commit."""
     authorize(actor, Act.TOOL_APPROVAL_APPROVE, approval.tenant_id, agent_id=approval.agent_id)
-    with acting(actor):
+    with acting_as(actor):
         if approval.conversation.status != Conversation.Status.OPEN:
-            raise Conflicting(ENDED)
+            raise Conflict(CONVERSATION_ENDED)
         approve_call(approval, actor=actor, read_at=read_at)
-        _tell(approval, CALL_APPROVED.format(called=approval.tool_name, request=approval.pk), actor)
+        _tell_agent(approval, CALL_APPROVED.format(called=approval.tool_name, request=approval.pk), actor)
     return approval
 
 
@@ -69,13 +71,13 @@ def forbid_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: i
     """Say no to a call, and have the agent tell the customer, where the conversation still goes on."""
     authorize(actor, Act.TOOL_APPROVAL_REFUSE, approval.tenant_id, agent_id=approval.agent_id)
     refuse_blank(reason, "Say why not; the agent tells the customer.")
-    with acting(actor):
+    with acting_as(actor):
         refuse_call(approval, actor=actor, reason=reason, read_at=read_at)
         if approval.conversation.status == Conversation.Status.OPEN:
             said = CALL_REFUSED.format(called=approval.tool_name, request=approval.pk)
-            _tell(approval, f"{said}\n\n{reason}", actor)
+            _tell_agent(approval, f"{said}\n\n{reason}", actor)
     return approval
 
 
-def _tell(approval: ToolApproval, text: str, actor: Actor) -> None:
+def _tell_agent(approval: ToolApproval, text: str, actor: Actor) -> None:
     tell_agent(approval.conversation, text, f"tool-approval-{approval.pk}-{approval.status}", actor=actor)

@@ -9,53 +9,53 @@ from functools import partial
 from typing import Final
 
 from apps.governance.errors import NotVisible
-from apps.llm.model_backend import Json, JsonObject, Tool, ToolUse
-from apps.prompt.builtin_tools import CALL_TOOL, LIST_RESOURCES, ROUTING, USE_RESOURCE
+from apps.llm.model_backend import Json, JsonObject, ToolDefinition, ToolUse
+from apps.prompt.builtin_tools import CALL_TOOL, LIST_RESOURCES, ROUTING_TOOLS, USE_RESOURCE
 from apps.prompt.rendering.data_fences import canonical_json
 from apps.prompt.sanitizer.clean import sanitize
-from apps.runtime.tools.builtin_tool import Context, HouseTool
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext
 from apps.runtime.tools.toolbox import NO_TOOLS, Toolbox
 
-LISTED = 100
+MAX_LISTED = 100
 LINE_CHARACTERS = 200
 
 
 _NAME: Final = "The tool's name, as list_resources tells it."
 _LIST_WORDS: Final = (
-    f"List further tools, at most {LISTED}, each with what it is for. Look here before you say that something cannot "
+    f"List further tools, at most {MAX_LISTED}, each with what it is for. Look here before you say that something cannot "
     "be done."
 )
 _USE_WORDS: Final = "Read how one of the further tools is called: its whole description and the shape of its arguments."
 _CALL_WORDS: Final = (
     "Call one of the further tools. Read with use_resource how, before you call one for the first time."
 )
-_SEARCH: Final = {"search": "Only tools whose name or description has this word."}
-_CALLED: Final = {"name": _NAME, "arguments": "Its arguments, in the shape that use_resource shows."}
+_SEARCH_PARAMETERS: Final = {"search": "Only tools whose name or description has this word."}
+_CALL_PARAMETERS: Final = {"name": _NAME, "arguments": "Its arguments, in the shape that use_resource shows."}
 
 
-def routing_tools(routed: Toolbox) -> tuple[HouseTool, ...]:
+def routing_tools(routed: Toolbox) -> tuple[BuiltinTool, ...]:
     """What leads to these tools, in the order in which it is offered. By itself each only reads."""
     tools = (
-        HouseTool(LIST_RESOURCES, _LIST_WORDS, _SEARCH, (), partial(_list_resources, routed)),
-        HouseTool(USE_RESOURCE, _USE_WORDS, {"name": _NAME}, ("name",), partial(_use_resource, routed)),
-        HouseTool(CALL_TOOL, _CALL_WORDS, _CALLED, ("name", "arguments"), partial(_not_routed, routed)),
+        BuiltinTool(LIST_RESOURCES, _LIST_WORDS, _SEARCH_PARAMETERS, (), partial(_list_resources, routed)),
+        BuiltinTool(USE_RESOURCE, _USE_WORDS, {"name": _NAME}, ("name",), partial(_use_resource, routed)),
+        BuiltinTool(CALL_TOOL, _CALL_WORDS, _CALL_PARAMETERS, ("name", "arguments"), partial(_refuse_unrouted, routed)),
     )
     return tuple(replace(tool, keeps=False, learns=False, reads=True) for tool in tools)
 
 
-def is_routed(frozen: Mapping[str, Tool]) -> bool:
+def is_routed(frozen: Mapping[str, ToolDefinition]) -> bool:
     """Whether a session with these definitions reaches tools that it does not carry."""
-    return frozen.keys() >= ROUTING
+    return frozen.keys() >= ROUTING_TOOLS
 
 
-def routed_of(toolbox: Toolbox, frozen: Mapping[str, Tool]) -> Toolbox:
+def routed_toolbox(toolbox: Toolbox, frozen: Mapping[str, ToolDefinition]) -> Toolbox:
     """The tools that a session with these definitions reaches through others; none where it carries all there were."""
     if not is_routed(frozen):
         return NO_TOOLS
     return Toolbox({name: tool for name, tool in toolbox.tools.items() if name not in frozen})
 
 
-def meant(use: ToolUse, routed: Toolbox) -> ToolUse:
+def resolve_routed_call(use: ToolUse, routed: Toolbox) -> ToolUse:
     """The call behind a routed one. One that leads nowhere stays what it is, and is answered so."""
     name, arguments = use.arguments.get("name"), use.arguments.get("arguments")
     if use.name == CALL_TOOL and name in routed.tools and isinstance(arguments, dict):
@@ -63,31 +63,31 @@ def meant(use: ToolUse, routed: Toolbox) -> ToolUse:
     return use
 
 
-def _list_resources(routed: Toolbox, context: Context, arguments: JsonObject) -> str:
+def _list_resources(routed: Toolbox, context: ToolContext, arguments: JsonObject) -> str:
     del context
     word = str(arguments.get("search", "")).casefold()
     found = [tool for tool in routed.definitions if word in f"{tool.name} {tool.description}".casefold()]
-    lines: list[Json] = [{"name": tool.name, "description": _line(tool)} for tool in found[:LISTED]]
-    more: JsonObject = {"more": len(found) - LISTED} if len(found) > LISTED else {}
+    lines: list[Json] = [{"name": tool.name, "description": _first_line(tool)} for tool in found[:MAX_LISTED]]
+    more: JsonObject = {"more": len(found) - MAX_LISTED} if len(found) > MAX_LISTED else {}
     return canonical_json({"tools": lines, **more})
 
 
-def _line(tool: Tool) -> str:
+def _first_line(tool: ToolDefinition) -> str:
     return sanitize(tool.description.partition("\n")[0], LINE_CHARACTERS).text
 
 
-def _use_resource(routed: Toolbox, context: Context, arguments: JsonObject) -> str:
+def _use_resource(routed: Toolbox, context: ToolContext, arguments: JsonObject) -> str:
     del context
-    return canonical_json(_routed(routed, arguments).wire)
+    return canonical_json(_find_routed(routed, arguments).wire)
 
 
-def _not_routed(routed: Toolbox, context: Context, arguments: JsonObject) -> str:
-    """Only a call that leads nowhere comes here; `meant` makes every other one a call of its tool."""
+def _refuse_unrouted(routed: Toolbox, context: ToolContext, arguments: JsonObject) -> str:
+    """Only a call that leads nowhere comes here; `resolve_routed_call` makes every other one a call of its tool."""
     del context
-    return f"Nothing was called: {_routed(routed, arguments).name} takes an object of arguments."
+    return f"Nothing was called: {_find_routed(routed, arguments).name} takes an object of arguments."
 
 
-def _routed(routed: Toolbox, arguments: JsonObject) -> Tool:
+def _find_routed(routed: Toolbox, arguments: JsonObject) -> ToolDefinition:
     tool = routed.tools.get(str(arguments["name"]))
     if tool is None:
         raise NotVisible("There is no further tool of this name. list_resources tells those there are.")

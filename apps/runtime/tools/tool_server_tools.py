@@ -7,18 +7,18 @@ from typing import Any, Final
 
 from django.utils.module_loading import import_string
 
-from apps.llm.mcp_client.tool_server import Answer, Lost, ToolServerFailed
-from apps.llm.model_backend import Json, JsonObject, Tool
+from apps.llm.mcp_client.tool_server import OutcomeUnknown, ToolServerFailed, ToolServerResult
+from apps.llm.model_backend import Json, JsonObject, ToolDefinition
 from apps.prompt.rendering.data_fences import fence
 from apps.prompt.sanitizer.clean import sanitize
 from apps.runtime.models import ToolStep
-from apps.runtime.prompt_snapshot.part_cache import Kept
-from apps.runtime.tools.tool_server_refresh import place_of
-from apps.runtime.tools.toolbox import Outcome
+from apps.runtime.prompt_snapshot.part_cache import RecentValues
+from apps.runtime.tools.tool_server_refresh import open_server_place
+from apps.runtime.tools.toolbox import CallOutcome
 
 # What CLAIM says of it, beside `agent`: what it may call of what is in use and still described as it was allowed. A description
 # comes without its words where they are known.
-OTHERS: Final = """
+SERVER_TOOLS_CLAUSE: Final = """
     'others', (SELECT json_agg(json_build_object(
                    'id', allowed.id, 'sha256', allowed.sha256, 'needs_approval', allowed.needs_approval,
                    'definition', CASE WHEN allowed.sha256 <> ALL (%(known_tools)s) THEN allowed.definition END,
@@ -39,29 +39,29 @@ OTHERS: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class ToolDescription:
     """A tool as the model sees it, and what a second call of it would do."""
 
-    tool: Tool
+    tool: ToolDefinition
     repeat_safety: ToolStep.RepeatSafety
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "Described":
+    def of(cls, told: Mapping[str, Any]) -> "ToolDescription":
         """A description as it was allowed."""
-        tool = Tool(told["name"], told["description"], told["input_schema"])
+        tool = ToolDefinition(told["name"], told["description"], told["input_schema"])
         if told["is_read_only"]:
             return cls(tool, ToolStep.RepeatSafety.READ_ONLY)
         return cls(tool, ToolStep.RepeatSafety.IDEMPOTENT if told["is_idempotent"] else ToolStep.RepeatSafety.UNSAFE)
 
 
-KEPT_TOOLS: Final = Kept[Described](most=2048, sent=256)
+KNOWN_DESCRIPTIONS: Final = RecentValues[ToolDescription](most=2048, sent=256)
 
 
 @dataclass(frozen=True, slots=True)
-class OthersTool:
+class ToolServerTool:
     """One tool of another's server that an agent may call."""
 
-    described: Described
+    described: ToolDescription
     allowed_id: int
     sha256: str
     needs_approval: bool
@@ -69,7 +69,7 @@ class OthersTool:
     row: Mapping[str, Any] = field(repr=False)  # Any: a row's values by column
 
     @property
-    def definition(self) -> Tool:
+    def definition(self) -> ToolDefinition:
         """The tool as the person who allowed it read it."""
         return self.described.tool
 
@@ -88,29 +88,30 @@ class OthersTool:
         """Whether a session carries it."""
         return not off_the_record or (self.repeat_safety is ToolStep.RepeatSafety.READ_ONLY and not self.needs_approval)
 
-    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
+    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
         """Make the call. Of a read that was lost nothing is left behind; of anything else nobody knows."""
         try:
-            place = place_of(self.row, self.tenant_id, timeout_seconds)
+            place = open_server_place(self.row, self.tenant_id, timeout_seconds)
             # Named, not imported: the client takes a second to load. Workers have it loaded.
-            answer: Answer = await import_string("apps.runtime.worker.model_backends.called_elsewhere")(
+            answer: ToolServerResult = await import_string("apps.runtime.worker.model_backends.call_server_tool")(
                 place, self.row["name"], arguments, key
             )
-        except Lost as lost:
+        except OutcomeUnknown as lost:
             is_unknown = self.repeat_safety is not ToolStep.RepeatSafety.READ_ONLY
-            return Outcome(f"It gave no result. {lost}", is_error=True, is_unknown=is_unknown)
+            return CallOutcome(f"It gave no result. {lost}", is_error=True, is_unknown=is_unknown)
         except ToolServerFailed as refusal:
-            return Outcome(f"Nothing was called. {refusal}", is_error=True)
-        return framed(answer, place.max_result_bytes)
+            return CallOutcome(f"Nothing was called. {refusal}", is_error=True)
+        return frame_result(answer, place.max_result_bytes)
 
 
-def others_tools(
-    rows: Sequence[Mapping[str, Any]], known: Mapping[str, Described], tenant_id: int
-) -> tuple[OthersTool, ...]:
+def build_server_tools(
+    rows: Sequence[Mapping[str, Any]], known: Mapping[str, ToolDescription], tenant_id: int
+) -> tuple[ToolServerTool, ...]:
     """What a claim brought; `known` are descriptions that this process had read before it."""
     return tuple(
-        OthersTool(
-            known.get(row["sha256"]) or KEPT_TOOLS.keep(tenant_id, row["sha256"], Described.of(row["definition"])),
+        ToolServerTool(
+            known.get(row["sha256"])
+            or KNOWN_DESCRIPTIONS.keep(tenant_id, row["sha256"], ToolDescription.of(row["definition"])),
             row["id"],
             row["sha256"],
             row["needs_approval"],
@@ -121,21 +122,21 @@ def others_tools(
     )
 
 
-def framed(answer: Answer, most_bytes: int) -> Outcome:
+def frame_result(answer: ToolServerResult, most_bytes: int) -> CallOutcome:
     """What came back as data that cannot end its own fence, cut where it is too long."""
     whole = answer.text.encode(errors="replace")
     text = whole[:most_bytes].decode(errors="ignore")
     note = f"Cut: the result has {len(whole)} bytes, of which the first {most_bytes} are here."
     notes: JsonObject = {"note": note} if len(whole) > most_bytes else {}
     try:
-        told = fence({"result": _cleaned(_parsed(text), most_bytes), **notes})
+        told = fence({"result": _clean_json(_parse_json(text), most_bytes), **notes})
     except (ValueError, RecursionError):
         # JSON that says what nothing can keep, such as a number without end: it is told as its words.
         told = fence({"result": sanitize(text, most_bytes).text, **notes})
-    return Outcome(told, is_error=answer.is_error)
+    return CallOutcome(told, is_error=answer.is_error)
 
 
-def _parsed(text: str) -> Json:
+def _parse_json(text: str) -> Json:
     try:
         value: Json = json.loads(text)
     except ValueError:
@@ -143,14 +144,14 @@ def _parsed(text: str) -> Json:
     return value if isinstance(value, dict | list) else text
 
 
-def _cleaned(value: Json, most: int) -> Json:
+def _clean_json(value: Json, most: int) -> Json:
     """The same with its texts cleaned, names too: an escape is a hidden character only once it was read."""
     match value:
         case str():
             return sanitize(value, most).text
         case Mapping():
-            return {sanitize(name, most).text: _cleaned(each, most) for name, each in value.items()}
+            return {sanitize(name, most).text: _clean_json(each, most) for name, each in value.items()}
         case Sequence():
-            return [_cleaned(each, most) for each in value]
+            return [_clean_json(each, most) for each in value]
         case _:
             return value

@@ -6,12 +6,12 @@ from typing import Protocol
 
 from apps.conversations.rules import ToolCall
 from apps.governance.stored_text import storable_text
-from apps.llm.model_backend import JsonObject, Tool, ToolUse
+from apps.llm.model_backend import JsonObject, ToolDefinition, ToolUse
 from apps.runtime.models import ToolStep
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """What a call gave back. `is_unknown` if it was made and nobody can tell what it did."""
 
     text: str
@@ -27,7 +27,7 @@ class Outcome:
 TOOL_SECONDS = 30.0
 
 # What the model is told of a call that may have happened.
-LOST = Outcome(
+UNKNOWN_OUTCOME = CallOutcome(
     "It is not known whether this happened: the connection was lost after the call was made. Do not call it again. "
     "A person has been asked to look; tell the customer that it is being checked.",
     is_error=True,
@@ -35,11 +35,11 @@ LOST = Outcome(
 )
 
 
-class OutsideTool(Protocol):
+class ExternalTool(Protocol):
     """A tool that somebody else runs. `repeat_safety` says what a second call with the same key would do."""
 
     @property
-    def definition(self) -> Tool:
+    def definition(self) -> ToolDefinition:
         """The tool as the model sees it."""
         ...
 
@@ -48,7 +48,7 @@ class OutsideTool(Protocol):
         """READS, KEYED or UNSAFE."""
         ...
 
-    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
+    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
         """Make the call. A failure is an outcome; nothing is raised but cancellation."""
         ...
 
@@ -57,10 +57,10 @@ class OutsideTool(Protocol):
 class Toolbox:
     """The outside tools a worker can reach, by name."""
 
-    tools: Mapping[str, OutsideTool] = field(default_factory=dict)
+    tools: Mapping[str, ExternalTool] = field(default_factory=dict)
 
     @property
-    def definitions(self) -> tuple[Tool, ...]:
+    def definitions(self) -> tuple[ToolDefinition, ...]:
         """As a new session freezes them, in their order."""
         return tuple(tool.definition for tool in self.tools.values())
 
@@ -69,10 +69,10 @@ NO_TOOLS = Toolbox()
 
 
 @dataclass(frozen=True, slots=True)
-class OutsideCall:
+class ExternalCall:
     """One call that is to be made, under the key that tells it from every other."""
 
-    tool: OutsideTool
+    tool: ExternalTool
     step: int
     place: int
     use: ToolUse

@@ -10,12 +10,12 @@ from operator import itemgetter
 from django.db import DatabaseError
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import one_shot
-from apps.llm.cache_rules import Entry
+from apps.governance.database.actor_transaction import execute_as
+from apps.llm.cache_rules import CacheEntry
 from apps.llm.model_backend import JsonObject
 from apps.runtime.models import Turn
-from apps.runtime.turn_store.claim_query import EARLIER
-from apps.runtime.turn_store.turn_context import Told
+from apps.runtime.turn_store.claim_query import EARLIER_CALLS
+from apps.runtime.turn_store.turn_context import JsonRow
 
 logger = logging.getLogger(__name__)
 
@@ -27,13 +27,13 @@ HASH_CHARACTERS = 4
 GRACE_SECONDS = 5.0
 
 
-def sampled(blocks: int) -> tuple[int, ...]:
+def sampled_blocks(blocks: int) -> tuple[int, ...]:
     """The blocks of a request whose prefixes the books keep the hashes of: the prompt's own, and of a long history every eighth."""
     return (*range(min(blocks, 12)), *range(16, blocks, 8))
 
 
 @dataclass(frozen=True, slots=True)
-class Before:
+class PreviousCall:
     """The conversation's call before. `messages` is None for one of an earlier turn, which only a kept turn can tell again."""
 
     session_id: int
@@ -55,11 +55,11 @@ class Before:
 
 
 @dataclass(slots=True)
-class Earlier:
+class CachedPrefixes:
     """What is cached by now, and how long the provider itself measured those prefixes to be, in its own tokens."""
 
-    before: Before | None = None
-    cached: dict[bytes, Entry] = field(default_factory=dict)
+    before: PreviousCall | None = None
+    cached: dict[bytes, CacheEntry] = field(default_factory=dict)
     measured: dict[str, int] = field(default_factory=dict)
     agents_talks: int = 0
     everybodys_talks: int = 0
@@ -68,7 +68,7 @@ class Earlier:
         """One call's traces: the longest prefix it left is what it was billed as read and written."""
         began = at.timestamp()
         for key, (seconds, _) in entries.items():
-            self.cached[bytes.fromhex(key)] = Entry(seconds, began + seconds)
+            self.cached[bytes.fromhex(key)] = CacheEntry(seconds, began + seconds)
         if entries and cached_tokens:
             self.measured[max(entries, key=lambda key: entries[key][1])] = cached_tokens
 
@@ -79,48 +79,50 @@ class Earlier:
         self.measured = {key: tokens for key, tokens in self.measured.items() if key in told}
 
 
-def earlier_calls(brought: Told, conversation_id: int, shared: str, workspace: str, *, actor: Actor) -> Earlier:
+def find_earlier_calls(
+    brought: JsonRow, conversation_id: int, shared: str, workspace: str, *, actor: Actor
+) -> CachedPrefixes:
     """What this conversation, and others that begin with the same bytes, left within the hour. Unreadable is nothing (R044).
 
     What was brought of others is of prompts like that of the call before; where this one begins otherwise, it is asked anew.
     """
     try:
         is_as_before = (brought["agent_prefix_sha256"], brought["workspace_prefix_sha256"]) == (shared, workspace)
-        others = brought if is_as_before else _asked(shared, workspace, actor)
-        return _read(brought, others, conversation_id)
+        others = brought if is_as_before else _query_other_calls(shared, workspace, actor)
+        return _collect_prefixes(brought, others, conversation_id)
     except (DatabaseError, KeyError, TypeError, ValueError) as error:
         logger.warning("earlier calls could not be read", extra={"error": type(error).__name__})
-        return Earlier()
+        return CachedPrefixes()
 
 
-def _asked(shared: str, workspace: str, actor: Actor) -> Told:
+def _query_other_calls(shared: str, workspace: str, actor: Actor) -> JsonRow:
     given = {"shared": shared, "workspace": workspace, "tenant": actor.tenant_id, "others_calls": OTHERS_CALLS}
-    [(told,)] = one_shot(actor, EARLIER, given)
-    found: Told = json.loads(told)
+    [(told,)] = execute_as(actor, EARLIER_CALLS, given)
+    found: JsonRow = json.loads(told)
     return found
 
 
-def _read(brought: Told, others: Told, conversation_id: int) -> Earlier:
+def _collect_prefixes(brought: JsonRow, others: JsonRow, conversation_id: int) -> CachedPrefixes:
     mine, agents, everybodys = brought["own"] or (), others["shared"] or (), others["workspace"] or ()
-    earlier = Earlier(
-        before=_before(brought["before"]) if brought["before"] else None,
-        agents_talks=_others(agents, conversation_id),
-        everybodys_talks=_others(everybodys, conversation_id),
+    earlier = CachedPrefixes(
+        before=_previous_call(brought["before"]) if brought["before"] else None,
+        agents_talks=_count_conversations(agents, conversation_id),
+        everybodys_talks=_count_conversations(everybodys, conversation_id),
     )
     # One call is brought up to three times: it is this conversation's, of this agent, and begins as everybody's do.
     calls = {(call["conversation"], call["requested_at"]): call for call in (*mine, *agents, *everybodys)}.values()
     lefts = ((datetime.fromisoformat(call["requested_at"]), call) for call in calls)
     for at, left in sorted(lefts, key=itemgetter(0)):
-        earlier.keep(_entries(left["cache_entries"]), at, left["cached_tokens"])
+        earlier.keep(_decode_entries(left["cache_entries"]), at, left["cached_tokens"])
     return earlier
 
 
-def told_entries(entries: Mapping[str, Sequence[int]]) -> str:
+def encode_entries(entries: Mapping[str, Sequence[int]]) -> str:
     """As the books keep what a call left; five of these stand in every call."""
     return ";".join(f"{key} {seconds} {tokens}" for key, (seconds, tokens) in entries.items())
 
 
-def _entries(told: str | Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
+def _decode_entries(told: str | Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
     """What such a line says: the hash of each prefix, its lifetime in seconds and its length in tokens."""
     if not isinstance(told, str):
         # Of an earlier release.
@@ -129,28 +131,28 @@ def _entries(told: str | Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[i
     return {key: (int(seconds), int(tokens)) for key, seconds, tokens in lines}
 
 
-def _hashes(blocks: str) -> tuple[str, ...]:
+def _split_hashes(blocks: str) -> tuple[str, ...]:
     if " " in blocks:
         # Of an earlier release, whose hashes say nothing of ours.
         return ()
     return tuple(blocks[at : at + HASH_CHARACTERS] for at in range(0, len(blocks), HASH_CHARACTERS))
 
 
-def _others(calls: Iterable[Told], conversation_id: int) -> int:
+def _count_conversations(calls: Iterable[JsonRow], conversation_id: int) -> int:
     return len({call["conversation"] for call in calls} - {conversation_id})
 
 
-def _before(call: Told) -> Before:
+def _previous_call(call: JsonRow) -> PreviousCall:
     ledger = call["cache_ledger"]
     start, count = ledger["history_window"]
-    return Before(
+    return PreviousCall(
         session_id=call["session"],
         model=ledger["model"],
         is_stand_in=call["is_stand_in"],
         window_start=start,
         message_count=count,
         requested_at=datetime.fromisoformat(call["requested_at"]),
-        entries=_entries(call["cache_entries"]),
-        block_hashes=_hashes(ledger["block_hashes"]),
+        entries=_decode_entries(call["cache_entries"]),
+        block_hashes=_split_hashes(ledger["block_hashes"]),
         is_kept=call["status"] == Turn.Status.DONE,
     )

@@ -6,17 +6,17 @@ writes the conversation's own rows from then on.
 
 from typing import Final
 
-from apps.learning.lessons.example_rules import WORD_BEGINNING, WORD_LETTERS
-from apps.runtime.tools.tool_server_tools import OTHERS
-from apps.runtime.turn_store.claimed_endpoint import TERMS
-from apps.runtime.turn_store.journal_sql import CLAIMED
-from apps.tenants.authentication.actor_resolution import SAID
+from apps.learning.lessons.example_rules import KEYWORD_LETTERS, MIN_WORD_LETTERS
+from apps.runtime.tools.tool_server_tools import SERVER_TOOLS_CLAUSE
+from apps.runtime.turn_store.claimed_endpoint import ENDPOINT_CLAUSE
+from apps.runtime.turn_store.journal_sql import CLAIM_SPENDING
+from apps.tenants.authentication.actor_resolution import GRANTS_QUERY
 
 # A turn whose lease ran out goes on, if only to its end where a colleague answers by now; otherwise what waits and is due
 # begins one. Events are taken only while locked, so no turn can begin for events that another worker answers meanwhile. One that
 # somebody else looks at is waited for, never left out: that may come to nothing, and a later event would be answered before an
 # earlier one.
-_TAKE: Final = """
+_TAKE_TURN: Final = """
 WITH thread AS (
     SELECT thread.id, thread.tenant_id, thread.taken_over_at, thread.agent_id,
            agent.has_learning AND (thread.member_user_id IS NULL OR thread.channel = 'playground') AS has_learning
@@ -93,14 +93,14 @@ _SESSION: Final = """
 """
 
 # What a call left in the prompt cache, and what it was billed for; by whom.
-_LEFT: Final = """
+_CALL_TRACES: Final = """
     json_build_object('requested_at', call.requested_at, 'cache_entries', call.cache_entries, 'conversation', turn.conversation_id,
                       'cached_tokens', call.cache_read_tokens + call.cache_write_5m_tokens + call.cache_write_1h_tokens)"""
 
-_OWN: Final = f"""
+_OWN_CALLS: Final = f"""
 ), own AS MATERIALIZED (
     SELECT call.requested_at, call.agent_prefix_sha256, call.workspace_prefix_sha256,
-           {_LEFT} AS told, turn.session_id IS NOT NULL AS is_kept,
+           {_CALL_TRACES} AS told, turn.session_id IS NOT NULL AS is_kept,
            json_build_object('session', turn.session_id, 'status', turn.status, 'is_stand_in', call.is_stand_in,
                              'requested_at', call.requested_at, 'cache_entries', call.cache_entries,
                              'cache_ledger', call.cache_ledger) AS before
@@ -114,27 +114,27 @@ _OWN: Final = f"""
 )"""
 
 
-def _left_by(column: str, sha256: str) -> str:
+def _traces_by_prefix(column: str, sha256: str) -> str:
     """What the latest calls of the hour left whose prompts begin with the same bytes."""
     return f"""(
         SELECT json_agg(told) FROM (
-            SELECT {_LEFT} AS told FROM runtime_modelcall AS call
+            SELECT {_CALL_TRACES} AS told FROM runtime_modelcall AS call
               JOIN runtime_turn AS turn ON turn.tenant_id = call.tenant_id AND turn.id = call.turn_id
              WHERE call.tenant_id = %(tenant)s AND call.{column} = {sha256}
                AND call.requested_at > statement_timestamp() - interval '1 hour'
              ORDER BY call.requested_at DESC LIMIT %(others_calls)s) AS lately)"""
 
 
-_EARLIER: Final = f"""
+_EARLIER_CALLS: Final = f"""
     'earlier', json_build_object(
         'own', (SELECT json_agg(told) FROM own),
         'before', (SELECT before FROM own WHERE is_kept ORDER BY requested_at DESC LIMIT 1),
         'agent_prefix_sha256', (SELECT agent_prefix_sha256 FROM last),
         'workspace_prefix_sha256', (SELECT workspace_prefix_sha256 FROM last),
-        'shared', {_left_by("agent_prefix_sha256", "(SELECT agent_prefix_sha256 FROM last)")},
-        'workspace', {_left_by("workspace_prefix_sha256", "(SELECT workspace_prefix_sha256 FROM last)")})"""
+        'shared', {_traces_by_prefix("agent_prefix_sha256", "(SELECT agent_prefix_sha256 FROM last)")},
+        'workspace', {_traces_by_prefix("workspace_prefix_sha256", "(SELECT workspace_prefix_sha256 FROM last)")})"""
 
-_KEPT: Final = """
+_JOURNALED_STEPS: Final = """
     'calls', CASE WHEN claimed.attempts > 1 THEN (
         SELECT json_agg(json_build_object('step', call.step, 'user_turn', call.user_turn,
                                           'assistant_message', call.assistant_message, 'text', call.text,
@@ -148,7 +148,7 @@ _KEPT: Final = """
           FROM runtime_toolstep AS tool
          WHERE tool.tenant_id = claimed.tenant_id AND tool.turn_id = claimed.id AND tool.round = claimed.round) END"""
 
-_STANDING: Final = f"""
+_SESSION_AND_SETTINGS: Final = f"""
     'session', (SELECT to_json(session) FROM session),
     'last_turn_at', (SELECT turn.finished_at FROM session JOIN runtime_turn AS turn
                          ON turn.tenant_id = session.tenant_id AND turn.session_id = session.id
@@ -158,7 +158,7 @@ _STANDING: Final = f"""
                   'text', CASE WHEN mark <> ALL (%(known)s) THEN text END,
                   'segments', CASE WHEN mark <> ALL (%(known)s) THEN segments END) ORDER BY position) FROM parts),
     'grants', (SELECT json_agg(json_build_array(said.place, said.agent_id, said.names))
-                 FROM ({SAID}) AS said (place, agent_id, names)),
+                 FROM ({GRANTS_QUERY}) AS said (place, agent_id, names)),
     'settings', (SELECT json_build_object('timezone', timezone, 'is_customer_proof_required', is_customer_proof_required)
                    FROM tenants_tenantsettings WHERE tenant_id = %(tenant)s),
     'rules', (SELECT json_agg(json_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
@@ -173,7 +173,7 @@ _STANDING: Final = f"""
 
 # What the conversation is pinned to, or what was withdrawn of that and leaves its history; and what people wrote in the place of
 # drafts for this customer and nobody else (R145, R146, R164).
-_LEARNED: Final = """
+_LEARNING: Final = """
     'learning', (SELECT json_build_object('id', version.id, 'version', version.version, 'body', version.body,
                                           'approver', version.approved_by, 'taint', version.taint)
                    FROM learning_learningversion AS version
@@ -195,7 +195,7 @@ _LEARNED: Final = """
 
 # What people keep to be shown with any customer, where the agent's page asks for it: first the one of whose situation most words
 # were just written, and of equals the latest (Z-12).
-_BANK: Final = f"""
+_EXAMPLE_BANK: Final = f"""
     'bank', CASE WHEN agent.has_learning AND agent.has_examples
                   AND (thread.member_user_id IS NULL OR thread.channel = 'playground') THEN (
         SELECT json_agg(json_build_object('id', kept.id, 'version', kept.version, 'situation', kept.situation, 'draft', kept.draft,
@@ -205,12 +205,12 @@ _BANK: Final = f"""
                   FROM learning_example AS example
                   LEFT JOIN LATERAL jsonb_array_elements_text(example.keywords) AS telling (word) ON true
                   LEFT JOIN (
-                      SELECT DISTINCT left(spoken.found[1], {WORD_BEGINNING}) AS word
+                      SELECT DISTINCT left(spoken.found[1], {KEYWORD_LETTERS}) AS word
                         FROM (SELECT text FROM taken UNION ALL
                               SELECT text FROM conversations_inboundevent AS earlier
                                WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event
                        CROSS JOIN LATERAL regexp_matches(
-                           lower(left(event.text, %(compared)s)), '[[:alnum:]]{{{WORD_LETTERS},}}', 'g') AS spoken (found)
+                           lower(left(event.text, %(compared)s)), '[[:alnum:]]{{{MIN_WORD_LETTERS},}}', 'g') AS spoken (found)
                   ) AS said ON said.word = telling.word
                  WHERE example.tenant_id = %(tenant)s AND example.agent_id = agent.id AND example.status = 'approved'
                  GROUP BY example.id ORDER BY shared DESC, example.id DESC LIMIT %(examples)s) AS kept) END"""
@@ -230,7 +230,7 @@ _HISTORY: Final = """
                      ORDER BY message.position DESC LIMIT %(history)s) AS recent)"""
 
 # Who asked here, and what the answer has cost so far: other turns, and what was set aside for agents asked in them.
-_ASKED_BY: Final = """
+_CALLING_AGENT: Final = """
     'requested_by', (SELECT json_build_object(
                      'agent_id', caller.id, 'version', caller.version, 'title', caller.title,
                      'spent', (SELECT coalesce(sum(call.cost_micro_usd), 0)::bigint FROM runtime_turn AS other
@@ -244,7 +244,7 @@ _ASKED_BY: Final = """
                        ON caller.tenant_id = above.tenant_id AND caller.id = above.agent_id
                   WHERE above.tenant_id = %(tenant)s AND above.id = thread.parent_id)"""
 
-CLAIM: Final = f"""{_TAKE}{_SESSION}{_OWN}
+CLAIM: Final = f"""{_TAKE_TURN}{_SESSION}{_OWN_CALLS}
 SELECT json_build_object(
     'now', statement_timestamp(),
     'turn', to_json(claimed),
@@ -254,14 +254,14 @@ SELECT json_build_object(
                    SELECT * FROM taken UNION ALL
                    SELECT * FROM conversations_inboundevent AS earlier
                     WHERE earlier.tenant_id = claimed.tenant_id AND earlier.turn_id = claimed.id) AS event),
-    {_KEPT},{_STANDING},{_ASKED_BY},{_LEARNED},{_BANK},{_HISTORY},{TERMS},{OTHERS},{_EARLIER},{CLAIMED})::text
+    {_JOURNALED_STEPS},{_SESSION_AND_SETTINGS},{_CALLING_AGENT},{_LEARNING},{_EXAMPLE_BANK},{_HISTORY},{ENDPOINT_CLAUSE},{SERVER_TOOLS_CLAUSE},{_EARLIER_CALLS},{CLAIM_SPENDING})::text
   FROM claimed
   JOIN conversations_conversation AS thread ON thread.tenant_id = claimed.tenant_id AND thread.id = claimed.conversation_id
   JOIN tenants_agent AS agent ON agent.tenant_id = thread.tenant_id AND agent.id = thread.agent_id
 """
 
 # The same of others' calls where the prompt is not the one of the call before.
-EARLIER: Final = f"""
-SELECT json_build_object('shared', {_left_by("agent_prefix_sha256", "%(shared)s")},
-                         'workspace', {_left_by("workspace_prefix_sha256", "%(workspace)s")})::text
+EARLIER_CALLS: Final = f"""
+SELECT json_build_object('shared', {_traces_by_prefix("agent_prefix_sha256", "%(shared)s")},
+                         'workspace', {_traces_by_prefix("workspace_prefix_sha256", "%(workspace)s")})::text
 """

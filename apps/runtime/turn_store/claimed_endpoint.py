@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from apps.llm.model_backend import NotAuthorised
-from apps.llm.prices import OwnRates, Rates
-from apps.tenants.endpoints.decrypted_endpoint import Reached, reached
+from apps.llm.prices import RateOverrides, TokenRates
+from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint, decrypt_endpoint
 
 # What CLAIM says of it, beside `agent`: the agent's own endpoint with its sealed key, the tenant's prices as they
 # hold now, and what fails there.
-TERMS: Final = """
+ENDPOINT_CLAUSE: Final = """
     'terms', json_build_object(
         'endpoint', (SELECT json_build_object('id', endpoint.id, 'base_url', endpoint.base_url, 'ciphertext', secret.ciphertext)
                        FROM tenants_endpoint AS endpoint
@@ -28,37 +28,37 @@ TERMS: Final = """
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ModelEndpoint:
     """Where and at what price a turn thinks. Without an endpoint it is the installation's."""
 
     tenant_id: int = 0
     endpoint: Mapping[str, Any] | None = field(default=None, repr=False)  # Any: a JSON object
-    rates: OwnRates = field(default_factory=dict)
+    rates: RateOverrides = field(default_factory=dict)
     # Of what fails at that endpoint, by model.
     breakers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], tenant_id: int) -> "Terms":
+    def of(cls, told: Mapping[str, Any], tenant_id: int) -> "ModelEndpoint":
         """What the claim says."""
         prices = told["prices"] or {}
         return cls(
             tenant_id,
             told["endpoint"],
-            {model: Rates.of_micro_usd(*rates) for model, rates in prices.items()},
+            {model: TokenRates.of_micro_usd(*rates) for model, rates in prices.items()},
             told["breakers"] or {},
         )
 
     @property
-    def reached(self) -> Reached | None:
+    def reached(self) -> OpenedEndpoint | None:
         """The tenant's own endpoint; raises NotAuthorised where its key cannot be opened."""
         if self.endpoint is None:
             return None
-        return reached(self.endpoint, self.tenant_id)
+        return decrypt_endpoint(self.endpoint, self.tenant_id)
 
 
-NO_TERMS: Final = Terms()
+DEFAULT_ENDPOINT: Final = ModelEndpoint()
 
 
-def nowhere_else(place: Reached) -> NoReturn:
+def refuse_tenant_endpoint(place: OpenedEndpoint) -> NoReturn:
     """For a process that asks the installation's endpoint alone."""
     raise NotAuthorised(f"Endpoint {place.endpoint_id} cannot be asked by this process.")

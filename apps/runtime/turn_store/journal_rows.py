@@ -8,10 +8,10 @@ from typing import Any
 from apps.conversations.models import InboundEvent, Message
 from apps.conversations.rules import ToolCall
 from apps.governance.stored_text import storable_text
-from apps.llm.model_backend import Json, JsonObject, Reply
-from apps.llm.prices import NO_RATES, OwnRates, priced
+from apps.llm.model_backend import Json, JsonObject, ModelReply
+from apps.llm.prices import NO_RATE_OVERRIDES, RateOverrides, reply_cost_micro_usd
 from apps.runtime.models import ToolStep
-from apps.runtime.turn_store.model_steps import ANSWERED, Said, Step, canonical_object
+from apps.runtime.turn_store.model_steps import TOOL_RESULTS_MARK, AssistantMessage, TurnStep, canonical_object
 
 SENDERS = {
     InboundEvent.Kind.MESSAGE: Message.Sender.CUSTOMER,
@@ -43,7 +43,11 @@ def cost_of(calls: Sequence[JsonObject]) -> int:
 
 
 def call_row(
-    said: Said, reply: Reply, notes: CallNotes, asked: Mapping[str, object] | None, rates: OwnRates = NO_RATES
+    said: AssistantMessage,
+    reply: ModelReply,
+    notes: CallNotes,
+    asked: Mapping[str, object] | None,
+    rates: RateOverrides = NO_RATE_OVERRIDES,
 ) -> JsonObject:
     """A model's answer as the journal keeps it; the first of a turn keeps what was asked too."""
     row: dict[str, Any] = {
@@ -54,7 +58,7 @@ def call_row(
         "model": storable_text(reply.model),
         "is_stand_in": reply.is_stand_in,
         "stop_reason": said.stop_reason,
-        "cost_micro_usd": priced(reply, rates),
+        "cost_micro_usd": reply_cost_micro_usd(reply, rates),
         **asdict(reply.usage),
         **{noted.name: getattr(notes, noted.name) for noted in fields(notes)},
         "requested_at": notes.requested_at.isoformat(),
@@ -71,7 +75,7 @@ def tool_row(
     )
 
 
-def has_asked(calls: Sequence[JsonObject]) -> bool:
+def is_first_write(calls: Sequence[JsonObject]) -> bool:
     """Whether no step of the round was kept before these."""
     return not calls or calls[0]["step"] == 1
 
@@ -85,29 +89,34 @@ def without_transcript(calls: Sequence[JsonObject], *, has_replied: bool) -> lis
 
 
 def message_rows(
-    events: Sequence[InboundEvent], wire: JsonObject | None, turn_id: int, steps: Sequence[Step], *, has_replied: bool
+    events: Sequence[InboundEvent],
+    wire: JsonObject | None,
+    turn_id: int,
+    steps: Sequence[TurnStep],
+    *,
+    has_replied: bool,
 ) -> list[Json]:
     """What a turn leaves in the transcript: what arrived, and what was said and called since; its last line is the reply."""
-    rows = [*_asked_rows(events, wire), *_answered_rows(turn_id, steps)]
+    rows = [*_event_rows(events, wire), *_step_rows(turn_id, steps)]
     if has_replied:
         rows[-1]["is_reply"] = True
     return [{**row, "position": position} for position, row in enumerate(rows)]
 
 
-def _asked_rows(events: Sequence[InboundEvent], wire: JsonObject | None) -> list[JsonObject]:
+def _event_rows(events: Sequence[InboundEvent], wire: JsonObject | None) -> list[JsonObject]:
     rows = [_row(SENDERS[InboundEvent.Kind(event.kind)], event.text) for event in events]
     # Several events are one user turn for the model; the last of them carries it.
     rows[-1]["api_message"] = wire
     return rows
 
 
-def _answered_rows(turn_id: int, steps: Sequence[Step]) -> list[JsonObject]:
+def _step_rows(turn_id: int, steps: Sequence[TurnStep]) -> list[JsonObject]:
     rows: list[JsonObject] = []
     for step in steps:
         calls: list[Json] = [canonical_object(asdict(call)) for call in step.calls]
         rows.append({**_row(Message.Sender.AGENT, step.text), "tool_calls": calls, "api_message": step.said})
         if step.results is not None:
-            rows.append({**_row(Message.Sender.TOOL, ""), "api_message": ANSWERED})
+            rows.append({**_row(Message.Sender.TOOL, ""), "api_message": TOOL_RESULTS_MARK})
     return [{**row, "turn_id": turn_id} for row in rows]
 
 

@@ -9,10 +9,10 @@ Spend is counted by the statement that writes the call. It is read when a turn i
 
 from typing import Final
 
-from apps.webhooks.outbox import noted
-from apps.webhooks.rules import Event
+from apps.webhooks.outbox import outbox_insert_sql
+from apps.webhooks.rules import WebhookEvent
 
-_COUNTED: Final = (
+_TOKEN_COLUMNS: Final = (
     "input_tokens",
     "output_tokens",
     "cache_read_tokens",
@@ -21,10 +21,11 @@ _COUNTED: Final = (
 )
 
 # Counts the calls that the same statement writes, in the day's row of their agent; a statement without calls leaves it alone.
-SPENT: Final = f""", spent AS (
-    INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced_calls, cost_micro_usd, {", ".join(_COUNTED)})
+COUNT_SPEND: Final = f""", spent AS (
+    INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced_calls, cost_micro_usd,
+                                        {", ".join(_TOKEN_COLUMNS)})
     SELECT held.tenant_id, thread.agent_id, get_tenant_today(held.tenant_id), count(*), count(*) - count(call.cost_micro_usd),
-           coalesce(sum(call.cost_micro_usd), 0), {", ".join(f"sum(call.{name})" for name in _COUNTED)}
+           coalesce(sum(call.cost_micro_usd), 0), {", ".join(f"sum(call.{name})" for name in _TOKEN_COLUMNS)}
       FROM held JOIN conversations_conversation AS thread
           ON thread.tenant_id = held.tenant_id AND thread.id = held.conversation_id,
            jsonb_populate_recordset(NULL::runtime_modelcall, %(calls)s::jsonb) AS call
@@ -32,17 +33,17 @@ SPENT: Final = f""", spent AS (
         ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET calls = spend.calls + excluded.calls,
            unpriced_calls = spend.unpriced_calls + excluded.unpriced_calls,
            cost_micro_usd = spend.cost_micro_usd + excluded.cost_micro_usd,
-           {", ".join(f"{name} = spend.{name} + excluded.{name}" for name in _COUNTED)}
+           {", ".join(f"{name} = spend.{name} + excluded.{name}" for name in _TOKEN_COLUMNS)}
 )"""  # noqa: S608  # of constants
 
 
-_OLDER: Final = """(
+_OLDER_TURNS: Final = """(
                SELECT count(*) FROM runtime_turn AS older
                 WHERE older.tenant_id = settings.tenant_id AND older.status = 'running' AND NOT older.is_released
                   AND older.lease_until > statement_timestamp() AND older.id < {turn}.id)"""
 
 
-def day_left(turn: str) -> str:
+def day_left_sql(turn: str) -> str:
     """What a turn may still take from the tenant's budget of the day, without what the same statement spends; null without one.
 
     A call of the day's mean price is held back for each older turn that is being answered, so that many at once do not spend
@@ -50,7 +51,7 @@ def day_left(turn: str) -> str:
     """
     return f"""(SELECT CASE WHEN settings.day_budget_micro_usd IS NOT NULL THEN settings.day_budget_micro_usd - (
            SELECT coalesce(sum(spend.cost_micro_usd + spend.learning_cost_micro_usd), 0)
-                  + coalesce({_OLDER.format(turn=turn)} * sum(spend.cost_micro_usd)
+                  + coalesce({_OLDER_TURNS.format(turn=turn)} * sum(spend.cost_micro_usd)
                              / nullif(sum(spend.calls - spend.unpriced_calls), 0), 0)
              FROM runtime_spend AS spend
             WHERE spend.tenant_id = settings.tenant_id AND spend.day = get_tenant_today(settings.tenant_id))::bigint END
@@ -59,8 +60,8 @@ def day_left(turn: str) -> str:
 
 # Of a turn that was claimed: what it cost so far, what it set aside for agents it asked, and how many turns this conversation
 # had lately beside it.
-CLAIMED: Final = f"""
-    'day_left', {day_left("claimed")},
+CLAIM_SPENDING: Final = f"""
+    'day_left', {day_left_sql("claimed")},
     'turn_cost', (SELECT coalesce(sum(call.cost_micro_usd), 0)::bigint FROM runtime_modelcall AS call
                    WHERE call.tenant_id = claimed.tenant_id AND call.turn_id = claimed.id),
     'set_aside', (SELECT coalesce(sum(below.budget_micro_usd), 0)::bigint FROM conversations_conversation AS below
@@ -71,10 +72,11 @@ CLAIMED: Final = f"""
                        AND other.id <> claimed.id AND other.started_at > statement_timestamp() - %(loop_window)s::interval)"""  # noqa: S608  # of constants
 
 # Notes that a person was asked about the day's budget; nothing comes back where one was already.
-TELL: Final = f"""
+NOTE_BUDGET_ALERT: Final = f"""
 INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, budget_escalated_at, calls, unpriced_calls, cost_micro_usd,
-                                    {", ".join(_COUNTED)})
-VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), statement_timestamp(), 0, 0, 0, {", ".join("0" for _ in _COUNTED)})
+                                    {", ".join(_TOKEN_COLUMNS)})
+VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), statement_timestamp(), 0, 0, 0,
+        {", ".join("0" for _ in _TOKEN_COLUMNS)})
     ON CONFLICT (tenant_id, agent_id, day) DO UPDATE
        SET budget_escalated_at = excluded.budget_escalated_at WHERE spend.budget_escalated_at IS NULL
 RETURNING id
@@ -82,28 +84,28 @@ RETURNING id
 
 
 # What a transaction of several statements begins with.
-HOLD: Final = """
+LOCK_TURN: Final = """
 SELECT id FROM runtime_turn
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released FOR NO KEY UPDATE
 """
 
-ENTER: Final = """
+ENTER_SESSION: Final = """
 UPDATE runtime_turn SET session_id = %(session)s
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
 # What an agent elsewhere was handed, which goes again when the turn ends.
-HAND_OUT: Final = """
+STORE_EXTERNAL_TURN: Final = """
 UPDATE runtime_turn SET session_id = %(session)s, external_user_turn = %(external_user_turn)s::jsonb
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
-REPORT: Final = """
+STORE_REPORT: Final = """
 UPDATE runtime_turn SET report_sha256 = %(sha256)s
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
-SHORTEN: Final = """
+SHORTEN_HISTORY: Final = """
 UPDATE runtime_turn SET history_halvings = history_halvings + 1
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
@@ -114,7 +116,7 @@ UPDATE runtime_turn SET run_at = statement_timestamp() + %(seconds)s::interval, 
  WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released RETURNING id
 """
 
-_STEPS: Final = f"""
+_INSERT_STEPS: Final = f"""
 ), calls AS (
     INSERT INTO runtime_modelcall (
         tenant_id, turn_id, fence, round, step, user_turn, assistant_message, text, model, is_stand_in, stop_reason,
@@ -138,9 +140,9 @@ _STEPS: Final = f"""
            CASE WHEN tool.state <> 'started' THEN statement_timestamp() END
       FROM held, jsonb_populate_recordset(NULL::runtime_toolstep, %(tools)s::jsonb) AS tool
     RETURNING id
-){SPENT}"""  # noqa: S608  # of constants
+){COUNT_SPEND}"""  # noqa: S608  # of constants
 
-_HELD_ON: Final = """
+_HELD_WITH_LEASE: Final = """
 WITH held AS (
     UPDATE runtime_turn SET lease_until = statement_timestamp() + %(lease)s::interval, current_step = %(asking)s,
            step_started_at = statement_timestamp(), failed_calls = 0, failure_code = '', failure = ''
@@ -148,7 +150,7 @@ WITH held AS (
     RETURNING id, tenant_id, fence, round, conversation_id"""
 
 
-def _said_more(turn: str) -> str:
+def _has_new_messages(turn: str) -> str:
     """Whether something arrived that the turn may begin anew for: it did nothing that cannot be done again."""
     return f"""{turn}.round <= %(restarts)s AND EXISTS (
            SELECT 1 FROM conversations_inboundevent AS event
@@ -159,15 +161,15 @@ def _said_more(turn: str) -> str:
               AND tool.repeat_safety <> 'read_only')"""  # noqa: S608  # of constants
 
 
-_MAY_GO_ON: Final = f"""
-SELECT NOT is_conversation_stopped(%(stops)s, held.tenant_id, held.conversation_id), {_said_more("held")},
-       {day_left("held")}, is_kill_switch_on(%(sending)s, held.tenant_id, held.conversation_id)
+_MAY_CONTINUE: Final = f"""
+SELECT NOT is_conversation_stopped(%(stops)s, held.tenant_id, held.conversation_id), {_has_new_messages("held")},
+       {day_left_sql("held")}, is_kill_switch_on(%(sending)s, held.tenant_id, held.conversation_id)
   FROM held
 """  # noqa: S608  # of constants
 
 # A step, or tool calls of one, and the lease anew; says whether the turn may go on, or an operator has stopped it meanwhile;
 # whether the customer has said more; what the day's budget had left before it; and whether sending is paused by now.
-KEEP: Final = _HELD_ON + _STEPS + _MAY_GO_ON
+RECORD_STEPS: Final = _HELD_WITH_LEASE + _INSERT_STEPS + _MAY_CONTINUE
 
 # What came of a call that was begun: its row ends, if the turn is still held.
 END_CALL: Final = """
@@ -201,10 +203,10 @@ WITH mine AS (
            current_step = 1, session_id = coalesce(%(session)s, runtime_turn.session_id), step_started_at = statement_timestamp(),
            failed_calls = 0, failure_code = '', failure = ''
       FROM mine
-     WHERE runtime_turn.id = mine.id AND EXISTS (SELECT 1 FROM waiting) AND {_said_more("runtime_turn")}
+     WHERE runtime_turn.id = mine.id AND EXISTS (SELECT 1 FROM waiting) AND {_has_new_messages("runtime_turn")}
     RETURNING runtime_turn.id, runtime_turn.tenant_id, runtime_turn.fence, runtime_turn.round - 1 AS round,
               runtime_turn.conversation_id"""  # noqa: S608  # of constants
-    + _STEPS
+    + _INSERT_STEPS
     + """, taken AS (
     UPDATE conversations_inboundevent AS event SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id
 )
@@ -215,21 +217,22 @@ SELECT EXISTS (SELECT 1 FROM held), NOT is_conversation_stopped(%(stops)s, mine.
 )
 
 # Which of the turns, whose model thinks, should begin anew by now. Nothing is written.
-SAID_MORE: Final = f"""
+TURNS_TO_RESTART: Final = f"""
 SELECT runtime_turn.id FROM runtime_turn JOIN unnest(%(turns)s::bigint[], %(fences)s::integer[]) AS mine(id, fence)
     ON runtime_turn.id = mine.id AND runtime_turn.fence = mine.fence
- WHERE runtime_turn.tenant_id = app_tenant() AND runtime_turn.status = 'running' AND {_said_more("runtime_turn")} AND EXISTS (
+ WHERE runtime_turn.tenant_id = app_tenant() AND runtime_turn.status = 'running'
+  AND {_has_new_messages("runtime_turn")} AND EXISTS (
            SELECT 1 FROM conversations_inboundevent AS event
             WHERE event.tenant_id = runtime_turn.tenant_id AND event.conversation_id = runtime_turn.conversation_id
               AND event.turn_id IS NULL AND event.due_at <= statement_timestamp())
 """  # noqa: S608  # of constants
 
-_HELD_TO_THE_END: Final = f"""
+_HELD_FOR_CLOSE: Final = f"""
 WITH held AS (
     SELECT id, tenant_id, fence, round, conversation_id FROM runtime_turn
      WHERE tenant_id = app_tenant() AND id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released
        AND NOT is_conversation_stopped(%(stops)s, tenant_id, conversation_id)
-       AND NOT ({_said_more("runtime_turn")})
+       AND NOT ({_has_new_messages("runtime_turn")})
        AND (%(rules)s::jsonb IS NULL OR %(rules)s::jsonb = (
            SELECT jsonb_build_array(agent.send_mode, coalesce(jsonb_agg(
                       jsonb_build_array(rule.send_mode, rule.channel, rule.skill_id) ORDER BY rule.id)
@@ -239,8 +242,11 @@ WITH held AS (
             WHERE agent.tenant_id = app_tenant() AND agent.id = %(agent)s GROUP BY agent.id))
        FOR NO KEY UPDATE"""  # noqa: S608  # of constants
 
+_ENQUEUE_REPLY = outbox_insert_sql(
+    WebhookEvent.REPLY, "held.conversation_id", "reply.id", "held, (SELECT id FROM messages WHERE is_reply) AS reply"
+)
 # The conversation is locked as people lock it who write into its transcript, so nobody else takes the same place.
-_LEAVE: Final = f""", thread AS (
+_DELIVER_REPLY: Final = f""", thread AS (
     SELECT thread.id FROM held JOIN conversations_conversation AS thread
         ON thread.tenant_id = held.tenant_id AND thread.id = held.conversation_id
        FOR NO KEY UPDATE OF thread
@@ -258,7 +264,7 @@ _LEAVE: Final = f""", thread AS (
            statement_timestamp()
       FROM held, thread, jsonb_populate_recordset(NULL::conversations_message, %(messages)s::jsonb) AS message
     RETURNING id, is_reply
-), told AS ({noted(Event.REPLY, "held.conversation_id", "reply.id", "held, (SELECT id FROM messages WHERE is_reply) AS reply")}
+), enqueued AS ({_ENQUEUE_REPLY}
 ), ended AS (
     UPDATE runtime_turn AS turn SET status = %(status)s, outcome = %(outcome)s, finished_at = statement_timestamp(),
            reply_id = (SELECT messages.id FROM messages WHERE messages.is_reply), failure_code = %(code)s,
@@ -281,16 +287,16 @@ SELECT EXISTS (SELECT 1 FROM ended), EXISTS (
     SELECT 1 FROM conversations_inboundevent
      WHERE tenant_id = app_tenant() AND conversation_id = %(conversation)s AND turn_id IS NULL
        AND due_at <= statement_timestamp()), EXISTS (
-    SELECT 1 FROM runtime_turn WHERE tenant_id = app_tenant() AND id = %(turn)s AND {_said_more("runtime_turn")})
+    SELECT 1 FROM runtime_turn WHERE tenant_id = app_tenant() AND id = %(turn)s AND {_has_new_messages("runtime_turn")})
 """  # noqa: S608  # of constants
 
 # The end: transcript, reply, last step, what was fetched, and state in one statement, or nothing of it. Where nothing was
 # written, the second column tells whether the turn is held at all; if it is, a person stopped it or changed how replies are
 # sent, or by the fourth the customer said more. The third says whether more is due by now.
-CLOSE: Final = _HELD_TO_THE_END + _STEPS + _LEAVE
+CLOSE_TURN: Final = _HELD_FOR_CLOSE + _INSERT_STEPS + _DELIVER_REPLY
 
 # One statement per tenant and beat; a turn that is not returned is no longer ours.
-BEAT: Final = """
+EXTEND_LEASES: Final = """
 UPDATE runtime_turn AS turn SET lease_until = statement_timestamp() + %(lease)s::interval
   FROM unnest(%(turns)s::bigint[], %(fences)s::integer[]) AS mine(id, fence)
  WHERE turn.tenant_id = app_tenant() AND turn.id = mine.id AND turn.fence = mine.fence AND turn.status = 'running'

@@ -9,15 +9,15 @@ from apps.conversations.rules import ToolCall
 from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import Json, JsonObject, StopReason, ToolUse
 from apps.prompt.builtin_tools import GET_SKILL, SKILL_VIEW
-from apps.prompt.rendering.data_fences import canonical
+from apps.prompt.rendering.data_fences import canonical_value
 from apps.runtime.tools.builtin_tool import whole_number
 
 # What tools gave back stands in the transcript once, with their calls in the row before; what the model is told is made of it.
-ANSWERED: Final[JsonObject] = {"role": "user"}
+TOOL_RESULTS_MARK: Final[JsonObject] = {"role": "user"}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TurnStep:
     """One answer of the model, as it was said, with the tools it called and what they gave back."""
 
     text: str
@@ -27,7 +27,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AssistantMessage:
     """One answer of the model before its tools were called."""
 
     number: int
@@ -57,9 +57,9 @@ class Said:
         """Whether the model is asked again after it."""
         return self.stop_reason in {StopReason.TOOL_USE.value, StopReason.PAUSE_TURN.value}
 
-    def with_calls(self, calls: tuple[ToolCall, ...]) -> Step:
+    def with_calls(self, calls: tuple[ToolCall, ...]) -> TurnStep:
         """The whole step, once every tool it called has answered."""
-        return Step(self.text, self.wire, calls, results_of(calls) if calls else None)
+        return TurnStep(self.text, self.wire, calls, tool_results_message(calls) if calls else None)
 
 
 def _use(block: Mapping[str, Json]) -> ToolUse:
@@ -69,19 +69,21 @@ def _use(block: Mapping[str, Json]) -> ToolUse:
 
 def skills_read(calls: Iterable[ToolCall]) -> Iterator[int]:
     """The skills whose approved runbooks these calls gave, once for each call; a look at a draft is no use of it."""
-    return (whole_number(call.arguments["skill_id"]) for call in calls if not call.is_error and _gave_approved(call))
+    return (
+        whole_number(call.arguments["skill_id"]) for call in calls if not call.is_error and _read_approved_skill(call)
+    )
 
 
-def _gave_approved(call: ToolCall) -> bool:
+def _read_approved_skill(call: ToolCall) -> bool:
     return call.name == GET_SKILL or (call.name == SKILL_VIEW and json.loads(call.result)["status"] == "approved")
 
 
-def results_of(calls: tuple[ToolCall, ...]) -> JsonObject:
+def tool_results_message(calls: tuple[ToolCall, ...]) -> JsonObject:
     """The user message that answers a step's tool calls."""
-    return canonical_object(_results_of(calls))
+    return canonical_object(_build_results(calls))
 
 
-def _results_of(calls: Iterable[ToolCall]) -> JsonObject:
+def _build_results(calls: Iterable[ToolCall]) -> JsonObject:
     content: list[Json] = [
         {
             "type": "tool_result",
@@ -94,20 +96,22 @@ def _results_of(calls: Iterable[ToolCall]) -> JsonObject:
     return {"role": "user", "content": content}
 
 
-def sent_again(wire: JsonObject, calls: Sequence[Mapping[str, Any]] | None) -> JsonObject:
+def replayed_message(wire: JsonObject, calls: Sequence[Mapping[str, Any]] | None) -> JsonObject:
     """A message of the transcript as it was sent; `calls` are those of the row before it."""
-    return ordered(_results_of(ToolCall(**call) for call in calls or ()) if wire == ANSWERED else wire)
+    return restore_key_order(
+        _build_results(ToolCall(**call) for call in calls or ()) if wire == TOOL_RESULTS_MARK else wire
+    )
 
 
 def canonical_object(value: JsonObject) -> JsonObject:
     """The object as the database will give it back, so that what is sent now and what is replayed later are the same."""
-    given_back: JsonObject = canonical(_storable(value))  # type: ignore[assignment]  # an object stays one
+    given_back: JsonObject = canonical_value(_storable(value))  # type: ignore[assignment]  # an object stays one
     return given_back
 
 
-def ordered(stored: JsonObject) -> JsonObject:
+def restore_key_order(stored: JsonObject) -> JsonObject:
     """What was an object of that form, as the database gave it back: its keys in their order again."""
-    in_order: JsonObject = canonical(stored)  # type: ignore[assignment]  # an object stays one
+    in_order: JsonObject = canonical_value(stored)  # type: ignore[assignment]  # an object stays one
     return in_order
 
 

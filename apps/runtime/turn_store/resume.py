@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apps.conversations.rules import ToolCall
-from apps.runtime.turn_store.model_steps import Said, Step
+from apps.runtime.turn_store.model_steps import AssistantMessage, TurnStep
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCall:
+class JournaledCall:
     """One tool call as the journal has it: `is_open` if it was begun outside the house and nobody knows how it ended."""
 
     call: ToolCall
@@ -17,20 +17,20 @@ class KeptCall:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptStep:
+class JournaledStep:
     """One answer of the model as the journal has it, with the tool calls that were written, by their place in it."""
 
-    said: Said
-    calls: Mapping[int, KeptCall] = field(default_factory=dict)
+    said: AssistantMessage
+    calls: Mapping[int, JournaledCall] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
+class ResumePoint:
     """The whole steps behind a turn; and, where the last answer's tools were not all called or nothing follows it, that one."""
 
-    steps: tuple[Step, ...] = ()
-    last: Said | None = None
-    calls: Mapping[int, KeptCall] = field(default_factory=dict)
+    steps: tuple[TurnStep, ...] = ()
+    last: AssistantMessage | None = None
+    calls: Mapping[int, JournaledCall] = field(default_factory=dict)
     voids: int = 0
 
     @property
@@ -39,19 +39,19 @@ class Resumed:
         return len(self.steps) + self.voids + 1
 
 
-def resumed(kept: Sequence[KeptStep]) -> Resumed:
+def find_resume_point(kept: Sequence[JournaledStep]) -> ResumePoint:
     """What is behind, and what of the last step is still to do."""
     used = [step for step in kept if not step.said.is_void]
     voids = len(kept) - len(used)
     if not used:
-        return Resumed(voids=voids)
+        return ResumePoint(voids=voids)
     *before, last = used
-    steps = tuple(_whole(step) for step in before)
+    steps = tuple(_complete_step(step) for step in before)
     is_open = any(call.is_open for call in last.calls.values())
     if last.said.goes_on and len(last.calls) == len(last.said.uses) and not is_open:
-        return Resumed((*steps, _whole(last)), voids=voids)
-    return Resumed(steps, last.said, last.calls, voids)
+        return ResumePoint((*steps, _complete_step(last)), voids=voids)
+    return ResumePoint(steps, last.said, last.calls, voids)
 
 
-def _whole(step: KeptStep) -> Step:
+def _complete_step(step: JournaledStep) -> TurnStep:
     return step.said.with_calls(tuple(step.calls[place].call for place in sorted(step.calls)))

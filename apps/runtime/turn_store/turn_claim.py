@@ -10,31 +10,31 @@ from typing import Any
 from django.conf import settings
 
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import NOWHERE, ToolCall
+from apps.conversations.rules import SCHEDULE_CHANNEL, ToolCall
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import one_shot
+from apps.governance.database.actor_transaction import execute_as
 from apps.llm.model_backend import JsonObject
-from apps.prompt.rendering.segments import Part
-from apps.runtime.kill_switch_checks import ANSWERING, SENDING, Stopped
-from apps.runtime.limits.turn_budgets import LOOP_WINDOW, DaySpent, Money, TurnKind, least_of
-from apps.runtime.limits.turn_limits import CRASHES_PER_TURN, HISTORY_MESSAGES, PATIENCE, PATIENCE_ELSEWHERE
+from apps.prompt.rendering.segments import SlotText
+from apps.runtime.kill_switch_checks import STOPS_ANSWERING, STOPS_SENDING, StoppedByPerson
+from apps.runtime.limits.turn_budgets import LOOP_WINDOW, DayBudgetSpent, TurnKind, TurnMoney, smallest_budget
+from apps.runtime.limits.turn_limits import CRASHES_PER_TURN, EXTERNAL_TURN_DEADLINE, HISTORY_MESSAGES, TURN_DEADLINE
 from apps.runtime.models import ToolStep, Turn
-from apps.runtime.prompt_snapshot.part_cache import KEPT
-from apps.runtime.tools.tool_server_tools import KEPT_TOOLS, OthersTool, others_tools
+from apps.runtime.prompt_snapshot.part_cache import CLAIMED_PARTS
+from apps.runtime.tools.tool_server_tools import KNOWN_DESCRIPTIONS, ToolServerTool, build_server_tools
 from apps.runtime.turn_store.cached_prefixes import OTHERS_CALLS, OWN_TURNS
 from apps.runtime.turn_store.claim_query import CLAIM
-from apps.runtime.turn_store.claimed_endpoint import NO_TERMS, Terms
-from apps.runtime.turn_store.model_steps import Said
-from apps.runtime.turn_store.resume import KeptCall, KeptStep
-from apps.runtime.turn_store.turn_context import COMPARED_CHARACTERS, EXAMPLES, Brought, Told, row_of
-from apps.tenants.authentication.actor_resolution import PLACES
+from apps.runtime.turn_store.claimed_endpoint import DEFAULT_ENDPOINT, ModelEndpoint
+from apps.runtime.turn_store.model_steps import AssistantMessage
+from apps.runtime.turn_store.resume import JournaledCall, JournaledStep
+from apps.runtime.turn_store.turn_context import COMPARED_CHARACTERS, MAX_EXAMPLES, JsonRow, TurnContext, row_from_json
+from apps.tenants.authentication.actor_resolution import GRANT_ORIGINS
 from apps.tenants.models import Agent
 
 AGENTS_KEPT = 512
 # Of what a claim brings.
-_AT_MOST = {
+_QUERY_LIMITS = {
     "history": HISTORY_MESSAGES,
-    "examples": EXAMPLES,
+    "examples": MAX_EXAMPLES,
     "compared": COMPARED_CHARACTERS,
     "own_turns": OWN_TURNS,
     "others_calls": OTHERS_CALLS,
@@ -42,7 +42,7 @@ _AT_MOST = {
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class TurnClaim:
     """A turn this worker holds, with the events it answers, what earlier workers kept of it, and what it needs to go on.
 
     `known` are parts of prompts this process has read already, by their marks.
@@ -51,14 +51,14 @@ class Claim:
     turn: Turn
     conversation: Conversation
     events: tuple[InboundEvent, ...]
-    brought: Brought
-    known: dict[str, Part]
-    kept: tuple[KeptStep, ...] = ()
+    brought: TurnContext
+    known: dict[str, SlotText]
+    kept: tuple[JournaledStep, ...] = ()
     asked: JsonObject | None = None
-    terms: Terms = NO_TERMS
-    money: Money = field(default_factory=Money)
+    terms: ModelEndpoint = DEFAULT_ENDPOINT
+    money: TurnMoney = field(default_factory=TurnMoney)
     turns_lately: int = 1
-    others: tuple[OthersTool, ...] = ()
+    others: tuple[ToolServerTool, ...] = ()
     # Calls that a person said yes to, by what tells them apart.
     approved: dict[str, int] = field(default_factory=dict)
     # As the latest write of the turn found it.
@@ -101,7 +101,7 @@ class Claim:
     def is_heard_by_nobody(self) -> bool:
         """Whether it was begun by a schedule that posts nowhere, or by what an agent answers to such a run."""
         spoken = {InboundEvent.Kind.MESSAGE, InboundEvent.Kind.OPERATOR}
-        return self.conversation.channel == NOWHERE and not any(event.kind in spoken for event in self.events)
+        return self.conversation.channel == SCHEDULE_CHANNEL and not any(event.kind in spoken for event in self.events)
 
     @property
     def customer_is_proven(self) -> bool:
@@ -127,60 +127,60 @@ class Claim:
         return self.turn.deadline_at <= self.brought.now or self.turn.crashes >= CRASHES_PER_TURN
 
     @property
-    def begun(self) -> "Claim":
+    def begun(self) -> "TurnClaim":
         """The same without what only its beginning reads. Thousands wait like this; one that may begin anew reads more again."""
         earlier = self.brought.earlier if self.agent.begins_anew else {}
         return replace(self, known={}, brought=replace(self.brought, running=None, earlier=earlier))
 
 
-def claim(conversation_id: int, *, actor: Actor, elsewhere: bool = False) -> Claim | None:
+def claim_turn(conversation_id: int, *, actor: Actor, elsewhere: bool = False) -> TurnClaim | None:
     """Take the waiting events of a conversation, or a turn whose lease ran out; None if there is nothing to take.
 
     Nothing is, while an operator holds it: no turn begins then, and none that waits grows older. `AGENT_KEY=tenant/agent`
     restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17). `elsewhere`: for one that runs there.
     """
-    known, known_tools = KEPT.known(actor.tenant_id), KEPT_TOOLS.known(actor.tenant_id)
+    known, known_tools = CLAIMED_PARTS.known(actor.tenant_id), KNOWN_DESCRIPTIONS.known(actor.tenant_id)
     given: dict[str, Any] = {
         "conversation": conversation_id,
         "elsewhere": elsewhere,
-        "patience_elsewhere": PATIENCE_ELSEWHERE,
+        "patience_elsewhere": EXTERNAL_TURN_DEADLINE,
         "only": "" if elsewhere else settings.AGENT_KEY,
-        "stops": list(ANSWERING),
-        "sending": list(SENDING),
-        "stopped": [Stopped.code, DaySpent.code],
+        "stops": list(STOPS_ANSWERING),
+        "sending": list(STOPS_SENDING),
+        "stopped": [StoppedByPerson.code, DayBudgetSpent.code],
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
-        "patience": PATIENCE_ELSEWHERE if elsewhere else PATIENCE,
+        "patience": EXTERNAL_TURN_DEADLINE if elsewhere else TURN_DEADLINE,
         "known": list(known),
         "known_tools": list(known_tools),
-        **_AT_MOST,
+        **_QUERY_LIMITS,
         "role": Role.AGENT.value,
         "tenant": actor.tenant_id,
         "loop_window": LOOP_WINDOW,
-        **PLACES,
+        **GRANT_ORIGINS,
     }
     # Two at once would wait for each other: one holds the messages and waits for the turn, the other holds the turn.
-    rows = one_shot(actor, CLAIM, given, alone=f"claim in conversation {conversation_id}")
+    rows = execute_as(actor, CLAIM, given, alone=f"claim in conversation {conversation_id}")
     if not rows:
         return None
     told = json.loads(rows[0][0])
-    return _claimed(told, known, others_tools(told["others"] or (), known_tools, actor.tenant_id))
+    return _build_claim(told, known, build_server_tools(told["others"] or (), known_tools, actor.tenant_id))
 
 
-def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...]) -> Claim:
-    conversation = row_of(Conversation, told["conversation"])
-    conversation.agent = _agent(told["agent"])
-    turn = row_of(Turn, told["turn"])
+def _build_claim(told: JsonRow, known: dict[str, SlotText], others: tuple[ToolServerTool, ...]) -> TurnClaim:
+    conversation = row_from_json(Conversation, told["conversation"])
+    conversation.agent = _read_agent(told["agent"])
+    turn = row_from_json(Turn, told["turn"])
     turn.conversation = conversation
     calls = told["calls"] or ()
-    return Claim(
+    return TurnClaim(
         turn,
         conversation,
-        tuple(row_of(InboundEvent, event) for event in told["events"] or ()),
-        Brought.of(told),
+        tuple(row_from_json(InboundEvent, event) for event in told["events"] or ()),
+        TurnContext.of(told),
         known,
-        _kept(calls, told["tools"] or ()),
+        _journaled_steps(calls, told["tools"] or ()),
         next((call["user_turn"] for call in calls if call["user_turn"]), turn.external_user_turn),
-        Terms.of(told["terms"], conversation.tenant_id),
+        ModelEndpoint.of(told["terms"], conversation.tenant_id),
         _money(told, conversation),
         told["other_turns"] + 1,
         others,
@@ -190,31 +190,34 @@ def _claimed(told: Told, known: dict[str, Part], others: tuple[OthersTool, ...])
 
 
 @lru_cache(AGENTS_KEPT)
-def _agent(stated: str) -> Agent:
+def _read_agent(stated: str) -> Agent:
     """The row as it stands now, once for all turns that were claimed while it stood so; none of them changes it."""
-    return row_of(Agent, json.loads(stated))
+    return row_from_json(Agent, json.loads(stated))
 
 
-def _money(told: Told, conversation: Conversation) -> Money:
+def _money(told: JsonRow, conversation: Conversation) -> TurnMoney:
     """What was set aside for others is spent where the turn has a budget; an answer has what is left of the question's."""
     own, requested_by = conversation.agent.turn_budget_micro_usd, told["requested_by"]
     given = conversation.budget_micro_usd
     left = None if given is None or requested_by is None else max(0, given - requested_by["spent"])
-    return Money(told["turn_cost"] + told["set_aside"], least_of(own, left), told["day_left"])
+    return TurnMoney(told["turn_cost"] + told["set_aside"], smallest_budget(own, left), told["day_left"])
 
 
-def _kept(calls: Sequence[Told], tools: Sequence[Told]) -> tuple[KeptStep, ...]:
-    made: dict[int, dict[int, KeptCall]] = {call["step"]: {} for call in calls}
+def _journaled_steps(calls: Sequence[JsonRow], tools: Sequence[JsonRow]) -> tuple[JournaledStep, ...]:
+    made: dict[int, dict[int, JournaledCall]] = {call["step"]: {} for call in calls}
     for row in tools:
         call = ToolCall(row["call_id"], row["name"], row["arguments"], row["result"], row["is_error"])
         # What an agent elsewhere called is known before the answer it called it in.
-        made.setdefault(row["step"], {})[row["position"]] = KeptCall(
+        made.setdefault(row["step"], {})[row["position"]] = JournaledCall(
             call,
             is_open=row["state"] == ToolStep.State.STARTED,
             may_be_repeated=row["repeat_safety"] != ToolStep.RepeatSafety.UNSAFE,
         )
     return tuple(
-        KeptStep(Said(call["step"], call["text"], call["assistant_message"], call["stop_reason"]), made[call["step"]])
+        JournaledStep(
+            AssistantMessage(call["step"], call["text"], call["assistant_message"], call["stop_reason"]),
+            made[call["step"]],
+        )
         for call in calls
         if call["assistant_message"] is not None
     )

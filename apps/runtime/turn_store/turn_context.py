@@ -9,36 +9,36 @@ from zoneinfo import ZoneInfo
 from django.db.models import Model
 
 from apps.conversations.rules import ToolCall
-from apps.desk.rules import Sending
-from apps.learning.lessons.rules import summary_of
+from apps.desk.rules import SendRuleValue
+from apps.learning.lessons.rules import render_summary
 from apps.llm.model_backend import JsonObject
 from apps.prompt.prompt_input import SendMode, Slot
-from apps.prompt.rendering.user_turn import without_learning
+from apps.prompt.rendering.user_turn import remove_learning
 from apps.runtime.limits.turn_limits import history_skipped
 from apps.runtime.models import Session
 from apps.runtime.prompt_snapshot.part_cache import StoredPart
-from apps.runtime.turn_store.model_steps import sent_again, skills_read
-from apps.tenants.authentication.actor_resolution import Said, held_once
+from apps.runtime.turn_store.model_steps import replayed_message, skills_read
+from apps.tenants.authentication.actor_resolution import GrantRow, interned_grants
 
 UTC = "UTC"
 # Of corrections shown with a turn, the latest.
-EXAMPLES = 3
+MAX_EXAMPLES = 3
 # By so much of each message examples of others are chosen.
 COMPARED_CHARACTERS = 4_000
 
 Row = TypeVar("Row", bound=Model)
 # Any: JSON as PostgreSQL made it of rows.
-Told = Mapping[str, Any]
+JsonRow = Mapping[str, Any]
 
 
-def row_of(kind: type[Row], told: Told) -> Row:
+def row_from_json(kind: type[Row], told: JsonRow) -> Row:
     """A row that was read as JSON, as Django would have read it."""
     fields = kind._meta.concrete_fields
     return kind.from_db("default", [f.attname for f in fields], [f.to_python(told[str(f.column)]) for f in fields])
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class CurrentSession:
     """The conversation's latest session, when it was last used, and the parts of its prefix, the tools first."""
 
     session: Session
@@ -51,10 +51,10 @@ class Running:
         return any(part.slot == Slot.PROFILE for part in self.parts)
 
     @classmethod
-    def of(cls, told: Told) -> "Running | None":
+    def of(cls, told: JsonRow) -> "CurrentSession | None":
         if told["session"] is None:
             return None
-        session = row_of(Session, told["session"])
+        session = row_from_json(Session, told["session"])
         used_at = told["last_turn_at"]
         return cls(
             session,
@@ -77,31 +77,31 @@ class History:
     skills: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, told: Told) -> Self:
+    def of(cls, told: JsonRow) -> Self:
         skipped = history_skipped(told["messages"])
         kept = told["messages"] - skipped
         recent = (told["history"] or [])[-kept:] if kept else []
-        sent = tuple(sent_again(wire, calls) for wire, calls in recent)
+        sent = tuple(replayed_message(wire, calls) for wire, calls in recent)
         skills = frozenset(skills_read(ToolCall(**call) for _, calls in recent for call in calls or ()))
         if (withdrawn := told["withdrawn"]) is None:
             return cls(skipped, sent, skills=skills)
-        messages = tuple(_unlearned(wire, summary_of(withdrawn)) for wire in sent)
+        messages = tuple(_without_learning(wire, render_summary(withdrawn)) for wire in sent)
         return cls(skipped, messages, messages != sent, skills)
 
 
-def _unlearned(wire: JsonObject, bullets: str) -> JsonObject:
+def _without_learning(wire: JsonObject, bullets: str) -> JsonObject:
     content = wire["content"]
     if wire["role"] != "user" or not isinstance(content, list):
         return wire
-    return {**wire, "content": [_without(block, bullets) for block in content]}
+    return {**wire, "content": [_clean_block(block, bullets) for block in content]}
 
 
-def _without(block: Any, bullets: str) -> Any:  # Any: a content block of the Messages API
-    return {**block, "text": without_learning(block["text"], bullets)} if block["type"] == "text" else block
+def _clean_block(block: Any, bullets: str) -> Any:  # Any: a content block of the Messages API
+    return {**block, "text": remove_learning(block["text"], bullets)} if block["type"] == "text" else block
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBy:
+class CallingAgent:
     """The agent that asked here, and what answering has cost before this turn."""
 
     agent_id: int
@@ -111,7 +111,7 @@ class AskedBy:
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinnedLearning:
     """The learning version that the conversation reads, as it stands now."""
 
     id: int
@@ -122,7 +122,7 @@ class Pinned:
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
+class CorrectedDraft:
     """A draft for this customer, and what a person sent in its place."""
 
     id: int
@@ -133,7 +133,7 @@ class Corrected:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class BankExample:
     """An example that a person keeps for every customer of the agent; nobody is named in it."""
 
     id: int
@@ -146,47 +146,49 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class TurnContext:
     """Everything a turn needs before its first call, as it stood when the turn was claimed."""
 
     now: datetime
-    running: Running | None
+    running: CurrentSession | None
     history: History
-    grants: tuple[Said, ...]
+    grants: tuple[GrantRow, ...]
     zone: ZoneInfo
     is_customer_proof_required: bool
-    rules: tuple[Sending, ...]
+    rules: tuple[SendRuleValue, ...]
     open_escalations: int
     # Those that were answered before; 0 where nothing may be learned.
     turns: int
-    earlier: Told
-    requested_by: AskedBy | None = None
-    learning: Pinned | None = None
-    examples: tuple[Corrected, ...] = ()
+    earlier: JsonRow
+    requested_by: CallingAgent | None = None
+    learning: PinnedLearning | None = None
+    examples: tuple[CorrectedDraft, ...] = ()
     # The one that is most like what was written first.
-    bank: tuple[Kept, ...] = ()
+    bank: tuple[BankExample, ...] = ()
 
     @classmethod
-    def of(cls, told: Told) -> Self:
+    def of(cls, told: JsonRow) -> Self:
         settings = told["settings"] or {}
         return cls(
             now=datetime.fromisoformat(told["now"]),
-            running=Running.of(told),
+            running=CurrentSession.of(told),
             history=History.of(told),
-            grants=tuple((place, agent, held_once(frozenset(names))) for place, agent, names in told["grants"] or ()),
+            grants=tuple(
+                (place, agent, interned_grants(frozenset(names))) for place, agent, names in told["grants"] or ()
+            ),
             zone=ZoneInfo(settings.get("timezone", UTC)),
             is_customer_proof_required=settings.get("is_customer_proof_required", True),
-            rules=sendings(told["rules"] or ()),
+            rules=parse_send_rules(told["rules"] or ()),
             open_escalations=told["escalations"],
             turns=told["turns"],
             earlier=told["earlier"],
-            requested_by=AskedBy(**told["requested_by"]) if told["requested_by"] else None,
-            learning=Pinned(**told["learning"]) if told["learning"] else None,
-            examples=tuple(Corrected(**each) for each in told["examples"] or ()),
-            bank=tuple(Kept(**each) for each in told["bank"] or ()),
+            requested_by=CallingAgent(**told["requested_by"]) if told["requested_by"] else None,
+            learning=PinnedLearning(**told["learning"]) if told["learning"] else None,
+            examples=tuple(CorrectedDraft(**each) for each in told["examples"] or ()),
+            bank=tuple(BankExample(**each) for each in told["bank"] or ()),
         )
 
 
-def sendings(rows: Sequence[Sequence[Any]]) -> tuple[Sending, ...]:
+def parse_send_rules(rows: Sequence[Sequence[Any]]) -> tuple[SendRuleValue, ...]:
     """Send rules as `mode_of` takes them."""
-    return tuple(Sending(SendMode(mode), channel, skill_id) for mode, channel, skill_id in rows)
+    return tuple(SendRuleValue(SendMode(mode), channel, skill_id) for mode, channel, skill_id in rows)

@@ -12,17 +12,27 @@ from django.db import IntegrityError, connection
 
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, one_shot
+from apps.governance.database.actor_transaction import acting_as, execute_as
 from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import Json, JsonObject
-from apps.runtime.kill_switch_checks import ANSWERING, SENDING, Stopped
+from apps.runtime.kill_switch_checks import STOPS_ANSWERING, STOPS_SENDING, StoppedByPerson
 from apps.runtime.limits.turn_limits import RESTARTS_PER_TURN
 from apps.runtime.models import Session, ToolStep, Turn
-from apps.runtime.tools.toolbox import LOST, Outcome
-from apps.runtime.turn_store.journal_rows import cost_of, has_asked, message_rows, without_transcript
-from apps.runtime.turn_store.journal_sql import BEAT, CLOSE, END_CALL, ENTER, HOLD, KEEP, POSTPONE, RESTART, SAID_MORE
-from apps.runtime.turn_store.model_steps import Step, sent_again, skills_read
-from apps.runtime.turn_store.turn_claim import Claim
+from apps.runtime.tools.toolbox import UNKNOWN_OUTCOME, CallOutcome
+from apps.runtime.turn_store.journal_rows import cost_of, is_first_write, message_rows, without_transcript
+from apps.runtime.turn_store.journal_sql import (
+    CLOSE_TURN,
+    END_CALL,
+    ENTER_SESSION,
+    EXTEND_LEASES,
+    LOCK_TURN,
+    POSTPONE,
+    RECORD_STEPS,
+    RESTART,
+    TURNS_TO_RESTART,
+)
+from apps.runtime.turn_store.model_steps import TurnStep, replayed_message, skills_read
+from apps.runtime.turn_store.turn_claim import TurnClaim
 from apps.telemetry.product_metrics import TURNS
 
 
@@ -36,7 +46,7 @@ class FenceLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RenderedUserTurn:
     """The user turn as it is sent, and whose words each of its bytes is."""
 
     wire: JsonObject
@@ -48,7 +58,7 @@ class Asked:
         return {"api_message": self.wire, "segments": json.dumps(self.segments, separators=(",", ":"))}
 
     @classmethod
-    def kept(cls, stored: JsonObject) -> "Asked":
+    def kept(cls, stored: JsonObject) -> "RenderedUserTurn":
         """As it was sent when the turn began."""
         wire, segments = stored["api_message"], stored["segments"]
         # Of an earlier release it is no text.
@@ -59,7 +69,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class TurnEnd:
     """How a turn ends, with the words a failure is told by."""
 
     status: Turn.Status
@@ -68,14 +78,14 @@ class Ending:
     sentence: str = ""
 
 
-class SaidMore(Exception):
+class NewMessagesArrived(Exception):
     """The customer went on writing, and the turn should begin anew before anything leaves."""
 
     code = "new_messages"
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class WriteResult:
     """What a write found: whether the turn may go on, the customer has said more, and sending is paused; and the day's money."""
 
     may_go_on: bool
@@ -85,171 +95,180 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedTurn:
     """What an ended turn leaves: whether the conversation waits for another one."""
 
     more_waits: bool
 
 
-REPLIED = Ending(Turn.Status.DONE, Turn.Outcome.REPLIED)
+REPLIED = TurnEnd(Turn.Status.DONE, Turn.Outcome.REPLIED)
 
 
-def hold(turn: Turn) -> None:
+def lock_turn(turn: Turn) -> None:
     """Lock the turn for a transaction of several statements; whoever calls acts as the system already."""
     with connection.cursor() as cursor:
-        cursor.execute(HOLD, _fenced(turn))
+        cursor.execute(LOCK_TURN, _fence_parameters(turn))
         if cursor.fetchone() is None:
             raise FenceLost(turn)
 
 
 def enter_session(turn: Turn, session: Session, *, actor: Actor) -> None:
     """Note which session the turn runs in; a resumed turn keeps it."""
-    if not one_shot(actor, ENTER, {**_fenced(turn), "session": session.pk}):
+    if not execute_as(actor, ENTER_SESSION, {**_fence_parameters(turn), "session": session.pk}):
         raise FenceLost(turn)
     turn.session = session
 
 
-def history_of(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
+def read_history(conversation: Conversation, *, actor: Actor) -> list[JsonObject]:
     """The API messages of earlier turns, as they were sent."""
-    with acting(actor):
+    with acting_as(actor):
         rows = Message.objects.filter(conversation=conversation).exclude(api_message=None).order_by("position")
         told = list(rows.values_list("tool_calls", "api_message"))
         before = [None, *(calls for calls, _ in told)]
-        return [sent_again(wire, calls) for calls, (_, wire) in zip(before, told, strict=False) if wire is not None]
+        return [
+            replayed_message(wire, calls) for calls, (_, wire) in zip(before, told, strict=False) if wire is not None
+        ]
 
 
-def keep(
+def record_steps(
     turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], asking: int, *, actor: Actor
-) -> Standing:
+) -> WriteResult:
     """Write steps and extend the lease; `asking` is the model call that comes next."""
-    given = {**_leased(turn), **_written(calls, tools), "asking": asking, "restarts": _restarts(turn)}
-    rows = one_shot(actor, KEEP, given)
+    given = {
+        **_lease_parameters(turn),
+        **_step_parameters(calls, tools),
+        "asking": asking,
+        "restarts": _restarts_allowed(turn),
+    }
+    rows = execute_as(actor, RECORD_STEPS, given)
     if not rows:
         raise FenceLost(turn)
     [(may_go_on, said_more, day_left, is_sending_paused)] = rows
     left = None if day_left is None else day_left - cost_of(calls)
-    return Standing(may_go_on, said_more, left, is_sending_paused)
+    return WriteResult(may_go_on, said_more, left, is_sending_paused)
 
 
-def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor) -> Standing:
+def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor) -> WriteResult:
     """Begin a new round with what arrived meanwhile, in one statement with what is known of the round before, or not at all."""
-    given = {**_leased(turn), **_written(calls, tools), "restarts": _restarts(turn)}
-    rows = one_shot(actor, RESTART, given)
+    given = {**_lease_parameters(turn), **_step_parameters(calls, tools), "restarts": _restarts_allowed(turn)}
+    rows = execute_as(actor, RESTART, given)
     if not rows:
         raise FenceLost(turn)
     [(has_begun, may_go_on, is_sending_paused)] = rows
-    return Standing(may_go_on, has_begun, is_sending_paused=is_sending_paused)
+    return WriteResult(may_go_on, has_begun, is_sending_paused=is_sending_paused)
 
 
-def said_more(turns: Mapping[int, int], *, actor: Actor) -> set[int]:
+def turns_to_restart(turns: Mapping[int, int], *, actor: Actor) -> set[int]:
     """Which of the turns, given with their fences, should begin anew."""
     given = {"turns": list(turns), "fences": list(turns.values()), "restarts": RESTARTS_PER_TURN}
-    return {int(turn_id) for (turn_id,) in one_shot(actor, SAID_MORE, given)}
+    return {int(turn_id) for (turn_id,) in execute_as(actor, TURNS_TO_RESTART, given)}
 
 
-def end_call(turn: Turn, step: int, place: int, outcome: Outcome, *, actor: Actor) -> None:
+def end_call(turn: Turn, step: int, place: int, outcome: CallOutcome, *, actor: Actor) -> None:
     """Write what came of an outside call that was begun."""
     state = ToolStep.State.UNKNOWN if outcome.is_unknown else ToolStep.State.DONE
     given = {
-        **_leased(turn),
+        **_lease_parameters(turn),
         "step": step,
         "position": place,
         "state": state.value,
         "result": storable_text(outcome.text),
         "is_error": outcome.is_error,
     }
-    if not one_shot(actor, END_CALL, given):
+    if not execute_as(actor, END_CALL, given):
         raise FenceLost(turn)
 
 
-def close(
-    claimed: Claim,
-    asked: Asked | None,
-    steps: Sequence[Step],
-    ending: Ending = REPLIED,
+def close_turn(
+    claimed: TurnClaim,
+    asked: RenderedUserTurn | None,
+    steps: Sequence[TurnStep],
+    ending: TurnEnd = REPLIED,
     calls: Sequence[JsonObject] = (),
-    stops: Sequence[str] = SENDING,
+    stops: Sequence[str] = STOPS_SENDING,
     *,
     actor: Actor,
     rules: Json = None,
-) -> Closed:
+) -> ClosedTurn:
     """Let the reply leave the house: last step, transcript, reply and end of the turn in one statement, or nothing of it.
 
-    Raises `Stopped` where one of the `stops` is on, a colleague has the conversation in hand, or the rules for sending are no
-    longer `rules`, and `SaidMore` where the turn should begin anew; a turn that is given up is held by nothing. A person may be
-    writing into the transcript at the same time; then its next place is looked up once more.
+    Raises `StoppedByPerson` where one of the `stops` is on, a colleague has the conversation in hand, or the rules for
+    sending are no longer `rules`, and `NewMessagesArrived` where the turn should begin anew; a turn that is given up is held
+    by nothing. A person may be writing into the transcript at the same time; then its next place is looked up once more.
     """
-    given = _closing(claimed, asked, steps, ending) | {"stops": list(stops)}
-    given |= _written(without_transcript(calls, has_replied=ending.outcome is Turn.Outcome.REPLIED), ())
-    given["segments"] = _json(asked.segments) if asked and has_asked(calls) else None
+    given = _closing_parameters(claimed, asked, steps, ending) | {"stops": list(stops)}
+    given |= _step_parameters(without_transcript(calls, has_replied=ending.outcome is Turn.Outcome.REPLIED), ())
+    given["segments"] = _json(asked.segments) if asked and is_first_write(calls) else None
     given["rules"] = None if rules is None else _json(rules)
     try:
-        [ended] = one_shot(actor, CLOSE, given)
+        [ended] = execute_as(actor, CLOSE_TURN, given)
     except IntegrityError:
-        [ended] = one_shot(actor, CLOSE, given)
+        [ended] = execute_as(actor, CLOSE_TURN, given)
     has_ended, is_held, more_waits, has_said_more = ended
     if not has_ended:
-        raise _held_back(is_held, has_said_more) or FenceLost(claimed.turn)
+        raise _explain_not_closed(is_held, has_said_more) or FenceLost(claimed.turn)
     TURNS.labels(outcome=ending.outcome.value).inc()
-    return Closed(more_waits)
+    return ClosedTurn(more_waits)
 
 
-def _held_back(is_held: bool, has_said_more: bool) -> Exception | None:
+def _explain_not_closed(is_held: bool, has_said_more: bool) -> Exception | None:
     if not is_held:
         return None
-    return SaidMore() if has_said_more else Stopped()
+    return NewMessagesArrived() if has_said_more else StoppedByPerson()
 
 
-def _restarts(turn: Turn) -> int:
+def _restarts_allowed(turn: Turn) -> int:
     conversation = turn.conversation
     return RESTARTS_PER_TURN if conversation.agent.begins_anew and not conversation.has_external_agent else 0
 
 
-def _closing(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> dict[str, Any]:
+def _closing_parameters(
+    claimed: TurnClaim, asked: RenderedUserTurn | None, steps: Sequence[TurnStep], ending: TurnEnd
+) -> dict[str, Any]:
     return {
-        **_leased(claimed.turn),
+        **_lease_parameters(claimed.turn),
         "conversation": claimed.conversation.pk,
         "agent": claimed.agent.pk,
-        "fetched": _json(_fetched(claimed, steps)),
+        "fetched": _json(_skill_reads(claimed, steps)),
         "messages": _json(_messages(claimed, asked, steps, ending)),
         "status": ending.status.value,
         "outcome": ending.outcome.value,
         "code": ending.code,
         "failure": ending.sentence,
-        "lost": LOST.text,
-        "restarts": _restarts(claimed.turn) if ending.status is Turn.Status.DONE else 0,
+        "lost": UNKNOWN_OUTCOME.text,
+        "restarts": _restarts_allowed(claimed.turn) if ending.status is Turn.Status.DONE else 0,
     }
 
 
 def postpone(turn: Turn, code: str, sentence: str, seconds: float, tries: int = 0, *, actor: Actor) -> None:
     """Let go of the turn until the next attempt is due; a sweep finds it then."""
     delay = timedelta(seconds=seconds)
-    given = {**_fenced(turn), "seconds": delay, "failed_calls": tries, "code": code, "failure": sentence}
-    one_shot(actor, POSTPONE, given)
+    given = {**_fence_parameters(turn), "seconds": delay, "failed_calls": tries, "code": code, "failure": sentence}
+    execute_as(actor, POSTPONE, given)
 
 
-def beat(turns: Mapping[int, int], *, actor: Actor) -> dict[int, bool]:
+def extend_leases(turns: Mapping[int, int], *, actor: Actor) -> dict[int, bool]:
     """Extend the leases of the turns, given with their fences; those still held, and whether they may go on."""
     given = {
         "turns": list(turns),
         "fences": list(turns.values()),
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
-        "stops": list(ANSWERING),
+        "stops": list(STOPS_ANSWERING),
     }
-    return {int(turn_id): bool(may_go_on) for turn_id, may_go_on in one_shot(actor, BEAT, given)}
+    return {int(turn_id): bool(may_go_on) for turn_id, may_go_on in execute_as(actor, EXTEND_LEASES, given)}
 
 
-def _fenced(turn: Turn) -> dict[str, Any]:
+def _fence_parameters(turn: Turn) -> dict[str, Any]:
     return {"turn": turn.pk, "fence": turn.fence}
 
 
-def _leased(turn: Turn) -> dict[str, Any]:
+def _lease_parameters(turn: Turn) -> dict[str, Any]:
     lease = timedelta(seconds=settings.TURN_LEASE_SECONDS)
-    stops = {"stops": list(ANSWERING), "sending": list(SENDING)}
-    return {**_fenced(turn), **stops, "lease": lease, "session": turn.session_id}
+    stops = {"stops": list(STOPS_ANSWERING), "sending": list(STOPS_SENDING)}
+    return {**_fence_parameters(turn), **stops, "lease": lease, "session": turn.session_id}
 
 
-def _written(calls: Sequence[JsonObject], tools: Sequence[JsonObject]) -> dict[str, Any]:
+def _step_parameters(calls: Sequence[JsonObject], tools: Sequence[JsonObject]) -> dict[str, Any]:
     return {"calls": _json(list(calls)), "tools": _json(list(tools))}
 
 
@@ -257,13 +276,15 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _messages(claimed: Claim, asked: Asked | None, steps: Sequence[Step], ending: Ending) -> list[Json]:
+def _messages(
+    claimed: TurnClaim, asked: RenderedUserTurn | None, steps: Sequence[TurnStep], ending: TurnEnd
+) -> list[Json]:
     has_replied = ending.outcome is Turn.Outcome.REPLIED
     wire = asked.wire if asked else None
     return message_rows(claimed.events, wire, claimed.turn.pk, steps, has_replied=has_replied)
 
 
-def _fetched(claimed: Claim, steps: Sequence[Step]) -> list[Json]:
+def _skill_reads(claimed: TurnClaim, steps: Sequence[TurnStep]) -> list[Json]:
     """How often each skill was read for the answer (R096); off the record nothing is counted."""
     if claimed.conversation.off_the_record:
         return []

@@ -15,26 +15,26 @@ from typing import Final
 from django.db.models.functions import Now
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, one_shot
+from apps.governance.database.actor_transaction import acting_as, execute_as
 from apps.llm.model_backend import BackendError
 from apps.runtime.limits.circuit_breaker import (
-    PROBE,
+    PROBE_TIMEOUT,
     WINDOW,
     Breaker,
-    Permission,
-    State,
-    Verdict,
+    BreakerState,
+    BreakerVerdict,
+    CallPermission,
     after_failure,
     after_success,
-    may_call,
+    judge_call,
 )
 from apps.runtime.limits.retry_delay import counts_against_endpoint
 from apps.runtime.models import CircuitBreaker
-from apps.runtime.turn_store.turn_claim import Claim
-from apps.runtime.turn_store.turn_context import row_of
+from apps.runtime.turn_store.turn_claim import TurnClaim
+from apps.runtime.turn_store.turn_context import row_from_json
 
 # While somebody looks, the others ask again after so many seconds; those that wait for a moment are spread behind it.
-LOOK_AGAIN_SECONDS: Final = 5.0
+PROBE_WAIT_SECONDS: Final = 5.0
 SPREAD: Final = 0.25
 
 _BEGIN_PROBE: Final = """
@@ -50,10 +50,10 @@ UPDATE runtime_turn SET model = %(model)s
 # When calls went well in this process since a failure was last noted, the latest of them. To forget them only makes us more
 # careful.
 _MOST_KEPT: Final = 1000
-_went_well: dict[tuple[int, str], deque[float]] = {}
+_recent_successes: dict[tuple[int, str], deque[float]] = {}
 
 
-class HeldBack(Exception):
+class BreakerOpen(Exception):
     """Calls of this model are held back for now; that is no failed try of the turn's."""
 
     code = "breaker_open"
@@ -63,42 +63,44 @@ class HeldBack(Exception):
         self.seconds = seconds
 
 
-def permitted(claimed: Claim, *, actor: Actor) -> bool:
+def allow_call(claimed: TurnClaim, *, actor: Actor) -> bool:
     """Let a turn ask its model, and say whether its call is the one that looks if the endpoint is back.
 
     A turn that has heard nothing yet is asked of the agent's fallback instead, and stays with it. Raises HeldBack.
     """
-    verdict = _verdict(claimed, claimed.model)
-    if verdict.permission is Permission.CALL:
+    verdict = _current_verdict(claimed, claimed.model)
+    if verdict.permission is CallPermission.CALL:
         return False
-    if verdict.permission is Permission.PROBE and _began_probe(claimed, actor):
+    if verdict.permission is CallPermission.PROBE and _begin_probe(claimed, actor):
         return True
-    if _fell_back(claimed, actor):
+    if _fall_back(claimed, actor):
         return False
-    raise HeldBack(claimed.model, _wait(claimed, verdict))
+    raise BreakerOpen(claimed.model, _wait_seconds(claimed, verdict))
 
 
-def note_answer(claimed: Claim, *, is_probe: bool, actor: Actor) -> None:
+def record_success(claimed: TurnClaim, *, is_probe: bool, actor: Actor) -> None:
     """A call brought a reply."""
     key = claimed.endpoint_id, claimed.model
     if is_probe:
-        _note(key, lambda breaker, now: after_success(breaker, now, is_probe=True), actor)
+        _update_breaker(key, lambda breaker, now: after_success(breaker, now, is_probe=True), actor)
     else:
-        _went_well.setdefault(key, deque(maxlen=_MOST_KEPT)).append(monotonic())
+        _recent_successes.setdefault(key, deque(maxlen=_MOST_KEPT)).append(monotonic())
 
 
-def note_failure(claimed: Claim, error: BackendError, *, is_probe: bool, actor: Actor) -> None:
+def record_failure(claimed: TurnClaim, error: BackendError, *, is_probe: bool, actor: Actor) -> None:
     """A call brought none. What only shows that the endpoint answers is noted where somebody looked for that."""
     is_counted = counts_against_endpoint(error.code)
     if not (is_counted or is_probe):
         return
     key = claimed.endpoint_id, claimed.model
     moment = monotonic()
-    beside = [moment - at for at in _went_well.pop(key, ())]
-    _note(key, lambda breaker, now: _failed(breaker, now, beside, is_counted, is_probe), actor)
+    beside = [moment - at for at in _recent_successes.pop(key, ())]
+    _update_breaker(key, lambda breaker, now: _apply_failure(breaker, now, beside, is_counted, is_probe), actor)
 
 
-def _failed(breaker: Breaker, now: datetime, beside: Sequence[float], is_counted: bool, is_probe: bool) -> Breaker:
+def _apply_failure(
+    breaker: Breaker, now: datetime, beside: Sequence[float], is_counted: bool, is_probe: bool
+) -> Breaker:
     """`beside` are the seconds since each call that went well; those from before the window began do not speak for it."""
     age = now - breaker.window_started_at if breaker.window_started_at else WINDOW
     for _ in filter(age.total_seconds().__ge__, beside if age < WINDOW else ()):
@@ -106,46 +108,55 @@ def _failed(breaker: Breaker, now: datetime, beside: Sequence[float], is_counted
     return after_failure(breaker, now, is_counted, is_probe=is_probe)
 
 
-def _verdict(claimed: Claim, model: str) -> Verdict:
+def _current_verdict(claimed: TurnClaim, model: str) -> BreakerVerdict:
     told = claimed.terms.breakers.get(model)
-    return may_call(_breaker(row_of(CircuitBreaker, told)), claimed.brought.now) if told else Verdict(Permission.CALL)
+    return (
+        judge_call(_breaker(row_from_json(CircuitBreaker, told)), claimed.brought.now)
+        if told
+        else BreakerVerdict(CallPermission.CALL)
+    )
 
 
 def _breaker(row: CircuitBreaker) -> Breaker:
     return Breaker(
-        State(row.state), row.failures, row.calls, row.window_started_at, row.opened_until, row.opened_for_seconds
+        BreakerState(row.state),
+        row.failures,
+        row.calls,
+        row.window_started_at,
+        row.opened_until,
+        row.opened_for_seconds,
     )
 
 
-def _wait(claimed: Claim, verdict: Verdict) -> float:
+def _wait_seconds(claimed: TurnClaim, verdict: BreakerVerdict) -> float:
     told = claimed.terms.breakers[claimed.model]
     spread = random()  # noqa: S311  # not secret
-    if verdict.until is None or told["state"] == State.HALF_OPEN.value:
-        return LOOK_AGAIN_SECONDS * (0.5 + spread)
+    if verdict.until is None or told["state"] == BreakerState.HALF_OPEN.value:
+        return PROBE_WAIT_SECONDS * (0.5 + spread)
     return (verdict.until - claimed.brought.now).total_seconds() * (1 + SPREAD * spread)
 
 
-def _began_probe(claimed: Claim, actor: Actor) -> bool:
+def _begin_probe(claimed: TurnClaim, actor: Actor) -> bool:
     """At most one call looks at a time, whichever process makes it."""
-    given = {"endpoint": claimed.endpoint_id, "model": claimed.model, "probe": PROBE}
-    return bool(one_shot(actor, _BEGIN_PROBE, given))
+    given = {"endpoint": claimed.endpoint_id, "model": claimed.model, "probe": PROBE_TIMEOUT}
+    return bool(execute_as(actor, _BEGIN_PROBE, given))
 
 
-def _fell_back(claimed: Claim, actor: Actor) -> bool:
+def _fall_back(claimed: TurnClaim, actor: Actor) -> bool:
     turn, fallback = claimed.turn, claimed.agent.fallback_model
     if not fallback or turn.model or claimed.kept or turn.round > 1:
         return False
-    if _verdict(claimed, fallback).permission is not Permission.CALL:
+    if _current_verdict(claimed, fallback).permission is not CallPermission.CALL:
         return False
-    if not one_shot(actor, _FALL_BACK, {"turn": turn.pk, "fence": turn.fence, "model": fallback}):
+    if not execute_as(actor, _FALL_BACK, {"turn": turn.pk, "fence": turn.fence, "model": fallback}):
         return False
     turn.model = fallback
     return True
 
 
-def _note(key: tuple[int, str], after: Callable[[Breaker, datetime], Breaker], actor: Actor) -> None:
+def _update_breaker(key: tuple[int, str], after: Callable[[Breaker, datetime], Breaker], actor: Actor) -> None:
     endpoint_id, model = key
-    with acting(actor):
+    with acting_as(actor):
         CircuitBreaker.objects.get_or_create(endpoint_id=endpoint_id, model=model)
         rows = CircuitBreaker.objects.filter(endpoint_id=endpoint_id, model=model).annotate(now=Now())
         row = rows.select_for_update(no_key=True).get()

@@ -10,66 +10,66 @@ from random import random
 
 from apps.conversations.models import InboundEvent
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, one_shot
+from apps.governance.database.actor_transaction import acting_as, execute_as
 from apps.llm.model_backend import BackendError, JsonObject, SpendLimitReached
-from apps.runtime.kill_switch_checks import Stopped, why_stopped
+from apps.runtime.kill_switch_checks import StoppedByPerson, stop_sentence
 from apps.runtime.limits.retry_delay import retry_delay
-from apps.runtime.limits.turn_limits import SHORTENED_AT_MOST, shortened_start
-from apps.runtime.turn_store.journal_sql import SHORTEN
-from apps.runtime.turn_store.turn_claim import Claim
-from apps.runtime.turn_store.turn_journal import hold, keep, postpone, restart
-from apps.runtime.turns.circuit_breaker_store import HeldBack
-from apps.runtime.turns.turn_completion import pause_for_money
+from apps.runtime.limits.turn_limits import MAX_HISTORY_HALVINGS, shortened_start
+from apps.runtime.turn_store.journal_sql import SHORTEN_HISTORY
+from apps.runtime.turn_store.turn_claim import TurnClaim
+from apps.runtime.turn_store.turn_journal import lock_turn, postpone, record_steps, restart
+from apps.runtime.turns.circuit_breaker_store import BreakerOpen
+from apps.runtime.turns.turn_completion import pause_agent_for_spending
 
 
-def put_off(claimed: Claim, error: BackendError, *, actor: Actor) -> None:
+def postpone_after_error(claimed: TurnClaim, error: BackendError, *, actor: Actor) -> None:
     """Wait for the next try; where the money is spent, for an operator."""
     tries = claimed.turn.failed_calls + 1
     seconds = retry_delay(tries, error.retry_after_seconds, random())  # noqa: S311  # spread, not secret
     if isinstance(error, SpendLimitReached):
-        pause_for_money(claimed, actor=actor)
+        pause_agent_for_spending(claimed, actor=actor)
     postpone(claimed.turn, error.code, str(error), seconds, tries, actor=actor)
 
 
-def shorten(claimed: Claim, calls: Sequence[JsonObject], asking: int, *, actor: Actor) -> bool:
+def shorten_history(claimed: TurnClaim, calls: Sequence[JsonObject], asking: int, *, actor: Actor) -> bool:
     """Let the turn be taken again at once, with half of the history; what was paid for meanwhile is kept with it.
 
     False where nothing is left to leave out.
     """
     turn, history = claimed.turn, claimed.brought.history.messages
-    if turn.history_halvings >= SHORTENED_AT_MOST or shortened_start(history, turn.history_halvings) == len(history):
+    if turn.history_halvings >= MAX_HISTORY_HALVINGS or shortened_start(history, turn.history_halvings) == len(history):
         return False
-    with acting(actor):
-        hold(turn)
+    with acting_as(actor):
+        lock_turn(turn)
         if calls:
-            keep(turn, calls, (), asking, actor=actor)
-        one_shot(actor, SHORTEN, {"turn": turn.pk, "fence": turn.fence})
+            record_steps(turn, calls, (), asking, actor=actor)
+        execute_as(actor, SHORTEN_HISTORY, {"turn": turn.pk, "fence": turn.fence})
         sentence = "What was said before did not fit into the model, so less of it is told."
         postpone(turn, "history_shortened", sentence, 0, turn.failed_calls, actor=actor)
     return True
 
 
-def lay_down(claimed: Claim, *, actor: Actor) -> None:
+def postpone_stopped(claimed: TurnClaim, *, actor: Actor) -> None:
     """Wait until whoever stopped it lets go."""
-    postpone(claimed.turn, Stopped.code, why_stopped(claimed.conversation, actor=actor), 0, actor=actor)
+    postpone(claimed.turn, StoppedByPerson.code, stop_sentence(claimed.conversation, actor=actor), 0, actor=actor)
 
 
-def hold_back(claimed: Claim, held: HeldBack, *, actor: Actor) -> None:
+def wait_for_breaker(claimed: TurnClaim, held: BreakerOpen, *, actor: Actor) -> None:
     """Wait until somebody may ask again; nothing was tried, so nothing is counted."""
     postpone(claimed.turn, held.code, str(held), held.seconds, claimed.turn.failed_calls, actor=actor)
 
 
 @dataclass(frozen=True, slots=True)
-class Anew:
+class RestartedTurn:
     """A turn in its next round, with all that has arrived; and whether it may go on, or somebody stopped it."""
 
-    claimed: Claim
+    claimed: TurnClaim
     may_go_on: bool
 
 
-def begun_anew(
-    claimed: Claim, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor
-) -> Anew | None:
+def restart_turn(
+    claimed: TurnClaim, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor
+) -> RestartedTurn | None:
     """The turn's next round; None where it goes on as it is: nothing has arrived, or it did what cannot be done twice.
 
     What the round before said stays in the journal, since it is paid for.
@@ -79,9 +79,9 @@ def begun_anew(
         return None
     turn = claimed.turn
     turn.round, turn.failed_calls = turn.round + 1, 0
-    with acting(actor):
+    with acting_as(actor):
         events = tuple(InboundEvent.objects.filter(turn_id=turn.pk, conversation=turn.conversation_id))
-    return Anew(
+    return RestartedTurn(
         replace(claimed, events=events, kept=(), asked=None, is_sending_paused=standing.is_sending_paused),
         standing.may_go_on,
     )

@@ -5,13 +5,13 @@ from time import monotonic
 
 from apps.governance.stored_text import storable_text
 from apps.llm.cache_blocks import with_marks, with_note
-from apps.llm.model_backend import Json, JsonObject, Reply, Request, StopReason, SystemBlock, TimedOut
-from apps.prompt.builtin_tools import BETWEEN_AGENTS
-from apps.prompt.rendering.user_turn import last_step
-from apps.runtime.limits.turn_budgets import Money
+from apps.llm.model_backend import Json, JsonObject, ModelReply, ModelRequest, StopReason, SystemBlock, TimedOut
+from apps.prompt.builtin_tools import AGENT_MESSAGING_TOOLS
+from apps.prompt.rendering.user_turn import last_step_notice
+from apps.runtime.limits.turn_budgets import TurnMoney
 from apps.runtime.limits.turn_limits import shortened_start
-from apps.runtime.sessions.prompt_cache_plan import Account, Planned
-from apps.runtime.turn_store.model_steps import Said, Step, canonical_object
+from apps.runtime.sessions.prompt_cache_plan import PlannedCall, PromptCachePlanner
+from apps.runtime.turn_store.model_steps import AssistantMessage, TurnStep, canonical_object
 from apps.runtime.turn_store.turn_context import History
 
 MAX_REPLY_TOKENS = 2048
@@ -20,7 +20,7 @@ CALL_SECONDS = 60.0
 
 STEPS_SPENT = "steps_spent"
 MONEY_SPENT = "turn_budget_spent"
-_GAVE_NO_ANSWER = {
+_NO_ANSWER_SENTENCES = {
     STEPS_SPENT: "The model still called tools after {steps} steps.",
     MONEY_SPENT: "The model still called tools when the money was spent.",
 }
@@ -35,18 +35,18 @@ class TurnFailed(Exception):
 
 
 @dataclass(slots=True)
-class Loop:
+class ModelLoop:
     """One turn's conversation with the model: the replayed history, what is asked, and the steps since."""
 
-    account: Account
+    account: PromptCachePlanner
     max_steps: int
     deadline_seconds: float
-    steps: list[Step] = field(default_factory=list)
+    steps: list[TurnStep] = field(default_factory=list)
     # Answers that came to nothing, because the prompt left no room for them; they are paid for and count as steps.
     voids: int = 0
     messages: list[JsonObject] = field(default_factory=list)
     started: float = field(default_factory=monotonic)
-    money: Money = field(default_factory=Money)
+    money: TurnMoney = field(default_factory=TurnMoney)
     # Why no call may follow the one that was asked last; blank while one may.
     last_because: str = ""
 
@@ -62,22 +62,22 @@ class Loop:
         """The number of the model call that comes next, from 1."""
         return len(self.steps) + self.voids + 1
 
-    def add(self, step: Step) -> None:
+    def add(self, step: TurnStep) -> None:
         """A whole step: what the model said, and what its tools gave back."""
         self.steps.append(step)
         self.messages = [*self.messages, step.said, *([step.results] if step.results else [])]
 
-    def request(self) -> Request:
+    def request(self) -> ModelRequest:
         """The next call of the model. Raises TurnFailed or TimedOut where none may follow."""
         if self.asking > self.max_steps:
-            raise TurnFailed(STEPS_SPENT, _GAVE_NO_ANSWER[STEPS_SPENT].format(steps=self.max_steps))
+            raise TurnFailed(STEPS_SPENT, _NO_ANSWER_SENTENCES[STEPS_SPENT].format(steps=self.max_steps))
         left = self.deadline_seconds - (monotonic() - self.started)
         if left <= 0:
             raise TimedOut(f"The turn took longer than {self.deadline_seconds:.0f} seconds.")
         planned = self.account.plan(self.messages)
-        self.last_because = self._last_because(planned)
+        self.last_because = self._last_call_reason(planned)
         frozen = self.account.frozen
-        request = Request(
+        request = ModelRequest(
             model=self.account.model,
             max_tokens=MAX_REPLY_TOKENS,
             system=tuple(map(SystemBlock, frozen.assembled.blocks)),
@@ -87,33 +87,35 @@ class Loop:
         )
         marked = with_marks(request, planned.plan.marks)
         # Behind every mark, and gone with the turn: what is replayed later is what the customer and the tools said.
-        return with_note(marked, last_step()) if self.last_because else marked
+        return with_note(marked, last_step_notice()) if self.last_because else marked
 
-    def _last_because(self, planned: Planned) -> str:
+    def _last_call_reason(self, planned: PlannedCall) -> str:
         if self.money.is_limited and self.money.is_last(self.account.price(planned)):
             return MONEY_SPENT
         return STEPS_SPENT if self.asking == self.max_steps else ""
 
-    def heard(self, reply: Reply) -> Said:
+    def heard(self, reply: ModelReply) -> AssistantMessage:
         """The reply as it is kept and sent back. Of a last one only the words count, since no tool is called any more."""
         goes_on = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
         if self.last_because and goes_on and reply.text.strip():
             reply = replace(reply, stop_reason=StopReason.END_TURN)
-        said = canonical_object({"role": "assistant", "content": _answerable(reply)})
-        return Said(self.asking, storable_text(reply.text), said, reply.stop_reason.value)
+        said = canonical_object({"role": "assistant", "content": _answerable_blocks(reply)})
+        return AssistantMessage(self.asking, storable_text(reply.text), said, reply.stop_reason.value)
 
     @property
     def has_spoken_to_agents(self) -> bool:
         """Whether another agent was asked, or answered, in this turn; to the customer it need not say anything then."""
-        return any(call.name in BETWEEN_AGENTS and not call.is_error for step in self.steps for call in step.calls)
+        return any(
+            call.name in AGENT_MESSAGING_TOOLS and not call.is_error for step in self.steps for call in step.calls
+        )
 
     def refuse_another(self) -> None:
         """Raise TurnFailed where the model was told to answer, and called tools instead."""
         if self.last_because:
-            raise TurnFailed(self.last_because, _GAVE_NO_ANSWER[self.last_because].format(steps=self.max_steps))
+            raise TurnFailed(self.last_because, _NO_ANSWER_SENTENCES[self.last_because].format(steps=self.max_steps))
 
 
-def refuse_unfit(said: Said, *, may_be_empty: bool) -> None:
+def refuse_unusable_reply(said: AssistantMessage, *, may_be_empty: bool) -> None:
     """Raise TurnFailed for what nobody can be given as an answer."""
     if said.stop_reason in {StopReason.REFUSAL.value, StopReason.CONTEXT_WINDOW_EXCEEDED.value}:
         raise TurnFailed(said.stop_reason, f"The model stopped: {said.stop_reason.replace('_', ' ')}.")
@@ -121,7 +123,7 @@ def refuse_unfit(said: Said, *, may_be_empty: bool) -> None:
         raise TurnFailed("empty_reply", f"The model answered nothing ({said.stop_reason}).")
 
 
-def _answerable(reply: Reply) -> list[Json]:
+def _answerable_blocks(reply: ModelReply) -> list[Json]:
     """The blocks that go back. A call cut off in the middle can never be answered, and would wedge the conversation."""
     is_whole = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
     return [block for block in reply.blocks if is_whole or block.get("type") != "tool_use"]

@@ -17,26 +17,26 @@ from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.actions import answer_escalation, discard_draft, send_draft, send_edited_draft
 from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, NotVisible, Stale
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, NotVisible, Stale
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.prompt.instruction_texts import COLLEAGUE_WROTE, ESCALATION_ANSWERED
-from apps.prompt.prompt_input import Event, EventKind, Source, TurnInput
-from apps.prompt.rendering.segments import Part, encode_segments
-from apps.prompt.rendering.user_turn import user_turn
+from apps.prompt.prompt_input import EventKind, TextProvenance, TurnEvent, TurnInput
+from apps.prompt.rendering.segments import SlotText, encode_segments
+from apps.prompt.rendering.user_turn import render_user_turn
 from apps.runtime.models import Turn
-from apps.runtime.tools.delegation_answers import NOT_LET_OUT, relay, tell_agent
+from apps.runtime.tools.delegation_answers import ANSWER_WITHHELD, relay_to_parent, tell_agent
 from apps.runtime.turn_store.journal_rows import SENDERS
 from apps.runtime.turn_store.model_steps import canonical_object
-from apps.runtime.turns.user_turn import event_of, wire_of
-from apps.runtime.wakeup import kick_turn
+from apps.runtime.turns.user_turn import prompt_event, user_turn_message
+from apps.runtime.wakeup import wake_worker
 from apps.tenants.authentication.actor_resolution import system_actor
 
 # No message has this number.
 NO_MESSAGE: Final = 0
 
-MOMENT = timedelta(microseconds=1)
+ONE_MICROSECOND = timedelta(microseconds=1)
 
 
 def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, seen_length: int) -> Message:
@@ -45,32 +45,32 @@ def write_to_customer(conversation: Conversation, *, actor: Actor, text: str, se
     `seen_length` is how much of the conversation the person saw: whoever sends twice, or past a colleague, is refused.
     """
     authorize(actor, Act.MESSAGE_SEND, conversation.tenant_id, agent_id=conversation.agent_id)
-    with acting(actor):
-        stored = _held(conversation, actor)
-        if seen_length != (there := length_of(stored)):
+    with acting_as(actor):
+        stored = _lock_taken_over(conversation, actor)
+        if seen_length != (there := conversation_length(stored)):
             raise Stale(
                 "The conversation went on since you read it. Read what was written meanwhile, then send again.", there
             )
         system = system_actor(stored.tenant_id)
-        with acting(system):
-            turn, waiting = _begin(stored)
-        turned = _told(stored, waiting, text, actor)
+        with acting_as(system):
+            turn, waiting = _begin_operator_turn(stored)
+        turned = _render_user_turn(stored, waiting, text, actor)
         message = send_message(
             stored,
             actor=actor,
             sender=Message.Sender.OPERATOR,
             text=text,
-            wire=wire_of(turned),
+            wire=user_turn_message(turned),
             turn_id=turn.pk if turn else None,
         )
         if turn is not None:
-            with acting(system):
-                _end(turn, message, turned)
-        _relay(message)
+            with acting_as(system):
+                _end_turn(turn, message, turned)
+        _relay_answer(message)
     return message
 
 
-def send_out(
+def send_reviewed_draft(
     draft: Draft, *, actor: Actor, reviewed_sha256: str, text: str | None = None, read_at: int | None = None
 ) -> Draft:
     """Send a draft as it stands, or in the person's words; the message and the decision stand in one commit or neither does."""
@@ -78,8 +78,8 @@ def send_out(
     sent_text = text if text is not None and is_edited else draft.text
     act = Act.DRAFT_SEND_EDITED if is_edited else Act.DRAFT_SEND
     authorize(actor, act, draft.tenant_id, agent_id=draft.agent_id)
-    with acting(actor):
-        message_id = _message_of(draft, sent_text, actor)
+    with acting_as(actor):
+        message_id = _send_draft_message(draft, sent_text, actor)
         if not is_edited:
             return send_draft(
                 draft, actor=actor, message_id=message_id, reviewed_sha256=reviewed_sha256, read_at=read_at
@@ -94,11 +94,13 @@ def send_out(
         )
 
 
-def turn_down(draft: Draft, *, actor: Actor, reason_code: str, reason: str = "", read_at: int | None = None) -> Draft:
+def decline_draft(
+    draft: Draft, *, actor: Actor, reason_code: str, reason: str = "", read_at: int | None = None
+) -> Draft:
     """Let nothing go out of a draft. An agent that waits for it is told so."""
-    with acting(actor):
+    with acting_as(actor):
         discarded = discard_draft(draft, actor=actor, reason_code=reason_code, reason=reason, read_at=read_at)
-        relay(discarded.conversation, InboundEvent.Kind.ANSWER, NOT_LET_OUT, f"draft-{draft.pk}")
+        relay_to_parent(discarded.conversation, InboundEvent.Kind.ANSWER, ANSWER_WITHHELD, f"draft-{draft.pk}")
     return discarded
 
 
@@ -110,15 +112,17 @@ def answer_question(
     Word for word it goes to the customer as it stands, and the agent is told. What agents asked each other has no sequel: where it
     has ended, the answer goes to the agent that asked.
     """
-    with acting(actor):
+    with acting_as(actor):
         conversation = escalation.conversation
         answer_escalation(escalation, actor=actor, answer=answer, read_at=read_at)
         if word_for_word:
-            wire = wire_of(_told(conversation, (), answer, actor))
-            _relay(send_message(conversation, actor=actor, sender=Message.Sender.OPERATOR, text=answer, wire=wire))
+            wire = user_turn_message(_render_user_turn(conversation, (), answer, actor))
+            _relay_answer(
+                send_message(conversation, actor=actor, sender=Message.Sender.OPERATOR, text=answer, wire=wire)
+            )
             return escalation
         if conversation.is_asked and conversation.status != Conversation.Status.OPEN:
-            relay(conversation, InboundEvent.Kind.ANSWER, answer, f"escalation-{escalation.pk}")
+            relay_to_parent(conversation, InboundEvent.Kind.ANSWER, answer, f"escalation-{escalation.pk}")
             return escalation
         said = f"{ESCALATION_ANSWERED.format(reason=escalation.reason.replace('_', ' '))}\n\n{answer}"
         tell_agent(conversation, said, f"escalation-{escalation.pk}", actor=actor)
@@ -127,20 +131,20 @@ def answer_question(
 
 def hand_back(conversation: Conversation, *, actor: Actor, read_at: int | None = None) -> Conversation:
     """Let the agent answer again; what waits is taken up at once."""
-    with acting(actor):
+    with acting_as(actor):
         hand_back_conversation(conversation, actor=actor, read_at=read_at)
-        kick_turn(conversation.tenant_id, conversation.pk)
+        wake_worker(conversation.tenant_id, conversation.pk)
     return conversation
 
 
-def length_of(conversation: Conversation) -> int:
+def conversation_length(conversation: Conversation) -> int:
     """How much was said in a conversation, by events and messages: what a person who answers has to have seen."""
     return conversation.events.count() + conversation.messages.count()
 
 
-def _message_of(draft: Draft, text: str, actor: Actor) -> int:
+def _send_draft_message(draft: Draft, text: str, actor: Actor) -> int:
     """The number of the message a draft becomes; none for one that waits no more, which its act refuses in its own words."""
-    conversation = _locked(draft.conversation_id, actor)
+    conversation = _lock_conversation(draft.conversation_id, actor)
     if not Draft.objects.visible_to(actor).open().filter(pk=draft.pk).exists():
         return NO_MESSAGE
     message = send_message(
@@ -151,16 +155,16 @@ def _message_of(draft: Draft, text: str, actor: Actor) -> int:
         wire=canonical_object({"role": "assistant", "content": [{"type": "text", "text": text}]}),
         turn_id=draft.turn_id,
     )
-    _relay(message)
+    _relay_answer(message)
     return int(message.pk)
 
 
-def _relay(message: Message) -> None:
+def _relay_answer(message: Message) -> None:
     """An agent that asked reads what goes out here, as the answer."""
-    relay(message.conversation, InboundEvent.Kind.ANSWER, message.text, f"message-{message.pk}")
+    relay_to_parent(message.conversation, InboundEvent.Kind.ANSWER, message.text, f"message-{message.pk}")
 
 
-def _locked(conversation_id: int, actor: Actor) -> Conversation:
+def _lock_conversation(conversation_id: int, actor: Actor) -> Conversation:
     """Locked first of all, so that two who send at once come one after the other."""
     rows = Conversation.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
     stored = rows.filter(pk=conversation_id).order_by("pk").first()
@@ -169,14 +173,14 @@ def _locked(conversation_id: int, actor: Actor) -> Conversation:
     return stored
 
 
-def _held(conversation: Conversation, actor: Actor) -> Conversation:
-    stored = _locked(conversation.pk, actor)
+def _lock_taken_over(conversation: Conversation, actor: Actor) -> Conversation:
+    stored = _lock_conversation(conversation.pk, actor)
     if not stored.is_held:
-        raise Conflicting("The agent answers here. Take the conversation over first, then write.")
+        raise Conflict("The agent answers here. Take the conversation over first, then write.")
     return stored
 
 
-def _begin(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]:
+def _begin_operator_turn(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]:
     """A turn of a person's own for what waits; none while an agent's turn is still being stopped, or where nothing waits."""
     if Turn.objects.filter(conversation=conversation, status=Turn.Status.RUNNING).exists():
         return None, []
@@ -204,7 +208,7 @@ def _begin(conversation: Conversation) -> tuple[Turn | None, list[InboundEvent]]
     return turn, waiting
 
 
-def _end(turn: Turn, message: Message, turned: Part) -> None:
+def _end_turn(turn: Turn, message: Message, turned: SlotText) -> None:
     Turn.objects.filter(pk=turn.pk).update(
         status=Turn.Status.DONE,
         outcome=Turn.Outcome.REPLIED,
@@ -214,10 +218,12 @@ def _end(turn: Turn, message: Message, turned: Part) -> None:
     )
 
 
-def _told(conversation: Conversation, waiting: Sequence[InboundEvent], text: str, actor: Actor) -> Part:
+def _render_user_turn(conversation: Conversation, waiting: Sequence[InboundEvent], text: str, actor: Actor) -> SlotText:
     """The user turn that tells the agent what the customer wrote and what a person answered, framed as everywhere."""
-    own = Source(conversation._meta.label_lower, conversation.pk, conversation.version, "", actor.label, actor.label)
-    at = max([timezone.now(), *(event.received_at for event in waiting)]) + MOMENT
-    answered = Event(EventKind.OPERATOR, f"{COLLEAGUE_WROTE}\n\n{text}", at, source=own)
-    events = (*(event_of(event, conversation) for event in waiting), answered)
-    return user_turn(TurnInput(events=events, now_line=None, off_the_record=conversation.off_the_record)).part
+    own = TextProvenance(
+        conversation._meta.label_lower, conversation.pk, conversation.version, "", actor.label, actor.label
+    )
+    at = max([timezone.now(), *(event.received_at for event in waiting)]) + ONE_MICROSECOND
+    answered = TurnEvent(EventKind.OPERATOR, f"{COLLEAGUE_WROTE}\n\n{text}", at, source=own)
+    events = (*(prompt_event(event, conversation) for event in waiting), answered)
+    return render_user_turn(TurnInput(events=events, now_line=None, off_the_record=conversation.off_the_record)).part

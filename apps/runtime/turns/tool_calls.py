@@ -10,46 +10,46 @@ from jsonschema import Draft202012Validator
 
 from apps.conversations.rules import ToolCall
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError, IllegalTransition
-from apps.governance.refusal_log import note
+from apps.governance.refusal_log import record_refusal
 from apps.governance.stored_text import storable_text
-from apps.llm.model_backend import JsonObject, Tool, ToolUse
+from apps.llm.model_backend import JsonObject, ToolDefinition, ToolUse
 from apps.prompt.rendering.data_fences import canonical_json
-from apps.runtime.limits.turn_budgets import SAME_CALL_REFUSAL, SAVED_ENOUGH, Counter, Repeat
+from apps.runtime.limits.turn_budgets import SAME_CALL_REFUSAL, TOO_MANY_SAVES, RepeatCounter, RepeatVerdict
 from apps.runtime.limits.turn_limits import TOOL_CALLS_PER_TURN
 from apps.runtime.models import ToolStep, Turn
-from apps.runtime.tools.builtin_tool import Context, HouseTool
-from apps.runtime.tools.tool_search import meant
-from apps.runtime.tools.tool_server_tools import OthersTool
-from apps.runtime.tools.toolbox import OutsideTool, Toolbox
-from apps.runtime.turn_store.turn_journal import hold
+from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext
+from apps.runtime.tools.tool_search import resolve_routed_call
+from apps.runtime.tools.tool_server_tools import ToolServerTool
+from apps.runtime.tools.toolbox import ExternalTool, Toolbox
+from apps.runtime.turn_store.turn_journal import lock_turn
 from apps.runtime.turns.model_loop import TurnFailed
 from apps.tools.actions import spend_approval
 from apps.tools.models import ToolApproval
 from apps.tools.tool_limits import call_sha256
 
-NOT_CALLED: Final = (
+NOT_IN_PLAYGROUND: Final = (
     "Nothing was called: this is the playground, where {name} is not called, because it may write."
     " Answer as you would where it cannot be reached."
 )
-TAKEN_BACK: Final = "Nothing was called: a colleague had said yes to this call, and took it back."
+APPROVAL_WITHDRAWN: Final = "Nothing was called: a colleague had said yes to this call, and took it back."
 
 
 @dataclass(slots=True)
-class Caller:
+class ToolCalls:
     """The tools of a session, and how often each was called in this turn."""
 
-    house: Mapping[str, HouseTool]
+    house: Mapping[str, BuiltinTool]
     toolbox: Toolbox
     routed: Toolbox
-    frozen: Mapping[str, Tool]
-    context: Context
+    frozen: Mapping[str, ToolDefinition]
+    context: ToolContext
     before_keeping: Callable[[], None]
     # Tools whose calls wait for a person, and the calls that one said yes to.
-    guarded: Mapping[str, OthersTool] = field(default_factory=dict)
+    guarded: Mapping[str, ToolServerTool] = field(default_factory=dict)
     approved: dict[str, int] = field(default_factory=dict)
-    counter: Counter = field(default_factory=Counter)
+    counter: RepeatCounter = field(default_factory=RepeatCounter)
     # Where the house asks what is worth saving: how often it may still be saved in this turn.
     saves_left: int | None = None
 
@@ -60,21 +60,21 @@ class Caller:
 
     def _count(self, call: ToolCall) -> None:
         self.counter.took(call.name, call.arguments, call.result)
-        if self.saves_left is not None and self._saves(call.name) and not call.is_error:
+        if self.saves_left is not None and self._is_saving_tool(call.name) and not call.is_error:
             self.saves_left -= 1
 
-    def _saves(self, name: str) -> bool:
+    def _is_saving_tool(self, name: str) -> bool:
         tool = self.house.get(name)
         return tool is not None and tool.keeps and tool.learns
 
     def meant(self, use: ToolUse) -> ToolUse:
         """The call itself, or the one it leads to."""
-        return meant(use, self.routed)
+        return resolve_routed_call(use, self.routed)
 
-    def outside(self, use: ToolUse, *, is_begun: bool = False) -> OutsideTool | None:
+    def outside(self, use: ToolUse, *, is_begun: bool = False) -> ExternalTool | None:
         """The tool that somebody else runs and that may be called so: a call that waits for a person is one of the house."""
-        is_held = use.name in self.guarded and not is_begun and self._sha256(use) not in self.approved
-        return None if is_held else self._theirs(use.name)
+        is_held = use.name in self.guarded and not is_begun and self._call_sha256(use) not in self.approved
+        return None if is_held else self._external_tool(use.name)
 
     @contextmanager
     def begins(self, use: ToolUse, turn: Turn, system: Actor) -> Iterator[ToolCall | None]:
@@ -85,28 +85,34 @@ class Caller:
         if use.name not in self.guarded:
             yield None
             return
-        with acting(system):
-            hold(turn)
-            yield None if self._spent(use, system) else self._answered(use, TAKEN_BACK, is_error=True)
+        with acting_as(system):
+            lock_turn(turn)
+            is_approved = self._spend_approval(use, system)
+            yield None if is_approved else self._record_answer(use, APPROVAL_WITHDRAWN, is_error=True)
 
-    def _spent(self, use: ToolUse, system: Actor) -> bool:
-        yes = ToolApproval.objects.visible_to(system).get(pk=self.approved.pop(self._sha256(use)))
+    def _spend_approval(self, use: ToolUse, system: Actor) -> bool:
+        yes = ToolApproval.objects.visible_to(system).get(pk=self.approved.pop(self._call_sha256(use)))
         try:
             spend_approval(yes, actor=system)
         except IllegalTransition:
             return False
         return True
 
-    def _sha256(self, use: ToolUse) -> str:
+    def _call_sha256(self, use: ToolUse) -> str:
         return call_sha256(self.guarded[use.name].allowance, use.arguments)
 
-    def _theirs(self, name: str) -> OutsideTool | None:
+    def _external_tool(self, name: str) -> ExternalTool | None:
         return self.toolbox.tools.get(name) or self.routed.tools.get(name)
 
     def refused(self, use: ToolUse) -> ToolCall | None:
         """The refusal of a call that may not be made, as an answer the model can act on; raises TurnFailed where it never does."""
-        refusal = self._unknown(use) or self._unfit(use) or self._too_often(use) or self._untried(use)
-        return self._answered(use, refusal, is_error=True) if refusal else None
+        refusal = (
+            self._unknown_tool_flaw(use)
+            or self._argument_flaw(use)
+            or self._repeat_refusal(use)
+            or self._trial_refusal(use)
+        )
+        return self._record_answer(use, refusal, is_error=True) if refusal else None
 
     def made(self, use: ToolUse) -> ToolCall:
         """What a tool of the house gives back; a refusal of the door is an answer, not a failure of the turn."""
@@ -114,31 +120,31 @@ class Caller:
         try:
             if tool.keeps and tool.learns:
                 self.before_keeping()
-            return self._answered(use, self._run(tool, use.arguments))
+            return self._record_answer(use, self._run_tool(tool, use.arguments))
         except GovernanceError as error:
-            note(error, self.context.actor)
-            return self._answered(use, str(error), is_error=True)
+            record_refusal(error, self.context.actor)
+            return self._record_answer(use, str(error), is_error=True)
 
-    def _answered(self, use: ToolUse, result: str, *, is_error: bool = False) -> ToolCall:
+    def _record_answer(self, use: ToolUse, result: str, *, is_error: bool = False) -> ToolCall:
         call = ToolCall(use.tool_use_id, use.name, {**use.arguments}, storable_text(result), is_error)
         self._count(call)
         return call
 
-    def _run(self, tool: HouseTool, arguments: JsonObject) -> str:
+    def _run_tool(self, tool: BuiltinTool, arguments: JsonObject) -> str:
         if tool.reads:
             return tool.run(self.context, arguments)
         # What it wrote goes back where it is refused; the step that says so stays.
         with transaction.atomic():
             return tool.run(self.context, arguments)
 
-    def _unknown(self, use: ToolUse) -> str:
-        if use.name in self.house or self._theirs(use.name):
+    def _unknown_tool_flaw(self, use: ToolUse) -> str:
+        if use.name in self.house or self._external_tool(use.name):
             return ""
         return f"There is no tool {use.name}. There are: {', '.join({**self.house, **self.toolbox.tools})}."
 
-    def _unfit(self, use: ToolUse) -> str:
+    def _argument_flaw(self, use: ToolUse) -> str:
         """A flaw of the arguments, by the tool as it is now: a release may have changed it since the session froze its shape."""
-        outside, known = self._theirs(use.name), self.frozen.get(use.name)
+        outside, known = self._external_tool(use.name), self.frozen.get(use.name)
         shape = (outside.definition if outside else self.house[use.name].definition).input_schema
         flaw = next(iter(Draft202012Validator(shape).iter_errors(use.arguments)), None)
         if flaw is None:
@@ -147,22 +153,26 @@ class Caller:
         changed = "" if is_frozen else f" The tool has changed; it takes now: {canonical_json(shape)}"
         return f"The arguments do not fit: {flaw.message}{changed}"
 
-    def _untried(self, use: ToolUse) -> str:
+    def _trial_refusal(self, use: ToolUse) -> str:
         """In the playground nothing is called but what reads, and no call waits for a person there."""
-        outside = self._theirs(use.name)
+        outside = self._external_tool(use.name)
         reads = outside.repeat_safety is ToolStep.RepeatSafety.READ_ONLY if outside else self.house[use.name].reads
         if not self.context.conversation.is_trial or (reads and use.name not in self.guarded):
             return ""
-        return NOT_CALLED.format(name=use.name)
+        return NOT_IN_PLAYGROUND.format(name=use.name)
 
-    def _too_often(self, use: ToolUse) -> str:
+    def _repeat_refusal(self, use: ToolUse) -> str:
         """R125"""
         repeat = self.counter.judge(use.name, use.arguments)
-        if repeat is Repeat.STOP:
+        if repeat is RepeatVerdict.STOP:
             raise TurnFailed("calls_repeated", f"The model called {use.name} again and again with the same result.")
-        if repeat is Repeat.REFUSE:
+        if repeat is RepeatVerdict.REFUSE:
             return SAME_CALL_REFUSAL
         if self.counter.count >= TOOL_CALLS_PER_TURN:
             return f"More than {TOOL_CALLS_PER_TURN} tool calls in one turn. Answer now."
         # R124: what is saved because the house asked takes no customer's answer.
-        return SAVED_ENOUGH if self.saves_left is not None and self.saves_left <= 0 and self._saves(use.name) else ""
+        return (
+            TOO_MANY_SAVES
+            if self.saves_left is not None and self.saves_left <= 0 and self._is_saving_tool(use.name)
+            else ""
+        )

@@ -10,56 +10,71 @@ from apps.conversations.models import InboundEvent
 from apps.conversations.rules import ToolCall
 from apps.desk.actions import make_draft, open_escalation
 from apps.desk.models import Escalation, SendRule
-from apps.desk.rules import Fact, Grounding, Sending, grounding_of, mode_of
+from apps.desk.rules import Grounding, GroundingFact, SendRuleValue, grounding_of, send_mode_of
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, one_shot
-from apps.governance.errors import Conflicting
-from apps.kill_switches.actions import throw_switch
+from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.governance.errors import Conflict
+from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.llm.model_backend import Json, JsonObject
-from apps.prompt.builtin_tools import DELEGATE, HOUSE, ROUTING
-from apps.prompt.memory_lines.line_diff import lines_of
+from apps.prompt.builtin_tools import BUILTIN_TOOL_NAMES, DELEGATE, ROUTING_TOOLS
+from apps.prompt.memory_lines.line_diff import split_lines
 from apps.prompt.prompt_input import SendMode, Slot
 from apps.prompt.rendering.scheduled_task import reports_nothing
-from apps.prompt.rendering.segments import Assembled
-from apps.prompt.text_reuse.derived_lines import Heard, derived
+from apps.prompt.rendering.segments import PromptSnapshot
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts, find_derived_lines
 from apps.runtime.kill_switch_checks import (
-    ANSWERING,
-    SENDING,
-    Stopped,
+    STOPS_ANSWERING,
+    STOPS_SENDING,
+    StoppedByPerson,
     is_answering_paused,
     is_sending_paused,
     is_taken_over,
 )
-from apps.runtime.limits.turn_budgets import DaySpent, TurnKind
+from apps.runtime.limits.turn_budgets import DayBudgetSpent, TurnKind
 from apps.runtime.models import Turn
-from apps.runtime.tools.delegation_answers import NO_ANSWER, ONLY_NOTED, WAITS_FOR_A_PERSON, passed_on, relay
-from apps.runtime.tools.tool_approvals import only_waits
-from apps.runtime.tools.toolbox import Outcome
-from apps.runtime.turn_store.journal_sql import TELL
-from apps.runtime.turn_store.model_steps import Step, canonical_object, skills_read
-from apps.runtime.turn_store.turn_claim import Claim
-from apps.runtime.turn_store.turn_journal import REPLIED, Asked, Closed, Ending, close, end_call, hold, postpone
+from apps.runtime.tools.delegation_answers import (
+    NO_ANSWER,
+    OBSERVE_ONLY,
+    WAITS_FOR_A_PERSON,
+    relay_to_parent,
+    text_passed_on,
+)
+from apps.runtime.tools.tool_approvals import is_waiting_call
+from apps.runtime.tools.toolbox import CallOutcome
+from apps.runtime.turn_store.journal_sql import NOTE_BUDGET_ALERT
+from apps.runtime.turn_store.model_steps import TurnStep, canonical_object, skills_read
+from apps.runtime.turn_store.turn_claim import TurnClaim
+from apps.runtime.turn_store.turn_journal import (
+    REPLIED,
+    ClosedTurn,
+    RenderedUserTurn,
+    TurnEnd,
+    close_turn,
+    end_call,
+    lock_turn,
+    postpone,
+)
 from apps.tenants.models import Agent
 
-DRAFTED: Final = Ending(Turn.Status.DONE, Turn.Outcome.DRAFTED)
-OBSERVED: Final = Ending(Turn.Status.DONE, Turn.Outcome.OBSERVED)
-SILENT: Final = Ending(Turn.Status.DONE, Turn.Outcome.SILENT)
+DRAFTED: Final = TurnEnd(Turn.Status.DONE, Turn.Outcome.DRAFTED)
+OBSERVED: Final = TurnEnd(Turn.Status.DONE, Turn.Outcome.OBSERVED)
+SILENT: Final = TurnEnd(Turn.Status.DONE, Turn.Outcome.SILENT)
 # Behind an answer that was cut off at its longest; whoever sends it completes it.
-CUT: Final = " […]"
-TAKEN_OVER: Final = Ending(
+CUT_MARK: Final = " […]"
+TAKEN_OVER: Final = TurnEnd(
     Turn.Status.CANCELLED, Turn.Outcome.SILENT, "taken_over", "A colleague took the conversation in hand."
 )
 
 # Of an agent that runs elsewhere.
 NOT_REPORTED: Final = "not_reported"
-GAVE_UP: Final = "external_agent_failed"
+EXTERNAL_AGENT_FAILED: Final = "external_agent_failed"
 
 # A budget may be raised, or a day begin, at any time.
-LOOK_AGAIN_SECONDS = 15 * 60
+BUDGET_WAIT_SECONDS = 15 * 60
 
 # Why a person is asked where a turn ends without a reply; what is not named here, the agent cannot do.
-REASONS: Final = {
+REASON_BY_CODE: Final = {
     "refusal": Escalation.Reason.POLICY,
     "steps_spent": Escalation.Reason.BUDGET,
     "turn_budget_spent": Escalation.Reason.BUDGET,
@@ -73,24 +88,24 @@ REASONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class FinishedReply:
     """A turn's answer with all that led to it; the last step is the answer."""
 
-    claimed: Claim
-    asked: Asked
-    steps: Sequence[Step]
-    assembled: Assembled
+    claimed: TurnClaim
+    asked: RenderedUserTurn
+    steps: Sequence[TurnStep]
+    assembled: PromptSnapshot
     new_calls: Sequence[JsonObject]
     is_cut: bool = False
 
     @property
     def words(self) -> str:
         """The answer; of an agent that was asked by another what it passed on, if it passed anything on."""
-        passed = passed_on(self.tool_calls) if self.claimed.conversation.is_asked else ""
+        passed = text_passed_on(self.tool_calls) if self.claimed.conversation.is_asked else ""
         return passed or self.steps[-1].text
 
     @property
-    def whole_steps(self) -> Sequence[Step]:
+    def whole_steps(self) -> Sequence[TurnStep]:
         """The steps as the transcript has them: an answer that was passed on and never repeated is said at the end."""
         last = self.steps[-1]
         if last.text.strip():
@@ -104,13 +119,13 @@ class Written:
         return (call for step in self.steps for call in step.calls if not call.is_error)
 
 
-def mode_at_first(claimed: Claim) -> SendMode:
+def send_mode_at_claim(claimed: TurnClaim) -> SendMode:
     """What becomes of the reply, as people had set it when the turn was claimed (R134)."""
-    return _mode(claimed, claimed.brought.rules, claimed.agent.send_mode, claimed.brought.history.skills)
+    return _send_mode(claimed, claimed.brought.rules, claimed.agent.send_mode, claimed.brought.history.skills)
 
 
-def leave(written: Written, *, actor: Actor) -> Closed:
-    """End a turn with its answer. Raises `Stopped` where an operator or a colleague holds it.
+def deliver_reply(written: FinishedReply, *, actor: Actor) -> ClosedTurn:
+    """End a turn with its answer. Raises `StoppedByPerson` where an operator or a colleague holds it.
 
     It leaves by the rules as they were when the turn was claimed only if they are so still, which the statement that lets it
     out looks at; else by those that stand now.
@@ -119,161 +134,175 @@ def leave(written: Written, *, actor: Actor) -> Closed:
     claimed = written.claimed
     fetched = claimed.brought.history.skills | frozenset(skills_read(written.tool_calls))
     if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words):
-        return _come_to_nothing(written, actor)
+        return _end_silently(written, actor)
     if not written.words.strip():
-        return _note(written, SILENT, actor)
+        return _close_without_reply(written, SILENT, actor)
     # Half a sentence leaves only by a person, as everything does while sending is paused.
     agent, rules, by_person = claimed.agent, claimed.brought.rules, written.is_cut
     if claimed.conversation.is_talk:
         # What holds replies to customers holds no answer to a colleague.
-        return close(claimed, written.asked, written.whole_steps, REPLIED, written.new_calls, ANSWERING, actor=actor)
-    while (mode := _mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not by_person:
+        return close_turn(
+            claimed, written.asked, written.whole_steps, REPLIED, written.new_calls, STOPS_ANSWERING, actor=actor
+        )
+    while (mode := _send_mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not by_person:
         try:
-            return _reply(written, _stated(agent, rules), actor)
-        except Stopped:
-            agent, rules, by_person = _looked_again(claimed, actor)
-    return _observe(written, actor) if mode is SendMode.OBSERVE else _draft(written, actor)
+            return _send_reply(written, _rules_as_json(agent, rules), actor)
+        except StoppedByPerson:
+            agent, rules, by_person = _reread_send_rules(claimed, actor)
+    return _observe(written, actor) if mode is SendMode.OBSERVE else _make_draft(written, actor)
 
 
-def _reply(written: Written, rules: Json, actor: Actor) -> Closed:
+def _send_reply(written: FinishedReply, rules: Json, actor: Actor) -> ClosedTurn:
     """Let the answer out; to an agent that asked it goes in the same commit."""
     claimed, conversation = written.claimed, written.claimed.conversation
-    given = (claimed, written.asked, written.whole_steps, REPLIED, written.new_calls, SENDING)
+    given = (claimed, written.asked, written.whole_steps, REPLIED, written.new_calls, STOPS_SENDING)
     if not conversation.is_asked:
-        return close(*given, actor=actor, rules=rules)
-    with acting(actor):
-        hold(claimed.turn)
-        closed = close(*given, actor=actor, rules=rules)
-        _tell(claimed, InboundEvent.Kind.ANSWER, written.words)
+        return close_turn(*given, actor=actor, rules=rules)
+    with acting_as(actor):
+        lock_turn(claimed.turn)
+        closed = close_turn(*given, actor=actor, rules=rules)
+        _tell_calling_agent(claimed, InboundEvent.Kind.ANSWER, written.words)
     return closed
 
 
-def _observe(written: Written, actor: Actor) -> Closed:
-    with acting(actor):
-        closed = _note(written, OBSERVED, actor)
-        _tell(written.claimed, InboundEvent.Kind.ANSWER, ONLY_NOTED)
+def _observe(written: FinishedReply, actor: Actor) -> ClosedTurn:
+    with acting_as(actor):
+        closed = _close_without_reply(written, OBSERVED, actor)
+        _tell_calling_agent(written.claimed, InboundEvent.Kind.ANSWER, OBSERVE_ONLY)
     return closed
 
 
-def _tell(claimed: Claim, kind: InboundEvent.Kind, text: str) -> None:
+def _tell_calling_agent(claimed: TurnClaim, kind: InboundEvent.Kind, text: str) -> None:
     """Tell the agent that asked, if one did, what becomes of its question, in the commit that ends the turn."""
-    relay(claimed.conversation, kind, text, f"turn-{claimed.turn.pk}")
+    relay_to_parent(claimed.conversation, kind, text, f"turn-{claimed.turn.pk}")
 
 
-def _looked_again(claimed: Claim, actor: Actor) -> tuple[Agent, tuple[Sending, ...], bool]:
-    """How replies are sent now, and whether sending is paused; raises `Stopped` where nothing is answered at all."""
+def _reread_send_rules(claimed: TurnClaim, actor: Actor) -> tuple[Agent, tuple[SendRuleValue, ...], bool]:
+    """How replies are sent now, and whether sending is paused; raises `StoppedByPerson` where nothing is answered at all."""
     conversation = claimed.conversation
     if is_answering_paused(conversation, actor=actor) or is_taken_over(conversation, actor=actor):
-        raise Stopped
-    with acting(actor):
+        raise StoppedByPerson
+    with acting_as(actor):
         agent = Agent.objects.visible_to(actor).get(pk=claimed.agent.pk)
         rules = SendRule.objects.visible_to(actor).sendings(agent.pk)
     return agent, rules, is_sending_paused(conversation, actor=actor)
 
 
-def _come_to_nothing(written: Written, actor: Actor) -> Closed:
+def _end_silently(written: FinishedReply, actor: Actor) -> ClosedTurn:
     """Post nothing, and leave no open conversation behind that nobody began (R121), unless another agent answers there."""
-    with acting(actor):
-        hold(written.claimed.turn)
-        closed = _note(written, SILENT, actor)
+    with acting_as(actor):
+        lock_turn(written.claimed.turn)
+        closed = _close_without_reply(written, SILENT, actor)
         if not any(call.name == DELEGATE for call in written.tool_calls):
             abandon_conversation(written.claimed.conversation, actor=actor)
     return closed
 
 
-def _mode(claimed: Claim, rules: Iterable[Sending], send_mode: str, fetched: Collection[int]) -> SendMode:
+def _send_mode(
+    claimed: TurnClaim, rules: Iterable[SendRuleValue], send_mode: str, fetched: Collection[int]
+) -> SendMode:
     if claimed.is_heard_by_nobody:
         return SendMode.OBSERVE
-    return mode_of(SendMode(send_mode), rules, claimed.conversation.channel, set(fetched))
+    return send_mode_of(SendMode(send_mode), rules, claimed.conversation.channel, set(fetched))
 
 
-def _stated(agent: Agent, rules: Sequence[Sending]) -> Json:
+def _rules_as_json(agent: Agent, rules: Sequence[SendRuleValue]) -> Json:
     """The rules as the statement that lets a reply out compares them."""
     return [agent.send_mode, [[rule.mode.value, rule.channel, rule.skill_id] for rule in rules]]
 
 
-def _draft(written: Written, actor: Actor) -> Closed:
+def _make_draft(written: FinishedReply, actor: Actor) -> ClosedTurn:
     """Lay the answer on the desk in the commit that ends the turn."""
     claimed, facts = written.claimed, tuple(_facts(written))
-    with acting(actor):
-        hold(claimed.turn)
-        closed = _note(written, DRAFTED, actor)
+    with acting_as(actor):
+        lock_turn(claimed.turn)
+        closed = _close_without_reply(written, DRAFTED, actor)
         make_draft(
             claimed.conversation.pk,
             actor=actor,
             agent_id=claimed.agent.pk,
             turn_id=claimed.turn.pk,
-            text=f"{written.words}{CUT if written.is_cut else ''}",
+            text=f"{written.words}{CUT_MARK if written.is_cut else ''}",
             grounding=grounding_of(facts),
             facts=facts,
         )
-        _tell(claimed, InboundEvent.Kind.PROGRESS, WAITS_FOR_A_PERSON)
+        _tell_calling_agent(claimed, InboundEvent.Kind.PROGRESS, WAITS_FOR_A_PERSON)
     return closed
 
 
-def _note(written: Written, ending: Ending, actor: Actor) -> Closed:
+def _close_without_reply(written: FinishedReply, ending: TurnEnd, actor: Actor) -> ClosedTurn:
     """The customer was told nothing, so the transcript ends before the answer; its words stand with the model's call."""
     before = written.steps[:-1]
-    return close(written.claimed, written.asked, before, ending, written.new_calls, ANSWERING, actor=actor)
+    return close_turn(written.claimed, written.asked, before, ending, written.new_calls, STOPS_ANSWERING, actor=actor)
 
 
-def fail(
-    claimed: Claim, asked: Asked | None, new_calls: Sequence[JsonObject], code: str, sentence: str, *, actor: Actor
-) -> Closed:
+def fail_turn(
+    claimed: TurnClaim,
+    asked: RenderedUserTurn | None,
+    new_calls: Sequence[JsonObject],
+    code: str,
+    sentence: str,
+    *,
+    actor: Actor,
+) -> ClosedTurn:
     """End a turn without a reply, and ask a person: silence is no ending. What the customer wrote stays."""
     # A member sees for themselves that there is no answer, and why.
     outcome = Turn.Outcome.SILENT if claimed.conversation.is_talk else Turn.Outcome.ESCALATED
-    ending = Ending(Turn.Status.FAILED, outcome, code, sentence)
-    with acting(actor):
-        hold(claimed.turn)
-        closed = close(claimed, asked, (), ending, new_calls, (), actor=actor)
-        reason = REASONS.get(code, Escalation.Reason.UNSUPPORTED)
+    ending = TurnEnd(Turn.Status.FAILED, outcome, code, sentence)
+    with acting_as(actor):
+        lock_turn(claimed.turn)
+        closed = close_turn(claimed, asked, (), ending, new_calls, (), actor=actor)
+        reason = REASON_BY_CODE.get(code, Escalation.Reason.UNSUPPORTED)
         escalate(claimed, reason, f"The agent gave no answer. {sentence}", actor=actor)
-        _tell(claimed, InboundEvent.Kind.ANSWER, NO_ANSWER.format(why=sentence))
+        _tell_calling_agent(claimed, InboundEvent.Kind.ANSWER, NO_ANSWER.format(why=sentence))
     return closed
 
 
-def cancel(claimed: Claim, asked: Asked | None, new_calls: Sequence[JsonObject], *, actor: Actor) -> Closed:
+def cancel_turn(
+    claimed: TurnClaim, asked: RenderedUserTurn | None, new_calls: Sequence[JsonObject], *, actor: Actor
+) -> ClosedTurn:
     """End a turn because a person answers in its place."""
-    return close(claimed, asked, (), TAKEN_OVER, new_calls, (), actor=actor)
+    return close_turn(claimed, asked, (), TAKEN_OVER, new_calls, (), actor=actor)
 
 
-def pause_for_money(claimed: Claim, *, actor: Actor) -> None:
+def pause_agent_for_spending(claimed: TurnClaim, *, actor: Actor) -> None:
     """The account's money is spent: stop asking, and tell an operator, once. What waits is answered when they lift the switch."""
     if claimed.conversation.is_trial:
         # They read why there is no answer. The next turn with a customer stops the agent, and tells somebody.
         return
     agent = claimed.agent
     reason = "The model's account has reached its spending limit. Raise it, then lift this."
-    with suppress(Conflicting):
-        throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=actor, reason=reason, agent_id=agent.pk)
+    with suppress(Conflict):
+        activate_kill_switch(KillSwitch.Kind.PAUSE_AGENT, actor=actor, reason=reason, agent_id=agent.pk)
     escalate(claimed, Escalation.Reason.BUDGET, "The model's account has reached its spending limit.", actor=actor)
 
 
-def wait_for_money(claimed: Claim, spent: DaySpent, *, actor: Actor) -> None:
+def wait_for_budget(claimed: TurnClaim, spent: DayBudgetSpent, *, actor: Actor) -> None:
     """The tenant's day is paid for: look again later, until there is money. A person is asked once a day for each agent."""
     turn, agent = claimed.turn, claimed.agent
-    with acting(actor):
-        hold(turn)
+    with acting_as(actor):
+        lock_turn(turn)
         # Whoever tries the agent is told on their page; the one word of the day is for people who answer customers.
-        if not claimed.conversation.is_talk and one_shot(actor, TELL, {"agent": agent.pk}):
+        if not claimed.conversation.is_talk and execute_as(actor, NOTE_BUDGET_ALERT, {"agent": agent.pk}):
             question = (
                 "The budget of the day is spent. Customers are answered tomorrow, or once you raise it in the settings."
             )
             escalate(claimed, Escalation.Reason.BUDGET, question, actor=actor)
-        postpone(turn, spent.code, str(spent), LOOK_AGAIN_SECONDS, turn.failed_calls, actor=actor)
+        postpone(turn, spent.code, str(spent), BUDGET_WAIT_SECONDS, turn.failed_calls, actor=actor)
 
 
-def settle_call(claimed: Claim, place: tuple[int, int], outcome: Outcome, name: str, *, actor: Actor) -> None:
+def record_call_outcome(
+    claimed: TurnClaim, place: tuple[int, int], outcome: CallOutcome, name: str, *, actor: Actor
+) -> None:
     """Write what came of an outside call; where nobody can tell, a person is asked in the same commit."""
-    with acting(actor):
+    with acting_as(actor):
         end_call(claimed.turn, *place, outcome, actor=actor)
         if outcome.is_unknown:
             question = f"It is not known whether {name} happened. Look, and tell the customer."
             escalate(claimed, Escalation.Reason.UNKNOWN_OUTCOME, question, actor=actor)
 
 
-def escalate(claimed: Claim, reason: Escalation.Reason, question: str, *, actor: Actor) -> None:
+def escalate(claimed: TurnClaim, reason: Escalation.Reason, question: str, *, actor: Actor) -> None:
     """Ask a person about this conversation, as the house; nobody about a member's talk, which nobody else reads."""
     if claimed.conversation.is_talk:
         return
@@ -287,18 +316,18 @@ def escalate(claimed: Claim, reason: Escalation.Reason, question: str, *, actor:
     )
 
 
-def _facts(written: Written) -> Iterator[Fact]:
+def _facts(written: FinishedReply) -> Iterator[GroundingFact]:
     """What the answer stands on, from the journal and never from the model's opinion of it (R136)."""
-    yield from _skills(written)
+    yield from _skill_facts(written)
     yield from (
-        Fact(Grounding.TOOL, call.name)
+        GroundingFact(Grounding.TOOL, call.name)
         for call in written.tool_calls
-        if call.name not in HOUSE and call.name not in ROUTING and not only_waits(call)
+        if call.name not in BUILTIN_TOOL_NAMES and call.name not in ROUTING_TOOLS and not is_waiting_call(call)
     )
     profile = next((part.text for part in written.assembled.parts if part.slot is Slot.PROFILE), "")
-    if profile and derived(lines_of(written.steps[-1].text), Heard(customers=(profile,))):
-        yield Fact(Grounding.PROFILE, "customer profile")
+    if profile and find_derived_lines(split_lines(written.steps[-1].text), ReceivedTexts(customers=(profile,))):
+        yield GroundingFact(Grounding.PROFILE, "customer profile")
 
 
-def _skills(written: Written) -> Iterator[Fact]:
-    return (Fact(Grounding.SKILL, f"skill {pk}", pk) for pk in skills_read(written.tool_calls))
+def _skill_facts(written: FinishedReply) -> Iterator[GroundingFact]:
+    return (GroundingFact(Grounding.SKILL, f"skill {pk}", pk) for pk in skills_read(written.tool_calls))

@@ -1,9 +1,10 @@
 """The state machine of one turn, without a model: it names the next call or tool, and keeps the result (R126, R127).
 
 `apps.runtime.worker.sync_driver` or the engine drives it; the machine knows nothing of how they wait. Each method is a few short
-transactions, and none is open between two methods. After a crash, `begin` in another worker continues after the last kept step.
+transactions, and none is open between two methods. After a crash, `start_turn` in another worker continues after the last
+kept step.
 
-`AskModel` and `Over` are the moves: what the driver has to do next.
+`AskModel` and `TurnOver` are the moves: what the driver has to do next.
 """
 
 import logging
@@ -14,29 +15,59 @@ from django.db import InterfaceError, OperationalError
 
 from apps.conversations.rules import ToolCall
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.llm.model_backend import BackendError, ContextExceeded, JsonObject, Reply, Request, ToolUse, WhoActs
-from apps.runtime.kill_switch_checks import Stopped, is_taken_over
-from apps.runtime.limits.turn_budgets import DaySpent
+from apps.governance.database.actor_transaction import acting_as
+from apps.llm.model_backend import (
+    BackendError,
+    ContextExceeded,
+    ErrorOwner,
+    JsonObject,
+    ModelReply,
+    ModelRequest,
+    ToolUse,
+)
+from apps.runtime.kill_switch_checks import StoppedByPerson, is_taken_over
+from apps.runtime.limits.turn_budgets import DayBudgetSpent
 from apps.runtime.models import ToolStep, Turn
-from apps.runtime.prompt_snapshot.snapshot_store import NotFrozen
-from apps.runtime.sessions.prompt_cache_ledger import notes_of
-from apps.runtime.sessions.session_prefix import Frozen
-from apps.runtime.tools.toolbox import LOST, NO_TOOLS, Outcome, OutsideCall, Toolbox
+from apps.runtime.prompt_snapshot.snapshot_store import PromptUnavailable
+from apps.runtime.sessions.prompt_cache_ledger import build_call_notes
+from apps.runtime.sessions.session_prefix import SessionPrefix
+from apps.runtime.tools.toolbox import NO_TOOLS, UNKNOWN_OUTCOME, CallOutcome, ExternalCall, Toolbox
 from apps.runtime.turn_store.journal_rows import call_row, tool_row
-from apps.runtime.turn_store.model_steps import Said
-from apps.runtime.turn_store.resume import KeptCall, resumed
-from apps.runtime.turn_store.turn_claim import Claim, claim
-from apps.runtime.turn_store.turn_journal import Asked, FenceLost, SaidMore, Standing, hold, keep, postpone
-from apps.runtime.turns.circuit_breaker_store import HeldBack, note_answer, note_failure, permitted
-from apps.runtime.turns.interruptions import begun_anew, hold_back, lay_down, put_off, shorten
-from apps.runtime.turns.model_loop import Loop, TurnFailed, refuse_unfit
-from apps.runtime.turns.tool_calls import Caller
-from apps.runtime.turns.turn_completion import Written, cancel, fail, leave, mode_at_first, settle_call, wait_for_money
-from apps.runtime.turns.turn_setup import opened, refuse_spent
-from apps.runtime.turns.user_turn import asked_of
+from apps.runtime.turn_store.model_steps import AssistantMessage
+from apps.runtime.turn_store.resume import JournaledCall, find_resume_point
+from apps.runtime.turn_store.turn_claim import TurnClaim, claim_turn
+from apps.runtime.turn_store.turn_journal import (
+    FenceLost,
+    NewMessagesArrived,
+    RenderedUserTurn,
+    WriteResult,
+    lock_turn,
+    postpone,
+    record_steps,
+)
+from apps.runtime.turns.circuit_breaker_store import BreakerOpen, allow_call, record_failure, record_success
+from apps.runtime.turns.interruptions import (
+    postpone_after_error,
+    postpone_stopped,
+    restart_turn,
+    shorten_history,
+    wait_for_breaker,
+)
+from apps.runtime.turns.model_loop import ModelLoop, TurnFailed, refuse_unusable_reply
+from apps.runtime.turns.tool_calls import ToolCalls
+from apps.runtime.turns.turn_completion import (
+    FinishedReply,
+    cancel_turn,
+    deliver_reply,
+    fail_turn,
+    record_call_outcome,
+    send_mode_at_claim,
+    wait_for_budget,
+)
+from apps.runtime.turns.turn_setup import refuse_exhausted_turn, set_up_turn
+from apps.runtime.turns.user_turn import render_claimed_turn
 from apps.tenants.authentication.actor_resolution import system_actor
-from apps.tenants.endpoints.decrypted_endpoint import Reached
+from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
 logger = logging.getLogger(__name__)
 
@@ -45,47 +76,47 @@ logger = logging.getLogger(__name__)
 class AskModel:
     """Send this to the model, at the tenant's own place if there is one, then tell the turn what it replied."""
 
-    request: Request
-    place: Reached | None = None
+    request: ModelRequest
+    place: OpenedEndpoint | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Over:
+class TurnOver:
     """The turn is out of this worker's hands; `more_waits` if the conversation's next one may be taken at once."""
 
     more_waits: bool = False
 
 
-Move = AskModel | OutsideCall | Over
+NextMove = AskModel | ExternalCall | TurnOver
 
 
-def begin(tenant_id: int, conversation_id: int, toolbox: Toolbox = NO_TOOLS) -> "Turning | None":
+def start_turn(tenant_id: int, conversation_id: int, toolbox: Toolbox = NO_TOOLS) -> "TurnMachine | None":
     """Take the conversation's turn, if there is one to take, and go as far as the first call."""
     system = system_actor(tenant_id, "worker")
-    claimed = claim(conversation_id, actor=system)
+    claimed = claim_turn(conversation_id, actor=system)
     if claimed is None:
         return None
-    turning = Turning(claimed, toolbox, system)
+    turning = TurnMachine(claimed, toolbox, system)
     turning.go(turning.start)
     return turning
 
 
 @dataclass(slots=True)
-class Turning:
+class TurnMachine:
     """A turn in the hands of one worker. `move` says what to do next; whoever does it reports through `go`."""
 
-    claimed: Claim
+    claimed: TurnClaim
     toolbox: Toolbox
     system: Actor
-    move: Move = field(default=Over())
-    asked: Asked | None = None
-    said: Said | None = None
-    answers: dict[int, KeptCall] = field(default_factory=dict)
+    move: NextMove = field(default=TurnOver())
+    asked: RenderedUserTurn | None = None
+    said: AssistantMessage | None = None
+    answers: dict[int, JournaledCall] = field(default_factory=dict)
     new_calls: list[JsonObject] = field(default_factory=list)
     new_tools: list[JsonObject] = field(default_factory=list)
     is_probe: bool = False
-    loop: Loop = field(init=False)
-    caller: Caller = field(init=False)
+    loop: ModelLoop = field(init=False)
+    caller: ToolCalls = field(init=False)
 
     @property
     def turn(self) -> Turn:
@@ -95,142 +126,144 @@ class Turning:
     def go(self, report: Callable[[], None]) -> None:
         """Take in what happened; afterwards `move` says what to do next. The database's own failures are raised on."""
         try:
-            self._guarded(report)
+            self._handle_errors(report)
         except FenceLost:
             logger.warning("turn taken over by another worker", extra={"turn_id": self.turn.pk})
-            self.move = Over()
+            self.move = TurnOver()
 
-    def _guarded(self, report: Callable[[], None]) -> None:
+    def _handle_errors(self, report: Callable[[], None]) -> None:
         try:
             report()
         except BackendError as error:
-            self._put_off(error)
-        except HeldBack as held:
-            hold_back(self.claimed, held, actor=self.system)
-            self.move = Over()
-        except (TurnFailed, NotFrozen) as error:
-            self._give_up(error.code, str(error))
-        except Stopped:
-            self._lay_down()
-        except DaySpent as spent:
-            wait_for_money(self.claimed, spent, actor=self.system)
-            self.move = Over()
+            self._postpone(error)
+        except BreakerOpen as held:
+            wait_for_breaker(self.claimed, held, actor=self.system)
+            self.move = TurnOver()
+        except (TurnFailed, PromptUnavailable) as error:
+            self._fail(error.code, str(error))
+        except StoppedByPerson:
+            self._stop_for_person()
+        except DayBudgetSpent as spent:
+            wait_for_budget(self.claimed, spent, actor=self.system)
+            self.move = TurnOver()
         except (FenceLost, InterfaceError, OperationalError):
             # Without the database nothing can be said; the lease brings the turn back.
             raise
         except Exception as error:  # noqa: BLE001  # the worker's edge: the text may quote a customer and stays out of logs
             logger.error("turn failed", extra={"turn_id": self.turn.pk, "error": type(error).__name__})
-            self._give_up("unexpected", f"The worker met {type(error).__name__}.")
+            self._fail("unexpected", f"The worker met {type(error).__name__}.")
 
     def failed(self, error: Exception) -> None:
         """The call came to nothing."""
         if isinstance(error, BackendError):
-            note_failure(self.claimed, error, is_probe=self.is_probe, actor=self.system)
+            record_failure(self.claimed, error, is_probe=self.is_probe, actor=self.system)
         raise error
 
     def let_go(self) -> None:
         """Give the turn back as it stands; whoever takes it next follows no crash."""
         postpone(self.turn, self.turn.failure_code, self.turn.failure, 0, self.turn.failed_calls, actor=self.system)
-        self.move = Over()
+        self.move = TurnOver()
 
-    def start(self, frozen: Frozen | None = None) -> None:
+    def start(self, frozen: SessionPrefix | None = None) -> None:
         """Open or find the session, replay what was kept, and see what comes next."""
         kept = self.claimed.asked
-        first = mode_at_first(self.claimed)
-        self.asked = Asked.kept(kept) if kept else asked_of(self.claimed, first, actor=self.system)
+        first = send_mode_at_claim(self.claimed)
+        self.asked = (
+            RenderedUserTurn.kept(kept) if kept else render_claimed_turn(self.claimed, first, actor=self.system)
+        )
         if self.claimed.conversation.is_held:
-            raise Stopped
-        refuse_spent(self.claimed)
-        behind = resumed(self.claimed.kept)
+            raise StoppedByPerson
+        refuse_exhausted_turn(self.claimed)
+        behind = find_resume_point(self.claimed.kept)
         if behind.last is None and not self.is_probe:
-            self.is_probe = permitted(self.claimed, actor=self.system)
-        self.loop, self.caller = opened(self.claimed, self.asked, self.toolbox, frozen, system=self.system)
+            self.is_probe = allow_call(self.claimed, actor=self.system)
+        self.loop, self.caller = set_up_turn(self.claimed, self.asked, self.toolbox, frozen, system=self.system)
         self.loop.voids = behind.voids
         for step in behind.steps:
             self.loop.add(step)
             self.caller.recall(step.calls)
         if behind.last is None:
-            self.move, self.claimed = self._asks(), self.claimed.begun
+            self.move, self.claimed = self._next_request(), self.claimed.begun
         else:
             self.said, self.answers = behind.last, dict(behind.calls)
             self.caller.recall(kept.call for kept in self.answers.values() if not kept.is_open)
-            self._go_on()
+            self._continue()
 
-    def took_reply(self, reply: Reply) -> None:
+    def took_reply(self, reply: ModelReply) -> None:
         """The model has answered: its tools are called, or its words leave the house."""
         account = self.loop.account
         planned = account.planned
         if planned is None:
             raise ValueError("A reply came to a turn that has asked nothing.")
         said = self.loop.heard(reply)
-        notes = notes_of(planned, reply, account)
+        notes = build_call_notes(planned, reply, account)
         account.keep(planned, reply)
-        note_answer(self.claimed, is_probe=self.is_probe, actor=self.system)
+        record_success(self.claimed, is_probe=self.is_probe, actor=self.system)
         asked = self.asked.stored if self.asked and said.number == 1 else None
         self.new_calls = [call_row(said, reply, notes, asked, account.rates)]
         self.claimed.money.pay(account.cost(reply))
         self.is_probe, self.said, self.answers = False, said, {}
-        self._go_on()
+        self._continue()
 
-    def took_result(self, call: OutsideCall, outcome: Outcome) -> None:
+    def took_result(self, call: ExternalCall, outcome: CallOutcome) -> None:
         """An outside call came back, or nobody knows what became of it."""
-        self._end_call(call.step, call.place, LOST if outcome.is_unknown else outcome, call.begun)
-        self._go_on()
+        self._end_call(call.step, call.place, UNKNOWN_OUTCOME if outcome.is_unknown else outcome, call.begun)
+        self._continue()
 
     def said_more(self) -> None:
         """The customer went on writing while it waited for the model, whose answer is not waited for any more."""
-        self._begin_anew()
+        self._restart()
 
     def stopped(self) -> None:
         """A person stopped it while it waited."""
-        raise Stopped
+        raise StoppedByPerson
 
-    def _go_on(self) -> None:
+    def _continue(self) -> None:
         said = self.said
         if said is None:
             raise ValueError("A turn goes on behind an answer of the model.")
-        if said.is_void and shorten(self.claimed, self.new_calls, said.number + 1, actor=self.system):
-            self.move = Over(more_waits=True)
+        if said.is_void and shorten_history(self.claimed, self.new_calls, said.number + 1, actor=self.system):
+            self.move = TurnOver(more_waits=True)
             return
-        refuse_unfit(said, may_be_empty=self.claimed.may_be_silent or self.loop.has_spoken_to_agents)
+        refuse_unusable_reply(said, may_be_empty=self.claimed.may_be_silent or self.loop.has_spoken_to_agents)
         if not said.goes_on:
-            self._reply(said)
+            self._deliver(said)
             return
         self.loop.refuse_another()
-        if self._have_called(said):
+        if self._call_tools(said):
             self.loop.add(said.with_calls(tuple(self.answers[place].call for place in sorted(self.answers))))
-            standing = self._keep(self.loop.asking)
+            standing = self._record_steps(self.loop.asking)
             if not standing.may_go_on:
-                raise Stopped
-            if not (standing.said_more and self._begin_anew()):
-                self.move = self._asks()
+                raise StoppedByPerson
+            if not (standing.said_more and self._restart()):
+                self.move = self._next_request()
 
-    def _asks(self) -> AskModel:
+    def _next_request(self) -> AskModel:
         return AskModel(self.loop.request(), self.claimed.terms.reached)
 
-    def _reply(self, said: Said) -> None:
+    def _deliver(self, said: AssistantMessage) -> None:
         if self.asked is None:
             raise ValueError("A turn replies to what it was asked.")
         steps = [*self.loop.steps, said.with_calls(())]
         assembled = self.loop.account.frozen.assembled
-        written = Written(self.claimed, self.asked, steps, assembled, self.new_calls, said.is_cut)
+        written = FinishedReply(self.claimed, self.asked, steps, assembled, self.new_calls, said.is_cut)
         try:
-            self.move = Over(leave(written, actor=self.system).more_waits)
-        except SaidMore:
-            self._begin_anew()
+            self.move = TurnOver(deliver_reply(written, actor=self.system).more_waits)
+        except NewMessagesArrived:
+            self._restart()
 
-    def _begin_anew(self) -> bool:
+    def _restart(self) -> bool:
         """Ask again with all that has arrived; false where the turn goes on as it is."""
-        anew = begun_anew(self.claimed, self.new_calls, self.new_tools, actor=self.system)
+        anew = restart_turn(self.claimed, self.new_calls, self.new_tools, actor=self.system)
         if anew is None:
             return False
         self.claimed, self.said, self.answers, self.new_calls, self.new_tools = anew.claimed, None, {}, [], []
         self.start(self.loop.account.frozen)
         if not anew.may_go_on:
-            raise Stopped
+            raise StoppedByPerson
         return True
 
-    def _have_called(self, said: Said) -> bool:
+    def _call_tools(self, said: AssistantMessage) -> bool:
         """Call what the answer wants called, in its order; false where the turn waits for an outside call."""
         for place, asked in enumerate(said.uses):
             known = self.answers.get(place)
@@ -238,81 +271,89 @@ class Turning:
                 continue
             use = self.caller.meant(asked)
             outside = self.caller.outside(use, is_begun=known is not None)
-            call = OutsideCall(outside, said.number, place, use, self._key(said.number, place)) if outside else None
-            if not (self._again(call, known, place, said) if known else self._call(call, use, place, said)):
+            call = (
+                ExternalCall(outside, said.number, place, use, self._call_key(said.number, place)) if outside else None
+            )
+            if not (self._repeat_call(call, known, place, said) if known else self._call_tool(call, use, place, said)):
                 return False
         return True
 
-    def _call(self, outside: OutsideCall | None, use: ToolUse, place: int, said: Said) -> bool:
+    def _call_tool(self, outside: ExternalCall | None, use: ToolUse, place: int, said: AssistantMessage) -> bool:
         if refused := self.caller.refused(use):
-            self._note(said.number, place, refused, ToolStep.RepeatSafety.READ_ONLY)
+            self._note_result(said.number, place, refused, ToolStep.RepeatSafety.READ_ONLY)
         elif outside:
             begun = outside.begun, outside.tool.repeat_safety, ToolStep.State.STARTED
             with self.caller.begins(use, self.turn, self.system) as withheld:
                 if withheld:
-                    self._note(said.number, place, withheld, ToolStep.RepeatSafety.READ_ONLY)
+                    self._note_result(said.number, place, withheld, ToolStep.RepeatSafety.READ_ONLY)
                     return True
                 self.new_tools.append(tool_row(said.number, place, *begun))
-                self._keep(said.number)
+                self._record_steps(said.number)
             self.move = outside
             return False
         elif self.caller.house[use.name].reads:
-            self._note(said.number, place, self.caller.made(use), ToolStep.RepeatSafety.READ_ONLY)
+            self._note_result(said.number, place, self.caller.made(use), ToolStep.RepeatSafety.READ_ONLY)
         else:
-            with acting(self.system):
-                hold(self.turn)
-                self._note(said.number, place, self.caller.made(use), ToolStep.RepeatSafety.TRANSACTIONAL)
-                self._keep(said.number)
+            with acting_as(self.system):
+                lock_turn(self.turn)
+                self._note_result(said.number, place, self.caller.made(use), ToolStep.RepeatSafety.TRANSACTIONAL)
+                self._record_steps(said.number)
         return True
 
-    def _again(self, outside: OutsideCall | None, known: KeptCall, place: int, said: Said) -> bool:
+    def _repeat_call(
+        self, outside: ExternalCall | None, known: JournaledCall, place: int, said: AssistantMessage
+    ) -> bool:
         """A call that was begun and never ended: made again where that is safe, else nobody knows what it did."""
         if outside and known.may_be_repeated and outside.tool.repeat_safety is not ToolStep.RepeatSafety.UNSAFE:
             self.move = outside
             return False
-        self._end_call(said.number, place, LOST, known.call)
+        self._end_call(said.number, place, UNKNOWN_OUTCOME, known.call)
         return True
 
-    def _end_call(self, step: int, place: int, outcome: Outcome, begun: ToolCall) -> None:
-        settle_call(self.claimed, (step, place), outcome, begun.name, actor=self.system)
+    def _end_call(self, step: int, place: int, outcome: CallOutcome, begun: ToolCall) -> None:
+        record_call_outcome(self.claimed, (step, place), outcome, begun.name, actor=self.system)
         answered = outcome.answering(begun)
         self.caller.recall([answered])
-        self.answers[place] = KeptCall(answered)
+        self.answers[place] = JournaledCall(answered)
 
-    def _note(self, step: int, place: int, call: ToolCall, repeat_safety: ToolStep.RepeatSafety) -> None:
+    def _note_result(self, step: int, place: int, call: ToolCall, repeat_safety: ToolStep.RepeatSafety) -> None:
         self.new_tools.append(tool_row(step, place, call, repeat_safety, ToolStep.State.DONE))
-        self.answers[place] = KeptCall(call)
+        self.answers[place] = JournaledCall(call)
 
-    def _keep(self, asking: int) -> Standing:
-        standing = keep(self.turn, self.new_calls, self.new_tools, asking, actor=self.system)
+    def _record_steps(self, asking: int) -> WriteResult:
+        standing = record_steps(self.turn, self.new_calls, self.new_tools, asking, actor=self.system)
         self.claimed.money.day_left = standing.day_left
         self.claimed = replace(self.claimed, is_sending_paused=standing.is_sending_paused)
         self.new_calls, self.new_tools, self.turn.failed_calls = [], [], 0
         return standing
 
-    def _key(self, step: int, place: int) -> str:
+    def _call_key(self, step: int, place: int) -> str:
         return f"{self.turn.pk}:{self.turn.round}:{step}:{place}"
 
-    def _give_up(self, code: str, sentence: str) -> None:
-        self.move = Over(fail(self.claimed, self.asked, self.new_calls, code, sentence, actor=self.system).more_waits)
+    def _fail(self, code: str, sentence: str) -> None:
+        self.move = TurnOver(
+            fail_turn(self.claimed, self.asked, self.new_calls, code, sentence, actor=self.system).more_waits
+        )
 
-    def _put_off(self, error: BackendError) -> None:
+    def _postpone(self, error: BackendError) -> None:
         """Wait where time or an operator can help."""
-        if isinstance(error, ContextExceeded) and shorten(self.claimed, (), self.loop.asking, actor=self.system):
-            self.move = Over(more_waits=True)
+        if isinstance(error, ContextExceeded) and shorten_history(
+            self.claimed, (), self.loop.asking, actor=self.system
+        ):
+            self.move = TurnOver(more_waits=True)
             return
-        if error.who_acts is WhoActs.DEVELOPER:
-            self._give_up(error.code, str(error))
+        if error.who_acts is ErrorOwner.DEVELOPER:
+            self._fail(error.code, str(error))
             return
-        put_off(self.claimed, error, actor=self.system)
-        self.move = Over()
+        postpone_after_error(self.claimed, error, actor=self.system)
+        self.move = TurnOver()
 
-    def _lay_down(self) -> None:
+    def _stop_for_person(self) -> None:
         """A person stopped it. One who answers in its place ends it; otherwise what is paid for is kept for when they let go."""
         if is_taken_over(self.claimed.conversation, actor=self.system):
-            self.move = Over(cancel(self.claimed, self.asked, self.new_calls, actor=self.system).more_waits)
+            self.move = TurnOver(cancel_turn(self.claimed, self.asked, self.new_calls, actor=self.system).more_waits)
             return
         if self.new_calls:
-            self._keep(self.loop.asking)
-        lay_down(self.claimed, actor=self.system)
-        self.move = Over()
+            self._record_steps(self.loop.asking)
+        postpone_stopped(self.claimed, actor=self.system)
+        self.move = TurnOver()

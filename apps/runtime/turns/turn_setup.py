@@ -6,29 +6,36 @@ from django.conf import settings
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.kill_switch_checks import refuse_if_frozen
-from apps.runtime.limits.turn_budgets import LOOP_WINDOW, SAVES_OF_A_NUDGE, DaySpent, TurnKind, loop_of, steps_allowed
-from apps.runtime.sessions.prompt_cache_plan import Account
-from apps.runtime.sessions.session_prefix import Frozen, is_over, open_session, running_on
-from apps.runtime.tools.builtin_catalog import HOUSE_TOOLS
-from apps.runtime.tools.builtin_tool import Context
-from apps.runtime.tools.tool_approvals import asking_tools, guarded_tools
-from apps.runtime.tools.tool_search import is_routed, routed_of, routing_tools
+from apps.runtime.limits.turn_budgets import (
+    LOOP_WINDOW,
+    SAVES_PER_NUDGE,
+    DayBudgetSpent,
+    TurnKind,
+    detect_loop,
+    steps_allowed,
+)
+from apps.runtime.sessions.prompt_cache_plan import PromptCachePlanner
+from apps.runtime.sessions.session_prefix import SessionPrefix, is_session_over, open_session, prefix_from_claim
+from apps.runtime.tools.builtin_catalog import BUILTIN_TOOLS
+from apps.runtime.tools.builtin_tool import ToolContext
+from apps.runtime.tools.tool_approvals import approval_request_tools, guarded_tools
+from apps.runtime.tools.tool_search import is_routed, routed_toolbox, routing_tools
 from apps.runtime.tools.toolbox import NO_TOOLS, Toolbox
-from apps.runtime.turn_store.turn_claim import Claim
-from apps.runtime.turn_store.turn_journal import Asked, enter_session, hold
-from apps.runtime.turns.model_loop import Loop, TurnFailed
-from apps.runtime.turns.scheduled_run_check import refuse_lapsed
-from apps.runtime.turns.tool_calls import Caller
+from apps.runtime.turn_store.turn_claim import TurnClaim
+from apps.runtime.turn_store.turn_journal import RenderedUserTurn, enter_session, lock_turn
+from apps.runtime.turns.model_loop import ModelLoop, TurnFailed
+from apps.runtime.turns.scheduled_run_check import refuse_withdrawn_skill
+from apps.runtime.turns.tool_calls import ToolCalls
 from apps.runtime.turns.turn_completion import NOT_REPORTED
-from apps.runtime.turns.user_turn import save_with
-from apps.tenants.authentication.actor_resolution import agent_holding
+from apps.runtime.turns.user_turn import saving_tool
+from apps.tenants.authentication.actor_resolution import agent_with_grants
 
 
-def opened(
-    claimed: Claim, asked: Asked, toolbox: Toolbox, frozen: Frozen | None = None, *, system: Actor
-) -> tuple[Loop, Caller]:
+def set_up_turn(
+    claimed: TurnClaim, asked: RenderedUserTurn, toolbox: Toolbox, frozen: SessionPrefix | None = None, *, system: Actor
+) -> tuple[ModelLoop, ToolCalls]:
     """The loop and the tools of a claimed turn, behind the history and before any of its steps.
 
     A turn that begins anew stays in the session it was `frozen` in.
@@ -37,21 +44,21 @@ def opened(
     if claimed.turn.external_user_turn is None:
         _refuse_to_begin(claimed)
     # What others run acts with rights of its own, and an assistant with its member's alone.
-    toolbox = NO_TOOLS if _assists(conversation) else _with_others(toolbox, claimed)
+    toolbox = NO_TOOLS if _is_assistant_talk(conversation) else _add_server_tools(toolbox, claimed)
     if claimed.kind is TurnKind.SCHEDULED:
-        refuse_lapsed(conversation, actor=system)
+        refuse_withdrawn_skill(conversation, actor=system)
     identity = _identity(claimed)
-    frozen = frozen or _session(claimed, toolbox, identity, system)
-    context = Context(
+    frozen = frozen or _find_or_open_session(claimed, toolbox, identity, system)
+    context = ToolContext(
         identity, agent.pk, conversation, frozen.session.snapshot_at, claimed.turn.pk, money=claimed.money
     )
-    return _loop(claimed, asked, frozen, system), _caller(claimed, frozen, toolbox, context, system)
+    return _build_loop(claimed, asked, frozen, system), _build_tool_calls(claimed, frozen, toolbox, context, system)
 
 
-def _identity(claimed: Claim) -> Actor:
+def _identity(claimed: TurnClaim) -> Actor:
     """The agent, for whom it answers: beyond that customer, or that member, it sees nobody."""
     conversation, agent = claimed.conversation, claimed.agent
-    identity = agent_holding(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
+    identity = agent_with_grants(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
     if conversation.member_user_id is not None:
         return identity.for_member(conversation.member_user_id)
     # Whoever is not named has proven nothing; where a schedule began and nobody has spoken, there is nobody to prove it.
@@ -59,19 +66,21 @@ def _identity(claimed: Claim) -> Actor:
     return identity.serving(conversation.end_user_key, is_proven=is_proven and claimed.customer_is_proven)
 
 
-def _assists(conversation: Conversation) -> bool:
+def _is_assistant_talk(conversation: Conversation) -> bool:
     return conversation.is_talk and not conversation.is_trial
 
 
-def _caller(claimed: Claim, frozen: Frozen, toolbox: Toolbox, context: Context, system: Actor) -> Caller:
+def _build_tool_calls(
+    claimed: TurnClaim, frozen: SessionPrefix, toolbox: Toolbox, context: ToolContext, system: Actor
+) -> ToolCalls:
     """What the session names, as far as it is there; a call that waits for a person is one of the house."""
     names = {tool.name: tool for tool in frozen.definitions}
-    routed = routed_of(toolbox, names)
+    routed = routed_toolbox(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
-    guarded = {} if _assists(claimed.conversation) else guarded_tools(claimed.others, {*names, *routed.tools})
-    house = {tool.name: tool for tool in (*HOUSE_TOOLS, *routing) if tool.name in names}
-    return Caller(
-        house=house | asking_tools(guarded, system),
+    guarded = {} if _is_assistant_talk(claimed.conversation) else guarded_tools(claimed.others, {*names, *routed.tools})
+    house = {tool.name: tool for tool in (*BUILTIN_TOOLS, *routing) if tool.name in names}
+    return ToolCalls(
+        house=house | approval_request_tools(guarded, system),
         toolbox=Toolbox({name: tool for name, tool in toolbox.tools.items() if name in names}),
         routed=routed,
         frozen=names,
@@ -79,11 +88,11 @@ def _caller(claimed: Claim, frozen: Frozen, toolbox: Toolbox, context: Context, 
         before_keeping=partial(refuse_if_frozen, claimed.conversation, actor=system),
         guarded=guarded,
         approved=dict(claimed.approved),
-        saves_left=SAVES_OF_A_NUDGE if save_with(claimed) else None,
+        saves_left=SAVES_PER_NUDGE if saving_tool(claimed) else None,
     )
 
 
-def _with_others(toolbox: Toolbox, claimed: Claim) -> Toolbox:
+def _add_server_tools(toolbox: Toolbox, claimed: TurnClaim) -> Toolbox:
     """The worker's own tools, and of others what the agent may call; off the record only what keeps nothing (R178)."""
     others = [
         tool for tool in claimed.others if tool.is_offered(off_the_record=claimed.conversation.tells_off_the_record)
@@ -91,16 +100,16 @@ def _with_others(toolbox: Toolbox, claimed: Claim) -> Toolbox:
     return Toolbox({**{tool.definition.name: tool for tool in others}, **toolbox.tools}) if others else toolbox
 
 
-def _loop(claimed: Claim, asked: Asked, frozen: Frozen, system: Actor) -> Loop:
+def _build_loop(claimed: TurnClaim, asked: RenderedUserTurn, frozen: SessionPrefix, system: Actor) -> ModelLoop:
     conversation, rates = claimed.conversation, claimed.terms.rates
-    account = Account(frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=rates)
+    account = PromptCachePlanner(frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=rates)
     steps = steps_allowed(claimed.kind, conversation.channel, claimed.agent.max_steps, claimed.steps_wanted)
-    loop = Loop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
+    loop = ModelLoop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
     loop.open(claimed.brought.history, asked.wire, claimed.turn.history_halvings)
     return loop
 
 
-def refuse_spent(claimed: Claim) -> None:
+def refuse_exhausted_turn(claimed: TurnClaim) -> None:
     """A worker does not go on with a turn that kills workers, or that is somebody else's to take."""
     if claimed.conversation.has_external_agent:
         raise TurnFailed(NOT_REPORTED, "The agent runs elsewhere, and nobody reported the turn within fifteen minutes.")
@@ -108,11 +117,11 @@ def refuse_spent(claimed: Claim) -> None:
         raise TurnFailed("attempts_spent", "The workers that took this turn died, or it waited longer than a day.")
 
 
-def _refuse_to_begin(claimed: Claim) -> None:
+def _refuse_to_begin(claimed: TurnClaim) -> None:
     """Nothing is asked where the day's money is gone, or where agents seem to answer each other."""
     if claimed.money.day_left is not None and claimed.money.day_left <= 0:
-        raise DaySpent
-    if loop_of(claimed.conversation.hops, claimed.turns_lately, settings.LOOP_TURNS):
+        raise DayBudgetSpent
+    if detect_loop(claimed.conversation.hops, claimed.turns_lately, settings.LOOP_TURNS):
         minutes = LOOP_WINDOW.seconds // 60
         raise TurnFailed(
             "agent_loop",
@@ -120,7 +129,7 @@ def _refuse_to_begin(claimed: Claim) -> None:
         )
 
 
-def _session(claimed: Claim, toolbox: Toolbox, identity: Actor, system: Actor) -> Frozen:
+def _find_or_open_session(claimed: TurnClaim, toolbox: Toolbox, identity: Actor, system: Actor) -> SessionPrefix:
     """The session of what is behind, else the running one, which the turn enters with its next write.
 
     Else a new one, in one commit with the turn that enters it. So too where the running one tells of the customer, and nobody
@@ -130,11 +139,11 @@ def _session(claimed: Claim, toolbox: Toolbox, identity: Actor, system: Actor) -
     is_begun = claimed.kept or turn.round > 1 or turn.external_user_turn
     # What was handed out to an agent elsewhere was told already.
     may_be_told = claimed.customer_is_proven or turn.external_user_turn or not (running and running.tells_of_customer)
-    if running and may_be_told and (is_begun or not is_over(running, claimed.agent, claimed.brought.now)):
+    if running and may_be_told and (is_begun or not is_session_over(running, claimed.agent, claimed.brought.now)):
         turn.session = running.session
-        return running_on(running, claimed.known)
-    with acting(system):
-        hold(turn)
+        return prefix_from_claim(running, claimed.known)
+    with acting_as(system):
+        lock_turn(turn)
         frozen = open_session(
             claimed.conversation, claimed.agent, system=system, agent_actor=identity, outside=toolbox.definitions
         )

@@ -5,36 +5,36 @@ from dataclasses import replace
 from apps.conversations.models import Conversation, InboundEvent
 from apps.desk.models import Draft
 from apps.governance.actors import Actor
-from apps.governance.audit.row_history import stamps
-from apps.governance.database.actor_transaction import acting
+from apps.governance.audit.row_history import field_authorships
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Taint
 from apps.learning.lessons.models import Example as KeptExample
 from apps.learning.lessons.models import LearningVersion
-from apps.learning.lessons.rules import summary_of
+from apps.learning.lessons.rules import render_summary
 from apps.llm.model_backend import JsonObject
 from apps.personas.models import IdentityCard
 from apps.prompt.builtin_tools import DRAFT_SKILL, SKILL_SAVE
 from apps.prompt.prompt_input import (
+    CorrectionExample,
     Delegation,
-    Event,
     EventKind,
-    Example,
     LineCard,
     Passage,
     SendMode,
-    Source,
+    TextProvenance,
+    TurnEvent,
     TurnInput,
 )
-from apps.prompt.rendering.data_fences import OWNERS, date_line
-from apps.prompt.rendering.segments import Part, encode_segments
-from apps.prompt.rendering.user_turn import user_turn
+from apps.prompt.rendering.data_fences import OWNER_KINDS, date_line
+from apps.prompt.rendering.segments import SlotText, encode_segments
+from apps.prompt.rendering.user_turn import render_user_turn
 from apps.runtime.limits.turn_limits import is_nudged
-from apps.runtime.prompt_snapshot.optional_reads import omitted_if_unreadable
+from apps.runtime.prompt_snapshot.optional_reads import read_or_omit
 from apps.runtime.prompt_snapshot.prompt_input_builder import line_card
 from apps.runtime.turn_store.model_steps import canonical_object
-from apps.runtime.turn_store.turn_claim import Claim
-from apps.runtime.turn_store.turn_context import EXAMPLES, Corrected, Kept
-from apps.runtime.turn_store.turn_journal import Asked
+from apps.runtime.turn_store.turn_claim import TurnClaim
+from apps.runtime.turn_store.turn_context import MAX_EXAMPLES, BankExample, CorrectedDraft
+from apps.runtime.turn_store.turn_journal import RenderedUserTurn
 from apps.tenants.models import Agent
 
 SMS = "sms"
@@ -50,64 +50,64 @@ KINDS = {
 BETWEEN_AGENTS = (InboundEvent.Kind.TASK, InboundEvent.Kind.ANSWER, InboundEvent.Kind.PROGRESS)
 
 
-def asked_of(claimed: Claim, mode: SendMode, *, actor: Actor) -> Asked:
+def render_claimed_turn(claimed: TurnClaim, mode: SendMode, *, actor: Actor) -> RenderedUserTurn:
     """The claimed events as the model is told them."""
     agent, conversation, brought = claimed.agent, claimed.conversation, claimed.brought
-    turned = user_turn(
+    turned = render_user_turn(
         TurnInput(
-            events=tuple(event_of(event, conversation) for event in claimed.events),
+            events=tuple(prompt_event(event, conversation) for event in claimed.events),
             now_line=date_line(brought.now.astimezone(brought.zone)) if agent.has_current_time else None,
             off_the_record=conversation.tells_off_the_record,
             delegation=_delegation(claimed),
             send_mode=mode if agent.has_learning and _serves_customers(conversation) else None,
             open_escalations=brought.open_escalations,
-            save_with=save_with(claimed),
+            save_with=saving_tool(claimed),
             learning=_learning(claimed),
             examples=_examples(claimed),
             line_cards=_line_cards(claimed, actor),
         )
     )
-    return Asked(wire_of(turned.part), encode_segments(turned.part))
+    return RenderedUserTurn(user_turn_message(turned.part), encode_segments(turned.part))
 
 
-def _learning(claimed: Claim) -> tuple[Passage, ...]:
+def _learning(claimed: TurnClaim) -> tuple[Passage, ...]:
     """The first bullets of the version the conversation is pinned to; data where no person let it through (R145, R146)."""
     pinned = claimed.brought.learning
     if pinned is None:
         return ()
     kind = LearningVersion._meta.label_lower
-    source = Source(kind, pinned.id, pinned.version, "body", approver=pinned.approver, taint=pinned.taint)
-    return (Passage(summary_of(pinned.body), source),)
+    source = TextProvenance(kind, pinned.id, pinned.version, "body", approver=pinned.approver, taint=pinned.taint)
+    return (Passage(render_summary(pinned.body), source),)
 
 
-def _examples(claimed: Claim) -> tuple[Example, ...]:
+def _examples(claimed: TurnClaim) -> tuple[CorrectionExample, ...]:
     """Corrections for this customer, where whoever writes is believed to be them, behind as many of the bank as make it three.
 
     Those of the bank are nobody's, and are there only where the agent's page says so (R164, Z-12).
     """
     own = claimed.brought.examples if claimed.customer_is_proven else ()
-    bank = claimed.brought.bank[: EXAMPLES - len(own)]
-    kept = (_of_bank(each, at) for at, each in enumerate(bank))
-    return (*kept, *(_example(each, at) for at, each in enumerate(own, len(bank))))
+    bank = claimed.brought.bank[: MAX_EXAMPLES - len(own)]
+    kept = (_bank_example(each, at) for at, each in enumerate(bank))
+    return (*kept, *(_draft_example(each, at) for at, each in enumerate(own, len(bank))))
 
 
-def _of_bank(kept: Kept, at: int) -> Example:
+def _bank_example(kept: BankExample, at: int) -> CorrectionExample:
     named = {"author": kept.by, "approver": kept.by, "taint": kept.taint}
-    asked = Source(KeptExample._meta.label_lower, kept.id, kept.version, "situation", **named)
-    return Example(
+    asked = TextProvenance(KeptExample._meta.label_lower, kept.id, kept.version, "situation", **named)
+    return CorrectionExample(
         situation=Passage(kept.situation, asked, at),
         draft=Passage(kept.draft, replace(asked, field="draft"), at),
         correction=Passage(kept.correction, replace(asked, field="correction"), at),
     )
 
 
-def _example(corrected: Corrected, at: int) -> Example:
-    written = Source(Draft._meta.label_lower, corrected.id, corrected.version, "text", taint=Taint.CUSTOMER)
+def _draft_example(corrected: CorrectedDraft, at: int) -> CorrectionExample:
+    written = TextProvenance(Draft._meta.label_lower, corrected.id, corrected.version, "text", taint=Taint.CUSTOMER)
     sent = replace(written, field="sent_text", author=corrected.by)
-    return Example(Passage(corrected.draft, written, at), Passage(corrected.sent, sent, at))
+    return CorrectionExample(Passage(corrected.draft, written, at), Passage(corrected.sent, sent, at))
 
 
-def save_with(claimed: Claim) -> str:
+def saving_tool(claimed: TurnClaim) -> str:
     """The tool by which the agent is asked to save a procedure in this turn; empty where it is not asked."""
     agent, conversation = claimed.agent, claimed.conversation
     serves_customers = _serves_customers(conversation) and not conversation.tells_off_the_record
@@ -121,47 +121,49 @@ def _serves_customers(conversation: Conversation) -> bool:
     return conversation.is_trial or not (conversation.is_asked or conversation.is_talk)
 
 
-def _delegation(claimed: Claim) -> Delegation | None:
+def _delegation(claimed: TurnClaim) -> Delegation | None:
     """Who asked, in the words of that agent's title (R054)."""
     by = claimed.brought.requested_by
     if by is None:
         return None
-    return Delegation(by.title, Source(Agent._meta.label_lower, by.agent_id, by.version, "title", taint=Taint.OPERATOR))
+    return Delegation(
+        by.title, TextProvenance(Agent._meta.label_lower, by.agent_id, by.version, "title", taint=Taint.OPERATOR)
+    )
 
 
-def wire_of(turned: Part) -> JsonObject:
+def user_turn_message(turned: SlotText) -> JsonObject:
     """A user turn in the form of the Messages API."""
     return canonical_object({"role": "user", "content": [{"type": "text", "text": turned.text}]})
 
 
-def _line_cards(claimed: Claim, actor: Actor) -> tuple[LineCard, ...]:
+def _line_cards(claimed: TurnClaim, actor: Actor) -> tuple[LineCard, ...]:
     """Who is in charge of the lines that these events came in on, where that is not the agent's default (R187)."""
     keys = sorted({event.line_key for event in claimed.events if event.line_key})
     if not keys or not claimed.agent.has_learning:
         return ()
-    with acting(actor):
-        return omitted_if_unreadable("line cards", lambda: _cards(claimed.agent, keys, actor), ())
+    with acting_as(actor):
+        return read_or_omit("line cards", lambda: _cards(claimed.agent, keys, actor), ())
 
 
 def _cards(agent: Agent, keys: list[str], actor: Actor) -> tuple[LineCard, ...]:
     cards = tuple(IdentityCard.objects.visible_to(actor).filter(agent_id=agent.pk, line_key__in=keys))
-    known = stamps(cards, agent.tenant_id)
+    known = field_authorships(cards, agent.tenant_id)
     return tuple(card for row in cards if (card := line_card(row, known)))
 
 
-def event_of(event: InboundEvent, conversation: Conversation) -> Event:
+def prompt_event(event: InboundEvent, conversation: Conversation) -> TurnEvent:
     """What arrived, with whose words it is."""
     kind, at = KINDS[InboundEvent.Kind(event.kind)], event.received_at
-    source = Source(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER)
-    if kind in OWNERS:
+    source = TextProvenance(InboundEvent._meta.label_lower, event.pk, 1, "text", taint=Taint.CUSTOMER)
+    if kind in OWNER_KINDS:
         sender = event.sent_by or "operator"
         source = replace(source, author=sender, approver=sender, taint=Taint.OPERATOR)
-        return Event(kind, event.text, at, line=event.line_key, source=source)
+        return TurnEvent(kind, event.text, at, line=event.line_key, source=source)
     if event.kind in BETWEEN_AGENTS:
-        return Event(
+        return TurnEvent(
             kind, event.text, at, event.sender_name, event.sent_by, source=replace(source, author=event.sent_by)
         )
     if conversation.channel == SMS:
         kind = EventKind.SMS
     source = replace(source, author=conversation.end_user_key)
-    return Event(kind, event.text, at, event.sender_name, conversation.end_user_key, event.line_key, source)
+    return TurnEvent(kind, event.text, at, event.sender_name, conversation.end_user_key, event.line_key, source)

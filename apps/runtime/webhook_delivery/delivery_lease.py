@@ -14,22 +14,23 @@ from typing import Any, Final
 from django.conf import settings
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, one_shot
-from apps.runtime.webhook_delivery.payloads import Forgotten, Parcel, Try, packed
+from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.runtime.webhook_delivery.payloads import ContentErased, DeliveryAttempt, DeliveryRequest, build_request
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.sealed_secrets import CannotOpen
 from apps.webhooks.models import Delivery
-from apps.webhooks.rules import pause_behind, rest_behind
+from apps.webhooks.rules import rest_seconds, retry_pause
 
 logger = logging.getLogger(__name__)
 
 # Longer than any answer is waited for.
 LEASE: Final = timedelta(seconds=60)
-TAKEN: Final = range(200, 300)
+ACCEPTED_STATUSES: Final = range(200, 300)
 
 # What was said first is told first: nothing of a conversation overtakes what still waits before it. Nor is one that is left
 # alone tried because somebody looked before its rest began.
-_FREE: Final = """delivery.status = 'waiting' AND greatest(delivery.next_attempt_at, delivery.lease_until) <= statement_timestamp()
+_DUE_CONDITION: Final = """delivery.status = 'waiting'
+    AND greatest(delivery.next_attempt_at, delivery.lease_until) <= statement_timestamp()
        AND webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id AND webhook.is_active
        AND NOT EXISTS (
            SELECT 1 FROM webhooks_webhookhealth AS health WHERE health.tenant_id = delivery.tenant_id
@@ -38,18 +39,18 @@ _FREE: Final = """delivery.status = 'waiting' AND greatest(delivery.next_attempt
            SELECT 1 FROM webhooks_delivery AS before WHERE before.tenant_id = delivery.tenant_id
               AND before.webhook_id = delivery.webhook_id AND before.conversation_id = delivery.conversation_id
               AND before.status = 'waiting' AND before.id < delivery.id)"""
-TAKE: Final = f"""
+TAKE_DELIVERY: Final = f"""
 UPDATE webhooks_delivery AS delivery SET lease_until = statement_timestamp() + %(lease)s::interval, fence = delivery.fence + 1,
        attempts = delivery.attempts + 1
   FROM webhooks_webhook AS webhook
- WHERE delivery.tenant_id = app_tenant() AND delivery.id = %(delivery)s AND {_FREE}
+ WHERE delivery.tenant_id = app_tenant() AND delivery.id = %(delivery)s AND {_DUE_CONDITION}
 RETURNING statement_timestamp()
 """  # noqa: S608  # of constants
 # Of what the webhook took long ago so much goes with each try: more than comes, so that it ends.
-AT_ONCE: Final = 20
+PRUNED_PER_TRY: Final = 20
 # The try's end and the webhook's health in one statement. The next in line comes with it. Of tries that were under way when a
 # rest began it is known already that they fail: they neither count nor lengthen it.
-NOTE: Final = """
+RECORD_ATTEMPT: Final = """
 WITH tried AS (
     UPDATE webhooks_delivery SET status = %(status)s::text, next_attempt_at = statement_timestamp() + %(pause)s::interval,
            lease_until = statement_timestamp(), http_status = %(http_status)s, failure_code = %(failure_code)s,
@@ -80,20 +81,20 @@ SELECT (SELECT consecutive_failures FROM health), (
        AND tried.conversation_id = delivery.conversation_id AND delivery.id > tried.id
      WHERE delivery.status = 'waiting' ORDER BY delivery.id LIMIT 1)
 """
-REST: Final = """
+PAUSE_WEBHOOK: Final = """
 UPDATE webhooks_webhookhealth SET paused_until = statement_timestamp() + %(rest)s::interval
  WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s AND coalesce(paused_until <= %(taken_at)s::timestamptz, true)
 RETURNING id
 """
 # Nothing was tried, so it says nothing of how the webhook fares.
-GIVE_UP: Final = """
+DROP_DELIVERY: Final = """
 UPDATE webhooks_delivery SET status = 'dead', failure_code = 'content_gone', lease_until = statement_timestamp()
  WHERE tenant_id = app_tenant() AND id = %(delivery)s AND status = 'waiting' RETURNING id
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DeliveryResponse:
     """What the other side said to a try: an HTTP status, or why there is none; and when it wants to be asked again."""
 
     status: int | None = None
@@ -103,53 +104,55 @@ class Answer:
     @property
     def is_taken(self) -> bool:
         """Whether it need not be sent again."""
-        return self.status in TAKEN
+        return self.status in ACCEPTED_STATUSES
 
 
-def take_delivery(tenant_id: int, delivery_id: int) -> Parcel | None:
+def take_delivery(tenant_id: int, delivery_id: int) -> DeliveryRequest | None:
     """Take a delivery that is due, for one try; None where another worker has it or its turn has not come."""
     system = system_actor(tenant_id, "worker")
-    with acting(system):
-        taken = one_shot(system, TAKE, {"delivery": delivery_id, "lease": LEASE})
+    with acting_as(system):
+        taken = execute_as(system, TAKE_DELIVERY, {"delivery": delivery_id, "lease": LEASE})
         if not taken:
             return None
         [(taken_at,)] = taken
         rows = Delivery.objects.select_related("webhook", "conversation__agent")
         delivery = rows.get(tenant_id=tenant_id, pk=delivery_id)
-        tried = Try(tenant_id, delivery_id, delivery.webhook_id, delivery.fence, delivery.attempts, taken_at)
+        tried = DeliveryAttempt(
+            tenant_id, delivery_id, delivery.webhook_id, delivery.fence, delivery.attempts, taken_at
+        )
         try:
-            return packed(tried, delivery)
+            return build_request(tried, delivery)
         except CannotOpen:
             logger.error("a webhook's secret cannot be opened", extra={"webhook_id": delivery.webhook_id})
-            _note(tried, Answer(failure="secret_unreadable"), system)
-        except Forgotten:
-            one_shot(system, GIVE_UP, {"delivery": delivery.pk})
+            _record_attempt(tried, DeliveryResponse(failure="secret_unreadable"), system)
+        except ContentErased:
+            execute_as(system, DROP_DELIVERY, {"delivery": delivery.pk})
     return None
 
 
-def note_answer(parcel: Parcel, answer: Answer) -> int | None:
+def record_response(parcel: DeliveryRequest, answer: DeliveryResponse) -> int | None:
     """Write what came of a try; the conversation's next delivery to the same webhook, if this one is out of its way."""
     system = system_actor(parcel.tenant_id, "worker")
-    with acting(system):
-        told = _note(parcel, answer, system)
+    with acting_as(system):
+        told = _record_attempt(parcel, answer, system)
         if told is None:
             return None
         failures, following = told
-        rest = rest_behind(failures)
+        rest = rest_seconds(failures)
         given = {"webhook": parcel.webhook_id, "rest": timedelta(seconds=rest), "taken_at": parcel.taken_at}
-        if rest and one_shot(system, REST, given):
-            logger.warning("a webhook is left alone", extra={"webhook_id": parcel.webhook_id, "seconds": rest})
+        if rest and execute_as(system, PAUSE_WEBHOOK, given):
+            logger.warning("webhook paused after failures", extra={"webhook_id": parcel.webhook_id, "seconds": rest})
     return following if answer.is_taken else None
 
 
-def _note(tried: Try, answer: Answer, system: Actor) -> tuple[int, int | None] | None:
-    [(failures, following)] = one_shot(system, NOTE, _noted(tried, answer))
+def _record_attempt(tried: DeliveryAttempt, answer: DeliveryResponse, system: Actor) -> tuple[int, int | None] | None:
+    [(failures, following)] = execute_as(system, RECORD_ATTEMPT, _attempt_parameters(tried, answer))
     return None if failures is None else (failures, following)
 
 
-def _noted(tried: Try, answer: Answer) -> Mapping[str, Any]:
+def _attempt_parameters(tried: DeliveryAttempt, answer: DeliveryResponse) -> Mapping[str, Any]:
     # Spread, not secret.
-    pause = None if answer.is_taken else pause_behind(tried.attempts, random.random(), answer.again_in_seconds)  # noqa: S311
+    pause = None if answer.is_taken else retry_pause(tried.attempts, random.random(), answer.again_in_seconds)  # noqa: S311
     status = Delivery.Status.WAITING
     if pause is None:
         status = Delivery.Status.DELIVERED if answer.is_taken else Delivery.Status.DEAD
@@ -163,5 +166,5 @@ def _noted(tried: Try, answer: Answer) -> Mapping[str, Any]:
         "failure_code": answer.failure,
         "failed": 0 if answer.is_taken else 1,
         "kept": timedelta(days=settings.DELIVERIES_KEPT_DAYS),
-        "at_once": AT_ONCE,
+        "at_once": PRUNED_PER_TRY,
     }

@@ -10,23 +10,23 @@ from typing import Any, Final
 import aiohttp
 from django.db import DatabaseError, InterfaceError
 
-from apps.runtime.webhook_delivery.delivery_lease import note_answer, take_delivery
-from apps.runtime.webhook_delivery.http_sender import guarded_session, post
+from apps.runtime.webhook_delivery.delivery_lease import record_response, take_delivery
+from apps.runtime.webhook_delivery.http_sender import guarded_session, post_delivery
 
 logger = logging.getLogger(__name__)
 
 IN_FLIGHT: Final = 64
 # A tenant whose server hangs must not keep the others' waiting.
-OF_A_TENANT: Final = 16
+MAX_PER_TENANT: Final = 16
 
 # Does a tenant's work with the database in a thread; Any: whatever the call gives.
-Do = Callable[[int, Callable[[], Any]], Awaitable[Any]]
+DatabaseCall = Callable[[int, Callable[[], Any]], Awaitable[Any]]
 
 
-class Couriers:
+class DeliveryDispatcher:
     """Sends whatever is due; what it loses is due again when its lease runs out."""
 
-    def __init__(self, do: Do) -> None:
+    def __init__(self, do: DatabaseCall) -> None:
         self._do = do
         self._going: dict[int, asyncio.Task[None]] = {}
         self._of_tenant: Counter[int] = Counter()
@@ -37,11 +37,11 @@ class Couriers:
         for tenant_id, delivery_id in due:
             if len(self._going) >= IN_FLIGHT:
                 return
-            if delivery_id not in self._going and self._of_tenant[tenant_id] < OF_A_TENANT:
+            if delivery_id not in self._going and self._of_tenant[tenant_id] < MAX_PER_TENANT:
                 self._of_tenant[tenant_id] += 1
-                task = asyncio.create_task(self._bring(tenant_id, delivery_id))
+                task = asyncio.create_task(self._deliver(tenant_id, delivery_id))
                 self._going[delivery_id] = task
-                task.add_done_callback(partial(self._ended, tenant_id, delivery_id))
+                task.add_done_callback(partial(self._forget_task, tenant_id, delivery_id))
 
     async def drain(self, seconds: float) -> None:
         """Give those under way so long; what is cut off is sent again by another worker."""
@@ -54,12 +54,12 @@ class Couriers:
         if self._session is not None:
             await self._session.close()
 
-    def _ended(self, tenant_id: int, delivery_id: int, task: "asyncio.Task[None]") -> None:
+    def _forget_task(self, tenant_id: int, delivery_id: int, task: "asyncio.Task[None]") -> None:
         del task
         del self._going[delivery_id]
         self._of_tenant[tenant_id] -= 1
 
-    async def _bring(self, tenant_id: int, delivery_id: int) -> None:
+    async def _deliver(self, tenant_id: int, delivery_id: int) -> None:
         """One delivery, and behind it what waits for the same webhook in the same conversation."""
         self._session = self._session or guarded_session()
         following: int | None = delivery_id
@@ -68,8 +68,8 @@ class Couriers:
                 parcel = await self._do(tenant_id, partial(take_delivery, tenant_id, following))
                 if parcel is None:
                     return
-                answer = await post(self._session, parcel)
-                following = await self._do(tenant_id, partial(note_answer, parcel, answer))
+                answer = await post_delivery(self._session, parcel)
+                following = await self._do(tenant_id, partial(record_response, parcel, answer))
         except (DatabaseError, InterfaceError) as error:
             logger.warning(
                 "delivery left to its lease", extra={"delivery_id": delivery_id, "error": type(error).__name__}

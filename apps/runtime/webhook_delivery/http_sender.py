@@ -8,12 +8,12 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.outbound.guarded_http import guarded_connector
-from apps.outbound.socket_guard import was_refused
-from apps.runtime.webhook_delivery.delivery_lease import TAKEN, Answer
-from apps.runtime.webhook_delivery.payloads import Parcel
+from apps.outbound.socket_guard import is_address_refusal
+from apps.runtime.webhook_delivery.delivery_lease import ACCEPTED_STATUSES, DeliveryResponse
+from apps.runtime.webhook_delivery.payloads import DeliveryRequest
 from apps.webhooks.rules import signature_headers
 
-SECONDS: Final = 10
+TIMEOUT_SECONDS: Final = 10
 
 
 def guarded_session() -> aiohttp.ClientSession:
@@ -23,30 +23,32 @@ def guarded_session() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
 
 
-async def post(session: aiohttp.ClientSession, parcel: Parcel) -> Answer:
+async def post_delivery(session: aiohttp.ClientSession, parcel: DeliveryRequest) -> DeliveryResponse:
     """Send it once. Whatever the other side answers besides its status is not read."""
     headers = {
         "Content-Type": "application/json; charset=utf-8",
         "User-Agent": "Preceptor",
         **signature_headers(parcel.secrets, parcel.delivery_id, timezone.now(), parcel.body),
     }
-    limit = aiohttp.ClientTimeout(total=SECONDS)
+    limit = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
     try:
         async with session.post(
             parcel.url, data=parcel.body, headers=headers, allow_redirects=False, timeout=limit
         ) as answered:
-            failure = "" if answered.status in TAKEN else f"http_{answered.status}"
-            return Answer(answered.status, failure, _seconds(answered.headers.get("Retry-After", "")))
+            failure = "" if answered.status in ACCEPTED_STATUSES else f"http_{answered.status}"
+            return DeliveryResponse(
+                answered.status, failure, _retry_after_seconds(answered.headers.get("Retry-After", ""))
+            )
     except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-        return Answer(failure=_why(error))
+        return DeliveryResponse(failure=_failure_code(error))
 
 
-def _why(error: BaseException) -> str:
+def _failure_code(error: BaseException) -> str:
     if isinstance(error, asyncio.TimeoutError):
         return "timeout"
-    return "address_refused" if was_refused(error) else "not_reached"
+    return "address_refused" if is_address_refusal(error) else "not_reached"
 
 
-def _seconds(said: str) -> int:
+def _retry_after_seconds(said: str) -> int:
     """Seconds alone; a date is taken for none."""
     return int(said) if said.isascii() and said.isdigit() and len(said) < 7 else 0

@@ -14,16 +14,16 @@ from apps.llm.model_backend import JsonObject
 from apps.tenants.models.endpoints import SealedSecret
 from apps.tenants.sealed_secrets import CannotOpen, unseal
 from apps.webhooks.models import Delivery, Webhook
-from apps.webhooks.outbox import OF_ROWS
-from apps.webhooks.rules import Event, secret_flaw
+from apps.webhooks.outbox import PAYLOAD_BUILDERS
+from apps.webhooks.rules import WebhookEvent, secret_flaw
 
 
-class Forgotten(Exception):
+class ContentErased(Exception):
     """What the delivery would say is gone: said off the record, or a version that made room for later ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class DeliveryAttempt:
     """One try of a delivery: which it is, since when it is under way, and whose fence it is sent under."""
 
     tenant_id: int
@@ -35,7 +35,7 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel(Try):
+class DeliveryRequest(DeliveryAttempt):
     """What goes out in a try, and where."""
 
     url: str
@@ -44,10 +44,10 @@ class Parcel(Try):
     told: str
 
 
-def packed(tried: Try, delivery: Delivery) -> Parcel:
-    """What is sent; read as the system. Raises `CannotOpen` where the secret cannot be, `Forgotten` where the words are gone."""
+def build_request(tried: DeliveryAttempt, delivery: Delivery) -> DeliveryRequest:
+    """What is sent; read as the system. Raises `CannotOpen` where the secret cannot be, `ContentErased` if its words are gone."""
     webhook: Webhook = delivery.webhook
-    return Parcel(
+    return DeliveryRequest(
         tried.tenant_id,
         tried.delivery_id,
         tried.webhook_id,
@@ -56,7 +56,7 @@ def packed(tried: Try, delivery: Delivery) -> Parcel:
         tried.taken_at,
         webhook.url,
         _secrets(webhook),
-        json.dumps(_said(delivery), ensure_ascii=False, separators=(",", ":")).encode(),
+        json.dumps(_build_payload(delivery), ensure_ascii=False, separators=(",", ":")).encode(),
         delivery.event,
     )
 
@@ -64,15 +64,15 @@ def packed(tried: Try, delivery: Delivery) -> Parcel:
 def _secrets(webhook: Webhook) -> tuple[str, ...]:
     """The present one first. One that was changed since the webhook was read is gone; then it is read again, for nothing leaves
     unsigned."""
-    if found := _opened(webhook):
+    if found := _unsealed_secrets(webhook):
         return found
     webhook.refresh_from_db(fields=["secret", "former_secret"])
-    if found := _opened(webhook):
+    if found := _unsealed_secrets(webhook):
         return found
     raise CannotOpen("The webhook has no secret to sign with.")
 
 
-def _opened(webhook: Webhook) -> tuple[str, ...]:
+def _unsealed_secrets(webhook: Webhook) -> tuple[str, ...]:
     named = [each for each in (webhook.secret_id, webhook.former_secret_id) if each is not None]
     kept = SealedSecret.objects.filter(tenant_id=webhook.tenant_id, pk__in=named).defer(None).order_by("-pk")
     # One that was laid down in another form would sign by bytes that nobody knows.
@@ -80,14 +80,14 @@ def _opened(webhook: Webhook) -> tuple[str, ...]:
     return tuple(secret for secret in opened if not secret_flaw(secret))
 
 
-def _said(delivery: Delivery) -> JsonObject:
-    noted = {"id": str(delivery.pk), "event": delivery.event, "at": _moment(delivery.created_at)}
+def _build_payload(delivery: Delivery) -> JsonObject:
+    noted = {"id": str(delivery.pk), "event": delivery.event, "at": _format_time(delivery.created_at)}
     conversation = delivery.conversation
     if conversation is None:
         try:
-            agent_key, words = OF_ROWS[Event(delivery.event)](delivery.tenant_id, delivery.subject_id)
+            agent_key, words = PAYLOAD_BUILDERS[WebhookEvent(delivery.event)](delivery.tenant_id, delivery.subject_id)
         except ObjectDoesNotExist:
-            raise Forgotten from None
+            raise ContentErased from None
         return {**noted, "agent": agent_key, delivery.event: words}
     return {
         **noted,
@@ -98,16 +98,16 @@ def _said(delivery: Delivery) -> JsonObject:
             "key": conversation.conversation_key,
             "end_user_key": conversation.end_user_key,
         },
-        delivery.event if delivery.event != Event.RESOLVED else "outcome": _SAYS[Event(delivery.event)](
-            delivery, conversation
-        ),
+        delivery.event if delivery.event != WebhookEvent.RESOLVED else "outcome": _CONTENT_BY_EVENT[
+            WebhookEvent(delivery.event)
+        ](delivery, conversation),
     }
 
 
 def _reply(delivery: Delivery, conversation: Conversation) -> JsonObject:
     message = Message.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
     if conversation.erased_at is not None and not message.text:
-        raise Forgotten
+        raise ContentErased
     said: JsonObject = {
         "message_id": message.pk,
         "text": message.text,
@@ -144,13 +144,13 @@ def _outcome(delivery: Delivery, conversation: Conversation) -> str:
     return str(conversation.outcome)
 
 
-_SAYS: Final[Mapping[Event, Callable[[Delivery, Conversation], Any]]] = {
-    Event.REPLY: _reply,
-    Event.DRAFT: _draft,
-    Event.ESCALATION: _escalation,
-    Event.RESOLVED: _outcome,
+_CONTENT_BY_EVENT: Final[Mapping[WebhookEvent, Callable[[Delivery, Conversation], Any]]] = {
+    WebhookEvent.REPLY: _reply,
+    WebhookEvent.DRAFT: _draft,
+    WebhookEvent.ESCALATION: _escalation,
+    WebhookEvent.RESOLVED: _outcome,
 }
 
 
-def _moment(at: datetime) -> str:
+def _format_time(at: datetime) -> str:
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -18,7 +18,7 @@ from typing import Any, Final, TypeVar
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from apps.runtime.worker.fair_queue import Fair
+from apps.runtime.worker.fair_queue import FairQueue
 
 Result = TypeVar("Result")
 
@@ -27,7 +27,7 @@ AGE_SECONDS: Final = 600
 IDLE_SECONDS: Final = 5.0
 
 
-class Connections:
+class ThreadConnections:
     """Those of the threads that began with `keep`, for calls made through `lend`."""
 
     def __init__(self, idle_seconds: float = IDLE_SECONDS) -> None:
@@ -68,30 +68,30 @@ def _is_pooled(connection: BaseDatabaseWrapper) -> bool:
 
 
 # Whose work it is where it is no single tenant's: the look for what is due, the leases.
-HOUSE: Final = 0
+NO_TENANT: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _PendingCall:
     # Any: whatever the call gives.
     call: Callable[[], Any]
     told: "Future[Any]" = field(default_factory=Future)
 
 
-class Crew:
+class DatabaseThreadPool:
     """So many threads; whose tenant has the fewest of them is served next, and one of them is out of any single tenant's reach."""
 
     def __init__(self, threads: int) -> None:
-        self._connections = Connections()
+        self._connections = ThreadConnections()
         self._threads = ThreadPoolExecutor(threads, "turns", initializer=self._connections.keep)
-        self._fair = Fair(threads)
-        self._waiting: dict[int, _Work] = {}
+        self._fair = FairQueue(threads)
+        self._waiting: dict[int, _PendingCall] = {}
         self._numbers = count()
         self._lock = threading.Lock()
 
     async def do(self, tenant_id: int, call: Callable[[], Result]) -> Result:
         """Do something with the database. It runs to its end even where whoever waits for it is cancelled."""
-        working: asyncio.Future[Result] = asyncio.wrap_future(self._put(tenant_id, call))
+        working: asyncio.Future[Result] = asyncio.wrap_future(self._submit(tenant_id, call))
         try:
             return await asyncio.shield(working)
         except asyncio.CancelledError:
@@ -106,31 +106,31 @@ class Crew:
         """Let go of the connections, once the threads have ended."""
         self._connections.close()
 
-    def _put(self, tenant_id: int, call: Callable[[], Result]) -> "Future[Result]":
+    def _submit(self, tenant_id: int, call: Callable[[], Result]) -> "Future[Result]":
         # What is logged in the thread is about the same turn as what is logged here.
-        work, number = _Work(partial(copy_context().run, self._connections.lend, call)), next(self._numbers)
+        work, number = _PendingCall(partial(copy_context().run, self._connections.lend, call)), next(self._numbers)
         with self._lock:
             self._waiting[number] = work
             self._fair.add(tenant_id, number)
-        self._threads.submit(self._serve)
+        self._threads.submit(self._work_off)
         return work.told
 
-    def _serve(self) -> None:
+    def _work_off(self) -> None:
         """Work until nothing may be taken: what its tenant may not have yet is taken by a thread that works for it now."""
         while picked := self._take():
             _perform(*picked)
 
-    def _take(self) -> "tuple[_Work, Callable[[], None]] | None":
+    def _take(self) -> "tuple[_PendingCall, Callable[[], None]] | None":
         with self._lock:
             picked = self._fair.take()
-            return (self._waiting.pop(picked[1]), partial(self._ended, *picked)) if picked else None
+            return (self._waiting.pop(picked[1]), partial(self._release, *picked)) if picked else None
 
-    def _ended(self, tenant_id: int, number: int) -> None:
+    def _release(self, tenant_id: int, number: int) -> None:
         with self._lock:
             self._fair.ended(tenant_id, number)
 
 
-def _perform(work: _Work, ended: Callable[[], None]) -> None:
+def _perform(work: _PendingCall, ended: Callable[[], None]) -> None:
     try:
         result = work.call()
     except BaseException as error:  # noqa: BLE001  # whoever waits for it is told

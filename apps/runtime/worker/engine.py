@@ -17,31 +17,31 @@ from functools import partial
 from django.db import DatabaseError, InterfaceError
 
 from apps.llm.model_backend import AsyncBackend
-from apps.runtime.schedules.schedule_runner import due_now
-from apps.runtime.streaming.reply_listeners import Ears, attentive, nobody
-from apps.runtime.tools.toolbox import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
-from apps.runtime.turn_store.claimed_endpoint import nowhere_else
-from apps.runtime.turns.turn_machine import AskModel, Over, Turning, begin
-from apps.runtime.webhook_delivery.dispatcher import Couriers
-from apps.runtime.worker.db_thread_pool import HOUSE, Crew
-from apps.runtime.worker.fair_queue import Fair
-from apps.runtime.worker.heartbeat import Holding, TurnUnderWay, beat_all, interrupted, under_way
-from apps.runtime.worker.model_clients import Clients
-from apps.runtime.worker.model_metrics import AskedModel, note_tokens
-from apps.telemetry.log_context import note, scene
+from apps.runtime.schedules.schedule_runner import collect_due_work
+from apps.runtime.streaming.reply_listeners import ListenerLookup, guarded_listener, no_listener
+from apps.runtime.tools.toolbox import NO_TOOLS, TOOL_SECONDS, ExternalCall, Toolbox
+from apps.runtime.turn_store.claimed_endpoint import refuse_tenant_endpoint
+from apps.runtime.turns.turn_machine import AskModel, TurnMachine, TurnOver, start_turn
+from apps.runtime.webhook_delivery.dispatcher import DeliveryDispatcher
+from apps.runtime.worker.db_thread_pool import NO_TENANT, DatabaseThreadPool
+from apps.runtime.worker.fair_queue import FairQueue
+from apps.runtime.worker.heartbeat import RunningTurn, TurnUnderWay, describe_turn, extend_all_leases, find_interrupted
+from apps.runtime.worker.model_clients import ModelClients
+from apps.runtime.worker.model_metrics import ModelCallTimer, count_tokens
+from apps.telemetry.log_context import add_log_facts, log_context
 from apps.telemetry.product_metrics import TURN_SECONDS
-from apps.tenants.endpoints.decrypted_endpoint import Reached
+from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
 logger = logging.getLogger(__name__)
 
 # No two workers ask what is due in the same moment for long.
 JITTER = 0.2
 # How soon a customer who goes on writing is noticed, where no wake-up call came.
-LOOK_SECONDS = 1.0
+NEW_MESSAGE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EngineLimits:
     """How much one process takes on: turns at once, threads for the database, seconds between two looks and of a lease."""
 
     in_flight: int
@@ -56,23 +56,23 @@ class Engine:
     def __init__(
         self,
         make_backend: Callable[[], AsyncBackend],
-        limits: Limits,
+        limits: EngineLimits,
         toolbox: Toolbox = NO_TOOLS,
-        make_backend_at: Callable[[Reached], AsyncBackend] = nowhere_else,
-        ears: Ears = nobody,
+        make_backend_at: Callable[[OpenedEndpoint], AsyncBackend] = refuse_tenant_endpoint,
+        ears: ListenerLookup = no_listener,
     ) -> None:
         self.limits, self.toolbox, self.ears = limits, toolbox, ears
-        self._clients = Clients(make_backend, make_backend_at)
-        self._crew = Crew(limits.threads)
+        self._clients = ModelClients(make_backend, make_backend_at)
+        self._crew = DatabaseThreadPool(limits.threads)
         # Turns that end go before turns that begin.
         beginning = max(1, limits.threads // 2)
         self._beginning = asyncio.Semaphore(beginning)
         # However many turns of one tenant begin, the next of another stands behind none of them.
         self._begins_each = max(1, beginning - 1)
         self._begins: Counter[int] = Counter()
-        self._fair = Fair(limits.in_flight)
-        self._couriers = Couriers(self._crew.do)
-        self._held: dict[int, Holding] = {}
+        self._fair = FairQueue(limits.in_flight)
+        self._couriers = DeliveryDispatcher(self._crew.do)
+        self._held: dict[int, RunningTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
         self._heard = asyncio.Event()
@@ -89,12 +89,12 @@ class Engine:
 
     def wake(self, tenant_id: int, conversation_id: int, in_seconds: float = 0) -> None:
         """Look at this conversation in so many seconds; from any thread."""
-        self._from_outside(partial(self._want_in, in_seconds, tenant_id, conversation_id))
+        self._call_from_thread(partial(self._enqueue_in, in_seconds, tenant_id, conversation_id))
 
     def stop(self, drain_seconds: float) -> None:
         """Take no more turns, give those that run so many seconds, give the rest back, and return when all is done."""
         self._drain_seconds = drain_seconds
-        self._from_outside(self._stop)
+        self._call_from_thread(self._stop)
         self._thread.join()
 
     def turns_under_way(self) -> list[TurnUnderWay]:
@@ -102,18 +102,18 @@ class Engine:
         now = time.monotonic()
         # One step of the interpreter, so that none comes or goes meanwhile.
         held = list(self._held.values())
-        return [under_way(holding, now) for holding in sorted(held, key=lambda holding: holding.begun_at)]
+        return [describe_turn(holding, now) for holding in sorted(held, key=lambda holding: holding.begun_at)]
 
-    def _from_outside(self, call: Callable[[], None]) -> None:
+    def _call_from_thread(self, call: Callable[[], None]) -> None:
         try:
             self._loop.call_soon_threadsafe(call)
         except RuntimeError:
             logger.info("the turn engine has stopped; a sweep will find what waits")
 
-    def _want_in(self, seconds: float, tenant_id: int, conversation_id: int) -> None:
-        self._loop.call_later(seconds, self._want, tenant_id, conversation_id)
+    def _enqueue_in(self, seconds: float, tenant_id: int, conversation_id: int) -> None:
+        self._loop.call_later(seconds, self._enqueue, tenant_id, conversation_id)
 
-    def _want(self, tenant_id: int, conversation_id: int) -> None:
+    def _enqueue(self, tenant_id: int, conversation_id: int) -> None:
         self._fair.add(tenant_id, conversation_id)
         self._woken.set()
         self._heard.set()
@@ -124,16 +124,16 @@ class Engine:
 
     def _run(self) -> None:
         try:
-            asyncio.run(self._live())
+            asyncio.run(self._run_loop())
         finally:
             self._crew.close()
 
-    async def _live(self) -> None:
+    async def _run_loop(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._up.set()
-        beats = asyncio.gather(self._beat(), self._listen())
+        beats = asyncio.gather(self._extend_leases(), self._restart_interrupted())
         try:
-            await self._pump()
+            await self._take_turns()
             await self._drain()
         finally:
             beats.cancel()
@@ -141,7 +141,7 @@ class Engine:
             await self._clients.aclose()
             self._crew.shutdown()
 
-    async def _pump(self) -> None:
+    async def _take_turns(self) -> None:
         polled = -self.limits.poll_seconds
         while not self._stopping.is_set():
             self._woken.clear()
@@ -152,10 +152,10 @@ class Engine:
             while self._may_begin and (picked := self._fair.take()):
                 await self._beginning.acquire()
                 self._begins[picked[0]] += 1
-                task = asyncio.create_task(self._serve(*picked))
+                task = asyncio.create_task(self._serve_conversation(*picked))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-            await _wait(self._woken, self.limits.poll_seconds * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  # spread, not secret
+            await _wait_for_event(self._woken, self.limits.poll_seconds * random.uniform(1 - JITTER, 1 + JITTER))  # noqa: S311  # spread, not secret
 
     @property
     def _may_begin(self) -> bool:
@@ -165,66 +165,68 @@ class Engine:
 
     async def _poll(self) -> None:
         try:
-            due = await self._crew.do(HOUSE, due_now)
+            due = await self._crew.do(NO_TENANT, collect_due_work)
             for tenant_id, conversation_id in due.turns:
                 self._fair.add(tenant_id, conversation_id)
             self._couriers.send(due.deliveries)
         except (DatabaseError, InterfaceError) as error:
-            logger.warning("what is due cannot be read", extra={"error": type(error).__name__})
+            logger.warning("due work could not be read", extra={"error": type(error).__name__})
 
-    async def _serve(self, tenant_id: int, conversation_id: int) -> None:
+    async def _serve_conversation(self, tenant_id: int, conversation_id: int) -> None:
         """One turn, and the word that another waits. Whatever fails here, its lease brings the turn back."""
         try:
-            with scene(tenant_id=tenant_id, actor="agent", conversation_id=conversation_id):
-                if (turning := await self._begun(tenant_id, conversation_id)) and await self._counted(turning):
+            with log_context(tenant_id=tenant_id, actor="agent", conversation_id=conversation_id):
+                if (turning := await self._begin_turn(tenant_id, conversation_id)) and await self._finish_measured(
+                    turning
+                ):
                     self._fair.add(tenant_id, conversation_id)
         except (DatabaseError, InterfaceError) as error:
-            logger.warning("turn left to its lease", extra={"error": type(error).__name__})
+            logger.warning("turn abandoned until its lease ends", extra={"error": type(error).__name__})
         finally:
             self._fair.ended(tenant_id, conversation_id)
             self._woken.set()
 
-    async def _begun(self, tenant_id: int, conversation_id: int) -> Turning | None:
+    async def _begin_turn(self, tenant_id: int, conversation_id: int) -> TurnMachine | None:
         try:
-            return await self._crew.do(tenant_id, partial(begin, tenant_id, conversation_id, self.toolbox))
+            return await self._crew.do(tenant_id, partial(start_turn, tenant_id, conversation_id, self.toolbox))
         finally:
             self._begins -= Counter([tenant_id])
             self._beginning.release()
             self._woken.set()
 
-    async def _counted(self, turning: Turning) -> bool:
-        note(turn_id=turning.turn.pk)
+    async def _finish_measured(self, turning: TurnMachine) -> bool:
+        add_log_facts(turn_id=turning.turn.pk)
         begun = self._loop.time()
         try:
             return await self._finish(turning)
         finally:
             seconds = self._loop.time() - begun
             TURN_SECONDS.observe(seconds)
-            logger.info("turn left this worker", extra={"seconds": round(seconds, 3)})
+            logger.info("turn ended on this worker", extra={"seconds": round(seconds, 3)})
 
-    async def _finish(self, turning: Turning) -> bool:
+    async def _finish(self, turning: TurnMachine) -> bool:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("A turn runs in a task.")
-        holding = self._held[turning.turn.pk] = Holding(turning, task)
+        holding = self._held[turning.turn.pk] = RunningTurn(turning, task)
         try:
-            while not isinstance(move := turning.move, Over):
-                await self._go(turning, await self._reported(holding, move))
+            while not isinstance(move := turning.move, TurnOver):
+                await self._report_to_turn(turning, await self._await_report(holding, move))
             return move.more_waits
         except asyncio.CancelledError:
             if holding.is_stopped:
-                await self._go(turning, turning.stopped)
+                await self._report_to_turn(turning, turning.stopped)
             elif self._is_draining:
-                await self._go(turning, turning.let_go)
+                await self._report_to_turn(turning, turning.let_go)
             return False
         finally:
             del self._held[turning.turn.pk]
 
-    async def _reported(self, holding: Holding, move: AskModel | OutsideCall) -> Callable[[], None]:
+    async def _await_report(self, holding: RunningTurn, move: AskModel | ExternalCall) -> Callable[[], None]:
         """What came of the move; or that it is not waited for any more, because the customer went on writing."""
         holding.is_thinking = isinstance(move, AskModel)
         try:
-            return await self._made(holding.turning, move)
+            return await self._make_call(holding.turning, move)
         except asyncio.CancelledError:
             if not holding.has_said_more or holding.is_stopped or self._is_draining:
                 raise
@@ -233,31 +235,31 @@ class Engine:
         finally:
             holding.is_thinking = holding.has_said_more = False
 
-    async def _made(self, turning: Turning, move: AskModel | OutsideCall) -> Callable[[], None]:
+    async def _make_call(self, turning: TurnMachine, move: AskModel | ExternalCall) -> Callable[[], None]:
         """Make the call; what came back, as the turn wants it told."""
         try:
             if isinstance(move, AskModel):
-                listener = attentive(self.ears, turning.claimed)
+                listener = guarded_listener(self.ears, turning.claimed)
                 async with self._clients.at(move.place) as backend:
-                    with AskedModel():
+                    with ModelCallTimer():
                         reply = await backend.complete(move.request, listener)
-                note_tokens(reply.usage)
+                count_tokens(reply.usage)
                 return partial(turning.took_reply, reply)
             called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)
             return partial(turning.took_result, move, await called)
         except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns
             return partial(turning.failed, error)
 
-    async def _go(self, turning: Turning, report: Callable[[], None]) -> None:
+    async def _report_to_turn(self, turning: TurnMachine, report: Callable[[], None]) -> None:
         await self._crew.do(turning.turn.tenant_id, partial(turning.go, report))
 
-    async def _beat(self) -> None:
+    async def _extend_leases(self) -> None:
         """Extend the leases of what runs; what another worker took over is left to it."""
         while True:
             await asyncio.sleep(self.limits.lease_seconds / 3)
             held = list(self._held.values())
             try:
-                beaten = await self._crew.do(HOUSE, partial(beat_all, held))
+                beaten = await self._crew.do(NO_TENANT, partial(extend_all_leases, held))
             except (DatabaseError, InterfaceError) as error:
                 logger.warning("leases could not be extended", extra={"error": type(error).__name__})
                 continue
@@ -266,18 +268,18 @@ class Engine:
             for holding in (*beaten.lost, *beaten.stopped):
                 holding.task.cancel()
 
-    async def _listen(self) -> None:
+    async def _restart_interrupted(self) -> None:
         """Have turns begin anew whose customers went on writing, where their agents do that."""
         while True:
-            await _wait(self._heard, LOOK_SECONDS)
+            await _wait_for_event(self._heard, NEW_MESSAGE_SECONDS)
             self._heard.clear()
             thinking = [holding for holding in self._held.values() if holding.may_begin_anew]
             if not thinking:
                 continue
             try:
-                found = await self._crew.do(HOUSE, partial(interrupted, thinking))
+                found = await self._crew.do(NO_TENANT, partial(find_interrupted, thinking))
             except (DatabaseError, InterfaceError) as error:
-                logger.warning("what arrived meanwhile cannot be read", extra={"error": type(error).__name__})
+                logger.warning("new messages could not be read", extra={"error": type(error).__name__})
                 continue
             for holding in found:
                 if holding.is_thinking:
@@ -294,7 +296,7 @@ class Engine:
         await self._couriers.drain(self._drain_seconds)
 
 
-async def _wait(event: asyncio.Event, seconds: float) -> None:
+async def _wait_for_event(event: asyncio.Event, seconds: float) -> None:
     try:
         async with asyncio.timeout(seconds):
             await event.wait()

@@ -11,7 +11,7 @@ RESERVED_PER_SLOTS = 10
 OUTDATED_KEPT = 64
 
 
-class _Place(NamedTuple):
+class _QueuePosition(NamedTuple):
     """Where a tenant stands: fewest running turns first, then who was not served for longest."""
 
     running: int
@@ -20,7 +20,7 @@ class _Place(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Tenant:
+class _TenantQueue:
     """One tenant's conversations: those that wait, in their order, those that run, and those that are to run again."""
 
     since: int
@@ -28,11 +28,11 @@ class _Tenant:
     running: set[int] = field(default_factory=set)
     again: set[int] = field(default_factory=set)
 
-    def place(self, tenant_id: int) -> _Place:
-        return _Place(len(self.running), self.since, tenant_id)
+    def place(self, tenant_id: int) -> _QueuePosition:
+        return _QueuePosition(len(self.running), self.since, tenant_id)
 
 
-class Fair:
+class FairQueue:
     """Shares the slots of one worker among the tenants.
 
     While a tenant without a running turn waits, no other tenant is served twice. A tenth of the slots stays out of any single
@@ -45,8 +45,8 @@ class Fair:
             raise ValueError(f"A worker holds at least one turn, not {limit}.")
         self.limit = limit
         self.per_tenant = max(1, limit - (-(-limit // RESERVED_PER_SLOTS) if reserve is None else reserve))
-        self._tenants: dict[int, _Tenant] = {}
-        self._places: list[_Place] = []
+        self._tenants: dict[int, _TenantQueue] = {}
+        self._places: list[_QueuePosition] = []
         self._moments = count()
         self._running = 0
         self._tenants_waiting = 0
@@ -59,18 +59,18 @@ class Fair:
     @property
     def next_tenant(self) -> int | None:
         """Whose turn `take` would give; None while it gives none."""
-        place = self._first() if self.free else None
+        place = self._first_valid() if self.free else None
         return None if place is None or place.running >= self.per_tenant else place.tenant_id
 
     def add(self, tenant_id: int, conversation_id: int) -> None:
         """Let a conversation wait for its turn, once however often it is added; one that runs will run again."""
         tenant = self._tenants.get(tenant_id)
         if tenant is None:
-            tenant = self._tenants[tenant_id] = _Tenant(next(self._moments))
+            tenant = self._tenants[tenant_id] = _TenantQueue(next(self._moments))
         if conversation_id in tenant.running:
             tenant.again.add(conversation_id)
         else:
-            self._wait(tenant_id, tenant, conversation_id)
+            self._enqueue(tenant_id, tenant, conversation_id)
 
     def take(self) -> tuple[int, int] | None:
         """The tenant and conversation to run now, or None while nobody waits or no slot may be given."""
@@ -84,7 +84,7 @@ class Fair:
         tenant.since = next(self._moments)
         self._running += 1
         if tenant.waiting:
-            self._stand(tenant.place(tenant_id))
+            self._push_position(tenant.place(tenant_id))
         else:
             self._tenants_waiting -= 1
         return tenant_id, conversation_id
@@ -97,21 +97,21 @@ class Fair:
         tenant.running.remove(conversation_id)
         self._running -= 1
         if tenant.waiting:
-            self._stand(tenant.place(tenant_id))
+            self._push_position(tenant.place(tenant_id))
         if conversation_id in tenant.again:
             tenant.again.remove(conversation_id)
-            self._wait(tenant_id, tenant, conversation_id)
+            self._enqueue(tenant_id, tenant, conversation_id)
         elif not tenant.waiting and not tenant.running:
             del self._tenants[tenant_id]
 
-    def _wait(self, tenant_id: int, tenant: _Tenant, conversation_id: int) -> None:
+    def _enqueue(self, tenant_id: int, tenant: _TenantQueue, conversation_id: int) -> None:
         if not tenant.waiting:
             tenant.since = next(self._moments)
             self._tenants_waiting += 1
-            self._stand(tenant.place(tenant_id))
+            self._push_position(tenant.place(tenant_id))
         tenant.waiting[conversation_id] = None
 
-    def _first(self) -> _Place | None:
+    def _first_valid(self) -> _QueuePosition | None:
         while self._places:
             place = self._places[0]
             if self._is_valid(place):
@@ -119,11 +119,11 @@ class Fair:
             heappop(self._places)
         return None
 
-    def _is_valid(self, place: _Place) -> bool:
+    def _is_valid(self, place: _QueuePosition) -> bool:
         tenant = self._tenants.get(place.tenant_id)
         return tenant is not None and bool(tenant.waiting) and tenant.place(place.tenant_id) == place
 
-    def _stand(self, place: _Place) -> None:
+    def _push_position(self, place: _QueuePosition) -> None:
         """Places are never moved: the new one counts, and the outdated ones go once they are the greater part."""
         if len(self._places) > OUTDATED_KEPT + 2 * self._tenants_waiting:
             self._places = [place for place in self._places if self._is_valid(place)]

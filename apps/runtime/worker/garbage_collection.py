@@ -8,7 +8,7 @@ from typing import Final
 BETWEEN_FULL_COLLECTIONS: Final = 100
 
 
-def set_aside_what_was_loaded() -> None:
+def freeze_loaded_objects() -> None:
     """Have no later collection look through what is here now; it stays until the process ends.
 
     It is a million objects, and a collection that looks at all of them holds every turn up for a quarter of a second. With many

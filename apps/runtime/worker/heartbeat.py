@@ -6,19 +6,19 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from apps.runtime.turn_store.turn_journal import beat, said_more
-from apps.runtime.turns.turn_machine import Turning
+from apps.runtime.turn_store.turn_journal import extend_leases, turns_to_restart
+from apps.runtime.turns.turn_machine import TurnMachine
 from apps.tenants.authentication.actor_resolution import system_actor
 
 
 @dataclass(slots=True)
-class Holding:
+class RunningTurn:
     """A turn that runs here, and the task that waits for its model.
 
     `is_stopped` once a person will not have it go on, `has_said_more` once its customer went on writing.
     """
 
-    turning: Turning
+    turning: TurnMachine
     task: asyncio.Task[None]
     begun_at: float = field(default_factory=time.monotonic)
     is_stopped: bool = False
@@ -42,7 +42,7 @@ class TurnUnderWay:
     waits_for_model: bool
 
 
-def under_way(holding: Holding, now: float) -> TurnUnderWay:
+def describe_turn(holding: RunningTurn, now: float) -> TurnUnderWay:
     """What there is to see of a turn at this reading of the monotonic clock."""
     turn = holding.turning.turn
     return TurnUnderWay(
@@ -55,38 +55,38 @@ def under_way(holding: Holding, now: float) -> TurnUnderWay:
 
 
 @dataclass(frozen=True, slots=True)
-class Beaten:
+class HeartbeatResult:
     """What a heartbeat found: turns that another worker holds by now, and turns that a person has stopped."""
 
-    lost: list[Holding]
-    stopped: list[Holding]
+    lost: list[RunningTurn]
+    stopped: list[RunningTurn]
 
 
-def beat_all(held: Sequence[Holding]) -> Beaten:
+def extend_all_leases(held: Sequence[RunningTurn]) -> HeartbeatResult:
     """Extend the leases of all of them."""
-    beaten = Beaten([], [])
+    beaten = HeartbeatResult([], [])
     for tenant_id, ours in _by_tenant(held).items():
-        still = beat(_fences(ours), actor=system_actor(tenant_id, "worker"))
+        still = extend_leases(_fences(ours), actor=system_actor(tenant_id, "worker"))
         beaten.lost.extend(holding for holding in ours if holding.turning.turn.pk not in still)
         beaten.stopped.extend(holding for holding in ours if still.get(holding.turning.turn.pk) is False)
     return beaten
 
 
-def interrupted(held: Sequence[Holding]) -> list[Holding]:
+def find_interrupted(held: Sequence[RunningTurn]) -> list[RunningTurn]:
     """Those whose customers went on writing, so that they should begin anew."""
-    found: list[Holding] = []
+    found: list[RunningTurn] = []
     for tenant_id, ours in _by_tenant(held).items():
-        more = said_more(_fences(ours), actor=system_actor(tenant_id, "worker"))
+        more = turns_to_restart(_fences(ours), actor=system_actor(tenant_id, "worker"))
         found.extend(holding for holding in ours if holding.turning.turn.pk in more)
     return found
 
 
-def _by_tenant(held: Sequence[Holding]) -> dict[int, list[Holding]]:
-    by_tenant: dict[int, list[Holding]] = defaultdict(list)
+def _by_tenant(held: Sequence[RunningTurn]) -> dict[int, list[RunningTurn]]:
+    by_tenant: dict[int, list[RunningTurn]] = defaultdict(list)
     for holding in held:
         by_tenant[holding.turning.turn.tenant_id].append(holding)
     return by_tenant
 
 
-def _fences(held: Sequence[Holding]) -> dict[int, int]:
+def _fences(held: Sequence[RunningTurn]) -> dict[int, int]:
     return {holding.turning.turn.pk: holding.turning.turn.fence for holding in held}

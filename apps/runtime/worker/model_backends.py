@@ -6,22 +6,22 @@ Only workers load this module before they need it: the vendor's SDK takes a seco
 from django.conf import settings
 from django.db import connection
 
-from apps.governance.database.actor_transaction import acting_actor
+from apps.governance.database.actor_transaction import current_actor
 from apps.llm.anthropic.async_client import async_backend_at, guarded_backend_at
-from apps.llm.anthropic.sync_client import backend_at, waiting_backend_at
+from apps.llm.anthropic.sync_client import backend_at, blocking_guarded_backend_at
 from apps.llm.mcp_client.client import call_tool
-from apps.llm.mcp_client.tool_server import Answer, Place
-from apps.llm.model_backend import AsyncBackend, Backend, JsonObject, Listener, Reply, Request
-from apps.tenants.endpoints.decrypted_endpoint import Reached
+from apps.llm.mcp_client.tool_server import ToolServerAddress, ToolServerResult
+from apps.llm.model_backend import AsyncBackend, JsonObject, Listener, ModelBackend, ModelReply, ModelRequest
+from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
 
 class WithoutTransaction:
     """The promise that nobody's rows are locked while a model thinks (R126)."""
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: ModelBackend) -> None:
         self.backend = backend
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         """As the backend does, unless somebody acts."""
         _refuse_within_transaction()
         return self.backend.complete(request)
@@ -33,7 +33,7 @@ class AsyncWithoutTransaction:
     def __init__(self, backend: AsyncBackend) -> None:
         self.backend = backend
 
-    async def complete(self, request: Request, listener: Listener | None = None) -> Reply:
+    async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
         """As the backend does, unless somebody acts."""
         _refuse_within_transaction()
         return await self.backend.complete(request, listener)
@@ -43,7 +43,7 @@ class AsyncWithoutTransaction:
         await self.backend.aclose()
 
 
-def turn_backend() -> Backend:
+def turn_backend() -> ModelBackend:
     """The endpoint the environment names, for a thread that waits."""
     return WithoutTransaction(backend_at(settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL))
 
@@ -56,7 +56,7 @@ def engine_backend() -> AsyncBackend:
     )
 
 
-def engine_backend_at(place: Reached) -> AsyncBackend:
+def engine_backend_at(place: OpenedEndpoint) -> AsyncBackend:
     """A tenant's own endpoint, for the event loop it is called in."""
     connections = settings.TURNS_IN_FLIGHT or 1
     backend = guarded_backend_at(
@@ -65,13 +65,13 @@ def engine_backend_at(place: Reached) -> AsyncBackend:
     return AsyncWithoutTransaction(backend)
 
 
-def turn_backend_at(place: Reached) -> Backend:
+def turn_backend_at(place: OpenedEndpoint) -> ModelBackend:
     """The same for a thread that waits."""
-    backend = waiting_backend_at(place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS)
+    backend = blocking_guarded_backend_at(place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS)
     return WithoutTransaction(backend)
 
 
-async def called_elsewhere(place: Place, name: str, arguments: JsonObject, key: str) -> Answer:
+async def call_server_tool(place: ToolServerAddress, name: str, arguments: JsonObject, key: str) -> ToolServerResult:
     """A tool of another's server, called by the client that this process has loaded."""
     _refuse_within_transaction()
     return await call_tool(place, name, arguments, key)
@@ -80,5 +80,5 @@ async def called_elsewhere(place: Place, name: str, arguments: JsonObject, key: 
 def _refuse_within_transaction() -> None:
     # A test that is rolled back runs in a transaction of its own, which Django marks; it is nobody's.
     is_open = any(not block._from_testcase for block in connection.atomic_blocks)  # type: ignore[attr-defined]  # private
-    if acting_actor() is not None or is_open:
+    if current_actor() is not None or is_open:
         raise RuntimeError("A model was about to be asked while a transaction is open.")

@@ -6,14 +6,14 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from apps.llm.model_backend import AsyncBackend
-from apps.tenants.endpoints.decrypted_endpoint import Reached
+from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
 # Each keeps connections open; one that nobody asked for the longest time is let go.
-MOST = 100
+MAX_CLIENTS = 100
 
 
 @dataclass(slots=True)
-class _Lent:
+class _LentClient:
     """A client, and how many calls use it: one object for all of them."""
 
     backend: AsyncBackend
@@ -29,24 +29,27 @@ class _Lent:
         await self.let_go()
 
 
-class Clients:
+class ModelClients:
     """Made when the first turn needs them, in the loop that uses them; why one cannot be made is that turn's to say."""
 
     def __init__(
-        self, make: Callable[[], AsyncBackend], make_at: Callable[[Reached], AsyncBackend], most: int = MOST
+        self,
+        make: Callable[[], AsyncBackend],
+        make_at: Callable[[OpenedEndpoint], AsyncBackend],
+        most: int = MAX_CLIENTS,
     ) -> None:
         self._make, self._make_at, self._most = make, make_at, most
-        self._lent: OrderedDict[Reached | None, _Lent] = OrderedDict()
+        self._lent: OrderedDict[OpenedEndpoint | None, _LentClient] = OrderedDict()
 
-    def at(self, place: Reached | None) -> AbstractAsyncContextManager[AsyncBackend]:
+    def at(self, place: OpenedEndpoint | None) -> AbstractAsyncContextManager[AsyncBackend]:
         """The client of an endpoint, for one call. A key that was rotated is another client's."""
         lent = self._lent.get(place)
         if lent is None:
-            lent = self._lent[place] = _Lent(self._make_at(place) if place else self._make(), self._let_go)
+            lent = self._lent[place] = _LentClient(self._make_at(place) if place else self._make(), self._close_idle)
         self._lent.move_to_end(place)
         return lent
 
-    async def _let_go(self) -> None:
+    async def _close_idle(self) -> None:
         idle = [place for place, lent in self._lent.items() if place and not lent.users]
         for place in idle[: max(0, len(self._lent) - self._most)]:
             await self._lent.pop(place).backend.aclose()

@@ -6,10 +6,10 @@ from typing import Final
 from apps.llm.model_backend import BackendError, Usage
 from apps.telemetry.product_metrics import MODEL_CALLS, MODEL_SECONDS, MODEL_TOKENS
 
-CLASSES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
+TOKEN_CLASSES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
 
 
-class AskedModel:
+class ModelCallTimer:
     """A call of a model, however it ends. No generator: each call that waits would hold one, four times as large."""
 
     __slots__ = ("_begun",)
@@ -23,7 +23,7 @@ class AskedModel:
         MODEL_SECONDS.observe(time.monotonic() - self._begun)
 
 
-def note_tokens(usage: Usage) -> None:
+def count_tokens(usage: Usage) -> None:
     """What a call used."""
-    for name in CLASSES:
+    for name in TOKEN_CLASSES:
         MODEL_TOKENS.labels(**{"class": name}).inc(getattr(usage, f"{name}_tokens"))

@@ -5,33 +5,33 @@ from dataclasses import asdict
 
 from django.conf import settings
 
-from apps.runtime.streaming.reply_pubsub import Air
-from apps.runtime.worker.engine import Engine, Limits
-from apps.runtime.worker.garbage_collection import set_aside_what_was_loaded
+from apps.runtime.streaming.reply_pubsub import ReplyPublisher
+from apps.runtime.worker.engine import Engine, EngineLimits
+from apps.runtime.worker.garbage_collection import freeze_loaded_objects
 from apps.runtime.worker.model_backends import engine_backend, engine_backend_at
 
 logger = logging.getLogger(__name__)
 
 _engines: list[Engine] = []
-_airs: list[Air] = []
+_publishers: list[ReplyPublisher] = []
 
 
 def start() -> None:
     """Begin to answer turns; nothing where this process is to take none."""
     if settings.TURNS_IN_FLIGHT == 0:
         return
-    limits = Limits(
+    limits = EngineLimits(
         in_flight=settings.TURNS_IN_FLIGHT,
         threads=settings.TURN_DATABASE_THREADS,
         poll_seconds=settings.SWEEP_INTERVAL_SECONDS,
         lease_seconds=settings.TURN_LEASE_SECONDS,
     )
-    set_aside_what_was_loaded()
-    air = Air()
+    freeze_loaded_objects()
+    air = ReplyPublisher()
     air.start()
     engine = Engine(engine_backend, limits, make_backend_at=engine_backend_at, ears=air)
     engine.start()
-    _airs.append(air)
+    _publishers.append(air)
     _engines.append(engine)
     logger.info("turn engine started")
 
@@ -53,5 +53,5 @@ def stop(drain_seconds: float) -> None:
     while _engines:
         _engines.pop().stop(drain_seconds)
         logger.info("turn engine stopped")
-    while _airs:
-        _airs.pop().stop()
+    while _publishers:
+        _publishers.pop().stop()

@@ -4,41 +4,41 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from apps.llm.model_backend import Backend, BackendError
-from apps.runtime.tools.toolbox import NO_TOOLS, TOOL_SECONDS, OutsideCall, Toolbox
-from apps.runtime.turn_store.claimed_endpoint import nowhere_else
-from apps.runtime.turns.turn_machine import AskModel, Over, Turning, begin
-from apps.tenants.endpoints.decrypted_endpoint import Reached
+from apps.llm.model_backend import BackendError, ModelBackend
+from apps.runtime.tools.toolbox import NO_TOOLS, TOOL_SECONDS, ExternalCall, Toolbox
+from apps.runtime.turn_store.claimed_endpoint import refuse_tenant_endpoint
+from apps.runtime.turns.turn_machine import AskModel, TurnMachine, TurnOver, start_turn
+from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
-Places = Callable[[Reached], Backend]
+EndpointBackends = Callable[[OpenedEndpoint], ModelBackend]
 
 
-def answer(
+def answer_conversation(
     tenant_id: int,
     conversation_id: int,
     *,
-    backend: Backend,
+    backend: ModelBackend,
     toolbox: Toolbox = NO_TOOLS,
-    places: Places = nowhere_else,
+    places: EndpointBackends = refuse_tenant_endpoint,
 ) -> None:
     """Answer what waits in a conversation, and what arrives meanwhile. A failing model postpones the turn."""
-    while (turning := begin(tenant_id, conversation_id, toolbox)) and more_waits(turning, backend, places):
+    while (turning := start_turn(tenant_id, conversation_id, toolbox)) and drive_turn(turning, backend, places):
         pass
 
 
-def more_waits(turning: Turning, backend: Backend, places: Places = nowhere_else) -> bool:
+def drive_turn(turning: TurnMachine, backend: ModelBackend, places: EndpointBackends = refuse_tenant_endpoint) -> bool:
     """Drive one turn that was taken to its end; whether the conversation waits for another."""
     while True:
         match turning.move:
             case AskModel() as asking:
-                turning.go(partial(_ask, turning, asking, backend, places))
-            case OutsideCall() as call:
-                turning.go(partial(_call, turning, call))
-            case Over() as over:
+                turning.go(partial(_ask_model, turning, asking, backend, places))
+            case ExternalCall() as call:
+                turning.go(partial(_call_tool, turning, call))
+            case TurnOver() as over:
                 return over.more_waits
 
 
-def _ask(turning: Turning, asking: AskModel, backend: Backend, places: Places) -> None:
+def _ask_model(turning: TurnMachine, asking: AskModel, backend: ModelBackend, places: EndpointBackends) -> None:
     try:
         reply = (places(asking.place) if asking.place else backend).complete(asking.request)
     except BackendError as error:
@@ -47,6 +47,6 @@ def _ask(turning: Turning, asking: AskModel, backend: Backend, places: Places) -
         turning.took_reply(reply)
 
 
-def _call(turning: Turning, call: OutsideCall) -> None:
+def _call_tool(turning: TurnMachine, call: ExternalCall) -> None:
     called = call.tool.call(call.use.arguments, key=call.key, timeout_seconds=TOOL_SECONDS)
     turning.took_result(call, asyncio.run(called))

@@ -65,13 +65,19 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("title", models.CharField(max_length=120, validators=[apps.governance.stored_text.plain_text])),
+                (
+                    "title",
+                    models.CharField(max_length=120, validators=[apps.governance.stored_text.validate_storable_text]),
+                ),
                 (
                     "cron",
                     models.CharField(
                         help_text="Minute, hour, day of the month, month, day of the week: 0 23 * * * is every day at eleven at night.",
                         max_length=120,
-                        validators=[apps.governance.stored_text.plain_text, apps.schedules.models.plannable],
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.schedules.models.validate_cron,
+                        ],
                         verbose_name="when",
                     ),
                 ),
@@ -82,8 +88,8 @@ class Migration(TableMigration):
                         help_text="Region and city: Europe/Madrid. Empty: the tenant's as it is now.",
                         max_length=64,
                         validators=[
-                            apps.governance.stored_text.plain_text,
-                            apps.tenants.models.tenant.known_timezone,
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.tenants.models.tenant.validate_timezone,
                         ],
                         verbose_name="time zone",
                     ),
@@ -103,7 +109,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="What the skill does not say: for this run alone.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                     ),
@@ -114,7 +120,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="How the agent is told that nobody wrote to it. Empty: in the product's own words.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2000),
                         ],
                     ),

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import migrations
 
-from apps.governance.database.migration_operations import LoadSQL, OneReferenceEach
+from apps.governance.database.migration_operations import DropDuplicateForeignKeys, LoadSQL
 
 
 class Migration(migrations.Migration):
@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
     ]
     operations: ClassVar = [
         LoadSQL("schedules", "keys"),
-        OneReferenceEach(),
+        DropDuplicateForeignKeys(),
         LoadSQL("schedules", "triggers"),
         LoadSQL("schedules", "row_security"),
     ]

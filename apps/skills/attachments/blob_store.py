@@ -10,41 +10,41 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import Storage, storages
 
-from apps.skills.skill_validation import Attached
+from apps.skills.skill_validation import Attachment
 
-ALIAS = "attachments"
+STORAGE_ALIAS = "attachments"
 # What a download becomes is the downloader's business; it must not begin to run here.
-ELSEWHERE_SECONDS = 60
+BUCKET_URL_SECONDS = 60
 
 
-def keep(tenant_id: int, content: bytes) -> str:
+def store_bytes(tenant_id: int, content: bytes) -> str:
     """Store bytes before any row names them; what no row comes to name is swept later."""
-    return _store().save(f"{tenant_id}/{secrets.token_hex(24)}", ContentFile(content))
+    return _storage().save(f"{tenant_id}/{secrets.token_hex(24)}", ContentFile(content))
 
 
-def bytes_at(key: str) -> bytes | None:
+def read_bytes(key: str) -> bytes | None:
     """The stored bytes; None if they are gone."""
     try:
-        with _store().open(key) as stored:
+        with _storage().open(key) as stored:
             content: bytes = stored.read()
     except FileNotFoundError:
         return None
     return content
 
 
-def address_elsewhere(file: Attached) -> str:
+def signed_bucket_url(file: Attachment) -> str:
     """A signed address at the bucket, for a minute; empty where this process serves the bytes itself."""
     if not settings.ATTACHMENTS_S3_BUCKET:
         return ""
     given = {
-        "ResponseContentDisposition": disposition(file.name),
+        "ResponseContentDisposition": content_disposition(file.name),
         "ResponseContentType": file.media_type,
         "ResponseCacheControl": "private, no-store",
     }
-    return str(_store().url(file.key, parameters=given, expire=ELSEWHERE_SECONDS))  # type: ignore[call-arg]  # S3Storage's
+    return str(_storage().url(file.key, parameters=given, expire=BUCKET_URL_SECONDS))  # type: ignore[call-arg]  # S3Storage's
 
 
-def disposition(name: str) -> str:
+def content_disposition(name: str) -> str:
     """Always a download, never shown in place; the plain name for old clients, the whole one for all others."""
     plain = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "-_. ") else "_" for letter in name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
@@ -53,25 +53,25 @@ def disposition(name: str) -> str:
 def tenants_with_files() -> list[int]:
     """The tenants under whose prefix something lies."""
     try:
-        folders, _ = _store().listdir("")
+        folders, _ = _storage().listdir("")
     except FileNotFoundError:
         return []
     return sorted(int(folder) for folder in folders if folder.isdigit())
 
 
-def keys_before(tenant_id: int, moment: datetime) -> Iterator[str]:
+def keys_stored_before(tenant_id: int, moment: datetime) -> Iterator[str]:
     """The keys of a tenant that were stored before a moment."""
-    _, names = _store().listdir(str(tenant_id))
+    _, names = _storage().listdir(str(tenant_id))
     for name in sorted(names):
         key = str(PurePosixPath(str(tenant_id), name))
-        if _store().get_modified_time(key) < moment:
+        if _storage().get_modified_time(key) < moment:
             yield key
 
 
-def forget(key: str) -> None:
+def delete_bytes(key: str) -> None:
     """Remove bytes for good."""
-    _store().delete(key)
+    _storage().delete(key)
 
 
-def _store() -> Storage:
-    return storages[ALIAS]
+def _storage() -> Storage:
+    return storages[STORAGE_ALIAS]

@@ -9,26 +9,28 @@ from typing import Final
 
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import FindingsUnconfirmed
-from apps.skills.attachments.attachment_access import content_of
+from apps.skills.attachments.attachment_access import read_content
 from apps.skills.models import Skill
 from apps.skills.skill_validation import FILE_CHARACTERS
-from apps.tenants.pii_flags import Private, private_in
+from apps.tenants.pii_flags import PiiFlag, find_pii
 
-SAID: Final = 20
+FINDINGS_SHOWN: Final = 20
 
 
 def refuse_private(skills: Sequence[Skill], *, actor: Actor, confirm: bool) -> None:
     """Nothing leaves in which something private is found, until a person says that it may.
 
-    Raises FindingsUnconfirmed, which names up to `SAID` of them. An agent confirms nothing.
+    Raises FindingsUnconfirmed, which names up to `FINDINGS_SHOWN` of them. An agent confirms nothing.
     """
     if confirm and actor.role is not Role.AGENT:
         return
-    found = private_in({place: text for skill in skills for place, text in _texts(skill)}, actor=actor)
+    found = find_pii({place: text for skill in skills for place, text in _exported_texts(skill)}, actor=actor)
     if not found:
         return
-    told = tuple(map(_told, found))
-    named = "; ".join(told[:SAID]) + (f"; and {len(told) - SAID} more" if len(told) > SAID else "")
+    told = tuple(map(_describe_finding, found))
+    named = "; ".join(told[:FINDINGS_SHOWN]) + (
+        f"; and {len(told) - FINDINGS_SHOWN} more" if len(told) > FINDINGS_SHOWN else ""
+    )
     way = (
         "A person has to look at it and export it."
         if actor.role is Role.AGENT
@@ -37,18 +39,18 @@ def refuse_private(skills: Sequence[Skill], *, actor: Actor, confirm: bool) -> N
     raise FindingsUnconfirmed(f"This looks like somebody's, and nothing was exported: {named}. {way}", told)
 
 
-def _texts(skill: Skill) -> Iterator[tuple[str, str]]:
+def _exported_texts(skill: Skill) -> Iterator[tuple[str, str]]:
     """Each text that leaves, by the place it is found at again."""
     place = f"{skill.agent.key}/{skill.name}"
     for name, text in {**skill.texts, "front matter": skill.front_matter}.items():
         yield f"{place}, {name}", text
     for file in skill.files:
         if file.is_text:
-            for number, piece in enumerate(_pieces(content_of(file).decode()), 1):
+            for number, piece in enumerate(_split_text(read_content(file).decode()), 1):
                 yield f"{place}, {file.name}" + (f", part {number}" if number > 1 else ""), piece
 
 
-def _pieces(text: str) -> Iterator[str]:
+def _split_text(text: str) -> Iterator[str]:
     """A long file line by line, as much at once as reviewers are shown: looking takes longer than in proportion."""
     piece: list[str] = []
     length = 0
@@ -61,5 +63,5 @@ def _pieces(text: str) -> Iterator[str]:
     yield "".join(piece)
 
 
-def _told(found: Private) -> str:
+def _describe_finding(found: PiiFlag) -> str:
     return f"“{found.words}” ({found.kind}) in {found.place}"

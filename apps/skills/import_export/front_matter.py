@@ -9,94 +9,102 @@ from typing import Any, Final
 import yaml
 
 # Far more than any skill says of itself; the reader's work grows with it.
-CHARACTERS: Final = 16_000
-KEYS: Final = 50
+FRONT_MATTER_CHARACTERS: Final = 16_000
+MAX_KEYS: Final = 50
 # The reader looks at every open one again with each token.
-BRACKETS: Final = 100
+MAX_BRACKETS: Final = 100
 
-Value = str | list[str] | dict[str, str]
+FieldValue = str | list[str] | dict[str, str]
 
-_PLAIN: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9 ,.()/_-]*[A-Za-z0-9.)])?")
+_PLAIN_SCALAR: Final = re.compile(r"[A-Za-z](?:[A-Za-z0-9 ,.()/_-]*[A-Za-z0-9.)])?")
 # What YAML forbids or takes for the end of a line.
 _UNPRINTABLE: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # Some readers look for the closing line of dashes in the middle of a text too.
 _DASHES: Final = re.compile("-(?=--)")
 
 
-class Malformed(ValueError):
+class SkillFormatError(ValueError):
     """A file that is not of the format; the message is a whole sentence."""
 
 
-def read_fields(text: str) -> dict[str, Value]:
+def read_fields(text: str) -> dict[str, FieldValue]:
     """The fields and their values, every scalar as the text it is: `1.10` is no number, `no` is no truth value."""
-    if len(text) > CHARACTERS:
-        raise Malformed(f"The front matter has {len(text)} characters; {CHARACTERS} are read. Shorten it.")
-    if text.count("[") + text.count("{") > BRACKETS:
-        raise Malformed(f"The front matter has more than {BRACKETS} brackets. Write lists one item to a line.")
+    if len(text) > FRONT_MATTER_CHARACTERS:
+        raise SkillFormatError(
+            f"The front matter has {len(text)} characters; {FRONT_MATTER_CHARACTERS} are read. Shorten it."
+        )
+    if text.count("[") + text.count("{") > MAX_BRACKETS:
+        raise SkillFormatError(
+            f"The front matter has more than {MAX_BRACKETS} brackets. Write lists one item to a line."
+        )
     try:
-        fields = _document(_events(text))
+        fields = _parse_document(_safe_events(text))
     except (yaml.YAMLError, ValueError, OverflowError) as refusal:
-        if isinstance(refusal, Malformed):
+        if isinstance(refusal, SkillFormatError):
             raise
-        raise Malformed(f"The front matter is no YAML{_where(refusal)}. Put texts with a colon in quotes.") from refusal
+        raise SkillFormatError(
+            f"The front matter is no YAML{_error_location(refusal)}. Put texts with a colon in quotes."
+        ) from refusal
     return fields
 
 
-def written_fields(fields: Mapping[str, Value]) -> str:
+def render_fields(fields: Mapping[str, FieldValue]) -> str:
     """The fields in their order, one scalar to a line."""
-    return "".join(f"{line}\n" for name, value in fields.items() for line in _lines(name, value))
+    return "".join(f"{line}\n" for name, value in fields.items() for line in _field_lines(name, value))
 
 
-def _lines(name: str, value: Value) -> Iterator[str]:
+def _field_lines(name: str, value: FieldValue) -> Iterator[str]:
     if isinstance(value, str):
-        yield f"{name}: {_scalar(value)}"
+        yield f"{name}: {_quote_scalar(value)}"
         return
     yield f"{name}:"
     if isinstance(value, list):
-        yield from (f"  - {_scalar(each)}" for each in value)
+        yield from (f"  - {_quote_scalar(each)}" for each in value)
     else:
-        yield from (f"  {_scalar(key)}: {_scalar(value[key])}" for key in sorted(value))
+        yield from (f"  {_quote_scalar(key)}: {_quote_scalar(value[key])}" for key in sorted(value))
 
 
-def _scalar(text: str) -> str:
+def _quote_scalar(text: str) -> str:
     """Plain where no reader can take it for something else, in double quotes elsewhere."""
-    if _PLAIN.fullmatch(text) and "--" not in text and yaml.safe_load(text) == text:
+    if _PLAIN_SCALAR.fullmatch(text) and "--" not in text and yaml.safe_load(text) == text:
         return text
     quoted = json.dumps(text, ensure_ascii=False)
     return _DASHES.sub(r"\\x2d", _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", quoted))
 
 
-def _events(text: str) -> Iterator[Any]:
+def _safe_events(text: str) -> Iterator[Any]:
     """The events of the text. An anchor could make much of little, and a tag another thing of a text."""
     for event in yaml.parse(text, Loader=yaml.BaseLoader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) or getattr(event, "tag", None):
-            raise Malformed("The front matter has an anchor, an alias or a tag. Write each value out, as a text.")
+            raise SkillFormatError(
+                "The front matter has an anchor, an alias or a tag. Write each value out, as a text."
+            )
         yield event
 
 
-def _document(events: Iterator[Any]) -> dict[str, Value]:
+def _parse_document(events: Iterator[Any]) -> dict[str, FieldValue]:
     started = [type(next(events, None)) for _ in range(3)]
     if started != [yaml.StreamStartEvent, yaml.DocumentStartEvent, yaml.MappingStartEvent]:
-        raise Malformed("The front matter holds no fields. Begin with `name:` and `description:`.")
-    fields = {name: _value(event, events) for name, event in _pairs(events)}
+        raise SkillFormatError("The front matter holds no fields. Begin with `name:` and `description:`.")
+    fields = {name: _parse_value(event, events) for name, event in _pairs(events)}
     if [type(event) for event in events] != [yaml.DocumentEndEvent, yaml.StreamEndEvent]:
-        raise Malformed("The front matter holds more than one document.")
+        raise SkillFormatError("The front matter holds more than one document.")
     return fields
 
 
-def _value(event: Any, events: Iterator[Any]) -> Value:
+def _parse_value(event: Any, events: Iterator[Any]) -> FieldValue:
     if isinstance(event, yaml.ScalarEvent):
-        return _text(event)
+        return _scalar_text(event)
     if isinstance(event, yaml.SequenceStartEvent):
         items = takewhile(lambda each: not isinstance(each, yaml.SequenceEndEvent), events)
-        return [_text(each) for each in _few(items)]
-    return {key: _text(each) for key, each in _pairs(events)}
+        return [_scalar_text(each) for each in _limit_items(items)]
+    return {key: _scalar_text(each) for key, each in _pairs(events)}
 
 
-def _few(events: Iterator[Any]) -> Iterator[Any]:
+def _limit_items(events: Iterator[Any]) -> Iterator[Any]:
     for number, event in enumerate(events):
-        if number == KEYS:
-            raise Malformed(f"The front matter has a list of more than {KEYS} items.")
+        if number == MAX_KEYS:
+            raise SkillFormatError(f"The front matter has a list of more than {MAX_KEYS} items.")
         yield event
 
 
@@ -106,28 +114,30 @@ def _pairs(events: Iterator[Any]) -> Iterator[tuple[str, Any]]:
     for event in events:
         if isinstance(event, yaml.MappingEndEvent):
             return
-        name = _text(event)
+        name = _scalar_text(event)
         if name in names:
-            raise Malformed(f"The front matter says `{name}` twice.")
-        if len(names) == KEYS:
-            raise Malformed(f"The front matter has more than {KEYS} keys in one place.")
+            raise SkillFormatError(f"The front matter says `{name}` twice.")
+        if len(names) == MAX_KEYS:
+            raise SkillFormatError(f"The front matter has more than {MAX_KEYS} keys in one place.")
         names.add(name)
         yield name, next(events)
 
 
-def _text(event: Any) -> str:
+def _scalar_text(event: Any) -> str:
     if not isinstance(event, yaml.ScalarEvent):
-        raise Malformed("The front matter is nested too deeply: a value is a text, a list of texts or texts by name.")
+        raise SkillFormatError(
+            "The front matter is nested too deeply: a value is a text, a list of texts or texts by name."
+        )
     value: str = event.value
     try:
         value.encode()
     except UnicodeEncodeError as refusal:
-        raise Malformed("The front matter has half a surrogate pair. Remove it.") from refusal
+        raise SkillFormatError("The front matter has half a surrogate pair. Remove it.") from refusal
     if "\x00" in value:
-        raise Malformed("The front matter has a NUL character. Remove it.")
+        raise SkillFormatError("The front matter has a NUL character. Remove it.")
     return value
 
 
-def _where(refusal: Exception) -> str:
+def _error_location(refusal: Exception) -> str:
     mark = getattr(refusal, "problem_mark", None)
     return f" (line {mark.line + 1}: {getattr(refusal, 'problem', '')})" if mark else ""

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from apps.prompt.injection_scanner.review_findings import to_confirm
-from apps.skills.import_export.front_matter import Malformed
-from apps.skills.import_export.skill_md import FILE_NAME, SkillText, read_skill
-from apps.skills.import_export.zip_archives import Entry, Unreadable
-from apps.skills.skill_validation import LookedThrough, Refused, crowded_names, looked_through, vet_file
+from apps.prompt.injection_scanner.review_findings import rules_to_confirm
+from apps.skills.import_export.front_matter import SkillFormatError
+from apps.skills.import_export.skill_md import SKILL_FILE_NAME, SkillText, read_skill
+from apps.skills.import_export.zip_archives import ArchiveEntry, UnreadableArchiveError
+from apps.skills.skill_validation import FileRefusal, FileScan, name_limit_refusal, scan_file, vet_file
 
-SKILLS: Final = 200
-FOLDERS: Final = ("scripts", "references", "assets")
-_NOWHERE: Final = PurePosixPath()
+MAX_SKILLS: Final = 200
+SKILL_FOLDERS: Final = ("scripts", "references", "assets")
+_ARCHIVE_ROOT: Final = PurePosixPath()
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ImportLimits:
     """How large one file may be, and how many a skill may have."""
 
     file_bytes: int
@@ -31,11 +31,11 @@ class IncomingFile:
     name: str
     media_type: str
     content: bytes
-    found: LookedThrough
+    found: FileScan
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingSkill:
     """One skill as it came: its text, or the flaw for which it is not taken."""
 
     folder: str
@@ -53,44 +53,48 @@ class Incoming:
     @property
     def findings(self) -> tuple[str, ...]:
         """What whoever approves it will have to confirm."""
-        in_text = to_confirm(self.text.values.values()) if self.text else ()
+        in_text = rules_to_confirm(self.text.values.values()) if self.text else ()
         return (*in_text, *(f"{each} in the file {file.name}" for file in self.files for each in file.found.findings))
 
 
-def skills_among(entries: Sequence[Entry], limits: Limits) -> tuple[Incoming, ...]:
+def find_incoming_skills(entries: Sequence[ArchiveEntry], limits: ImportLimits) -> tuple[IncomingSkill, ...]:
     """Every folder with a `SKILL.md`, the outermost where one lies in another. A name is taken once."""
     taken: set[str] = set()
-    return tuple(_once(each, taken) for each in _found(entries, limits))
+    return tuple(_refuse_duplicate(each, taken) for each in _read_candidates(entries, limits))
 
 
-def _found(entries: Sequence[Entry], limits: Limits) -> Iterator[Incoming]:
-    written = {entry.path.parent: entry for entry in entries if entry.path.name.lower() == FILE_NAME.lower()}
+def _read_candidates(entries: Sequence[ArchiveEntry], limits: ImportLimits) -> Iterator[IncomingSkill]:
+    written = {entry.path.parent: entry for entry in entries if entry.path.name.lower() == SKILL_FILE_NAME.lower()}
     roots = [root for root in written if not any(outer in written for outer in root.parents)]
-    if len(roots) > SKILLS:
-        raise Unreadable(f"It holds {len(roots)} skills; {SKILLS} are taken at once. Send them in parts.")
-    files: dict[PurePosixPath, list[Entry]] = {root: [] for root in roots}
+    if len(roots) > MAX_SKILLS:
+        raise UnreadableArchiveError(
+            f"It holds {len(roots)} skills; {MAX_SKILLS} are taken at once. Send them in parts."
+        )
+    files: dict[PurePosixPath, list[ArchiveEntry]] = {root: [] for root in roots}
     for entry in entries:
         root = next((place for place in entry.path.parents if place in files), None)
         if root is not None and entry is not written[root]:
             files[root].append(entry)
     for root in roots:
-        yield _read(root, written[root].content, files[root], limits)
+        yield _read_candidate(root, written[root].content, files[root], limits)
 
 
-def _read(root: PurePosixPath, content: bytes, entries: Sequence[Entry], limits: Limits) -> Incoming:
-    folder = "" if root == _NOWHERE else str(root)
+def _read_candidate(
+    root: PurePosixPath, content: bytes, entries: Sequence[ArchiveEntry], limits: ImportLimits
+) -> IncomingSkill:
+    folder = "" if root == _ARCHIVE_ROOT else str(root)
     try:
         text = read_skill(content)
-    except Malformed as refusal:
-        return Incoming(folder, None, str(refusal))
-    files, left_out, notes = _files(root, entries, limits)
+    except SkillFormatError as refusal:
+        return IncomingSkill(folder, None, str(refusal))
+    files, left_out, notes = _vet_files(root, entries, limits)
     if folder and root.name != text.name:
         notes.append(f"Its folder is called {root.name}; the skill is {text.name}.")
-    return Incoming(folder, text, "", tuple(files), tuple(left_out), (*text.notes, *notes))
+    return IncomingSkill(folder, text, "", tuple(files), tuple(left_out), (*text.notes, *notes))
 
 
-def _files(
-    root: PurePosixPath, entries: Sequence[Entry], limits: Limits
+def _vet_files(
+    root: PurePosixPath, entries: Sequence[ArchiveEntry], limits: ImportLimits
 ) -> tuple[list[IncomingFile], list[str], list[str]]:
     files: list[IncomingFile] = []
     left_out: list[str] = []
@@ -98,24 +102,24 @@ def _files(
     for entry in entries:
         path = entry.path.relative_to(root)
         vetted = vet_file(path.name, entry.content, limits.file_bytes)
-        if not isinstance(vetted, Refused):
+        if not isinstance(vetted, FileRefusal):
             names = [file.name for file in files]
-            full = crowded_names(names, vetted.name, limits.files)
+            full = name_limit_refusal(names, vetted.name, limits.files)
             vetted = full or vetted
-        if isinstance(vetted, Refused):
+        if isinstance(vetted, FileRefusal):
             left_out.append(f"{path}: {vetted.reason}")
             continue
-        found = looked_through(vetted.media_type, entry.content)
+        found = scan_file(vetted.media_type, entry.content)
         files.append(IncomingFile(vetted.name, vetted.media_type, entry.content, found))
-        if str(path.parent) not in {".", *FOLDERS}:
+        if str(path.parent) not in {".", *SKILL_FOLDERS}:
             notes.append(f"{path} is kept as {vetted.name}: files here lie in no folders of their own.")
     return files, left_out, notes
 
 
-def _once(each: Incoming, taken: set[str]) -> Incoming:
+def _refuse_duplicate(each: IncomingSkill, taken: set[str]) -> IncomingSkill:
     if each.text is None:
         return each
     if each.name in taken:
-        return Incoming(each.folder, None, f"A skill {each.name} came before it in the same file.")
+        return IncomingSkill(each.folder, None, f"A skill {each.name} came before it in the same file.")
     taken.add(each.name)
     return each

@@ -13,24 +13,29 @@ from django.conf import settings
 
 from apps.governance.actors import Actor
 from apps.governance.authorization import authorize
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, GovernanceError, Invalid
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, GovernanceError, Invalid
 from apps.governance.models import Taint
 from apps.governance.policy.table import POLICY, Act
 from apps.skills.actions import draft_skill
 from apps.skills.attachment_upload import refuse_full_tenant
-from apps.skills.attachments.blob_store import keep
-from apps.skills.import_export.import_candidates import Incoming, IncomingFile, Limits, skills_among
-from apps.skills.import_export.skill_md import FILE_NAME
-from apps.skills.import_export.zip_archives import Entry, Unreadable, entries_in, entries_under
+from apps.skills.attachments.blob_store import store_bytes
+from apps.skills.import_export.import_candidates import ImportLimits, IncomingFile, IncomingSkill, find_incoming_skills
+from apps.skills.import_export.skill_md import SKILL_FILE_NAME
+from apps.skills.import_export.zip_archives import (
+    ArchiveEntry,
+    UnreadableArchiveError,
+    read_archive_entries,
+    read_folder_entries,
+)
 from apps.skills.models import Skill
-from apps.skills.skill_validation import Attached
+from apps.skills.skill_validation import Attachment
 
-HERE: Final = "The agent has a skill of that name already, in some state. It is left as it is."
+ALREADY_EXISTS: Final = "The agent has a skill of that name already, in some state. It is left as it is."
 SOURCE_CHARACTERS: Final = 200
 
 
-class Outcome(StrEnum):
+class ImportOutcome(StrEnum):
     """What becomes of one skill, or would."""
 
     NEW = "new"
@@ -40,89 +45,93 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class SkillImportItem:
     """One skill that came, and what became of it."""
 
-    incoming: Incoming
-    outcome: Outcome
+    incoming: IncomingSkill
+    outcome: ImportOutcome
     reason: str = ""
     skill: Skill | None = None
 
 
-def skills_in(file: IO[bytes]) -> tuple[Incoming, ...]:
+def read_skills_file(file: IO[bytes]) -> tuple[IncomingSkill, ...]:
     """The skills in a zip, or the one a `SKILL.md` is. Refused as a whole where the archive itself is not to be trusted."""
-    return _among(partial(entries_in, file))
+    return _read_skills(partial(read_archive_entries, file))
 
 
-def skills_at(path: Path) -> tuple[Incoming, ...]:
-    """The same of a folder, or of a file as `skills_in` reads it."""
+def read_skills_path(path: Path) -> tuple[IncomingSkill, ...]:
+    """The same of a folder, or of a file as `read_skills_file` reads it."""
     if path.is_dir():
-        return _among(partial(entries_under, path))
+        return _read_skills(partial(read_folder_entries, path))
     with path.open("rb") as file:
-        return skills_in(file)
+        return read_skills_file(file)
 
 
-def foreseen(found: Sequence[Incoming], agent_id: int, *, actor: Actor) -> list[Item]:
+def preview_import(found: Sequence[IncomingSkill], agent_id: int, *, actor: Actor) -> list[SkillImportItem]:
     """What would become of each. Nothing is written."""
     authorize(actor, Act.SKILL_DRAFT, actor.tenant_id, agent_id=agent_id)
-    with acting(actor):
+    with acting_as(actor):
         here = set(Skill.objects.visible_to(actor).for_agent(agent_id).values_list("name", flat=True))
-    return [_foreseen(each, each.name in here, actor) for each in found]
+    return [_preview_item(each, each.name in here, actor) for each in found]
 
 
-def take_skills(
-    found: Sequence[Incoming], agent_id: int, *, actor: Actor, source: str, names: frozenset[str] | None = None
-) -> list[Item]:
+def draft_imported_skills(
+    found: Sequence[IncomingSkill], agent_id: int, *, actor: Actor, source: str, names: frozenset[str] | None = None
+) -> list[SkillImportItem]:
     """Draft each, or those named, in a commit of its own: what is refused takes nothing else with it."""
-    items = foreseen(found, agent_id, actor=actor)
+    items = preview_import(found, agent_id, actor=actor)
     wanted = (item for item in items if names is None or item.incoming.name in names)
-    return [_taken(item, agent_id, actor, source) if item.outcome is Outcome.NEW else item for item in wanted]
+    return [
+        _import_item(item, agent_id, actor, source) if item.outcome is ImportOutcome.NEW else item for item in wanted
+    ]
 
 
-def _among(entries: Callable[[], tuple[Entry, ...]]) -> tuple[Incoming, ...]:
+def _read_skills(entries: Callable[[], tuple[ArchiveEntry, ...]]) -> tuple[IncomingSkill, ...]:
     try:
-        found = skills_among(entries(), Limits(settings.ATTACHMENT_BYTES, settings.ATTACHMENTS_PER_SKILL))
-    except Unreadable as refusal:
+        found = find_incoming_skills(entries(), ImportLimits(settings.ATTACHMENT_BYTES, settings.ATTACHMENTS_PER_SKILL))
+    except UnreadableArchiveError as refusal:
         raise Invalid(str(refusal), {"file": [str(refusal)]}) from refusal
     if not found:
-        nothing = f"There is no {FILE_NAME} in it. A skill is a folder with one."
+        nothing = f"There is no {SKILL_FILE_NAME} in it. A skill is a folder with one."
         raise Invalid(nothing, {"file": [nothing]})
     return found
 
 
-def _foreseen(each: Incoming, is_here: bool, actor: Actor) -> Item:
+def _preview_item(each: IncomingSkill, is_here: bool, actor: Actor) -> SkillImportItem:
     if each.text is None:
-        return Item(each, Outcome.REFUSED, each.flaw)
+        return SkillImportItem(each, ImportOutcome.REFUSED, each.flaw)
     if is_here:
-        return Item(each, Outcome.EXISTS, HERE)
+        return SkillImportItem(each, ImportOutcome.EXISTS, ALREADY_EXISTS)
     if each.files and actor.role not in POLICY[Act.SKILL_ATTACH].allowed:
-        return Item(
-            each, Outcome.REFUSED, "It comes with files, and who attaches files has a name. Say as whom you import."
+        return SkillImportItem(
+            each,
+            ImportOutcome.REFUSED,
+            "It comes with files, and who attaches files has a name. Say as whom you import.",
         )
-    return Item(each, Outcome.NEW)
+    return SkillImportItem(each, ImportOutcome.NEW)
 
 
-def _taken(item: Item, agent_id: int, actor: Actor, source: str) -> Item:
+def _import_item(item: SkillImportItem, agent_id: int, actor: Actor, source: str) -> SkillImportItem:
     try:
-        skill = _drafted(item.incoming, agent_id, actor, source)
-    except Conflicting:
+        skill = _draft_incoming(item.incoming, agent_id, actor, source)
+    except Conflict:
         # Somebody else's in the meantime, or held apart where this actor does not see it.
-        return Item(item.incoming, Outcome.EXISTS, HERE)
+        return SkillImportItem(item.incoming, ImportOutcome.EXISTS, ALREADY_EXISTS)
     except GovernanceError as refusal:
-        return Item(item.incoming, Outcome.REFUSED, str(refusal))
-    return Item(item.incoming, Outcome.DRAFTED, skill=skill)
+        return SkillImportItem(item.incoming, ImportOutcome.REFUSED, str(refusal))
+    return SkillImportItem(item.incoming, ImportOutcome.DRAFTED, skill=skill)
 
 
-def _drafted(incoming: Incoming, agent_id: int, actor: Actor, source: str) -> Skill:
+def _draft_incoming(incoming: IncomingSkill, agent_id: int, actor: Actor, source: str) -> Skill:
     text = incoming.text
     if text is None:
         raise Invalid(incoming.flaw, {})
-    files: tuple[Attached, ...] = ()
+    files: tuple[Attachment, ...] = ()
     if incoming.files:
         # Before a byte is stored; the act asks about the text alone.
         authorize(actor, Act.SKILL_ATTACH, actor.tenant_id, agent_id=agent_id)
         refuse_full_tenant(actor.tenant_id, sum(len(file.content) for file in incoming.files))
-        files = tuple(_stored(file, actor) for file in incoming.files)
+        files = tuple(_store_file(file, actor) for file in incoming.files)
     return draft_skill(
         agent_id,
         actor=actor,
@@ -134,20 +143,20 @@ def _drafted(incoming: Incoming, agent_id: int, actor: Actor, source: str) -> Sk
     )
 
 
-def _stored(file: IncomingFile, actor: Actor) -> Attached:
-    return Attached(
+def _store_file(file: IncomingFile, actor: Actor) -> Attachment:
+    return Attachment(
         name=file.name,
         media_type=file.media_type,
         size_bytes=len(file.content),
         sha256=hashlib.sha256(file.content).hexdigest(),
-        key=keep(actor.tenant_id, file.content),
+        key=store_bytes(actor.tenant_id, file.content),
         uploaded_by=actor.label,
         is_imported=True,
         **asdict(file.found),
     )
 
 
-def _evidence(incoming: Incoming, source: str) -> dict[str, Any]:
+def _evidence(incoming: IncomingSkill, source: str) -> dict[str, Any]:
     """What a reviewer has to know that the draft itself does not say."""
     said: dict[str, Any] = {"imported_from": source[:SOURCE_CHARACTERS]}
     if incoming.left_out:

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from apps.skills.import_export.front_matter import Malformed, Value, read_fields, written_fields
+from apps.skills.import_export.front_matter import FieldValue, SkillFormatError, read_fields, render_fields
 from apps.skills.skill_validation import (
     BODY_CHARACTERS,
     DESCRIPTION_CHARACTERS,
@@ -13,23 +13,23 @@ from apps.skills.skill_validation import (
     NAME_PATTERN,
     NAME_RULE,
     TITLE_CHARACTERS,
-    named,
+    complete_naming,
 )
 
-FILE_NAME: Final = "SKILL.md"
+SKILL_FILE_NAME: Final = "SKILL.md"
 # What of the front matter we do not use and keep as it came.
-KEPT: Final = ("license", "compatibility", "allowed-tools")
+KEPT_FIELDS: Final = ("license", "compatibility", "allowed-tools")
 METADATA: Final = "metadata"
-FIELDS: Final = ("name", "description", *KEPT, METADATA)
+FIELDS: Final = ("name", "description", *KEPT_FIELDS, METADATA)
 # Under metadata, what a skill has here and the format does not know.
-OURS: Final = "preceptor-"
+METADATA_PREFIX: Final = "preceptor-"
 FORMAT_DESCRIPTION_CHARACTERS: Final = 1024
 COMPATIBILITY_CHARACTERS: Final = 500
 CATEGORY_CHARACTERS: Final = 60
 # No lawful file is longer: four bytes a character, and the front matter.
 FILE_BYTES: Final = 4 * BODY_CHARACTERS + 64_000
 
-_PARTS: Final = re.compile(
+_FILE_PARTS: Final = re.compile(
     r"\ufeff?---[ \t]*\r?\n(?P<fields>.*?)^---[ \t]*(?:\r?\n|\Z)(?P<body>.*)", re.DOTALL | re.MULTILINE
 )
 _SENTENCE: Final = re.compile(r"[.!?](?=\s)")
@@ -63,57 +63,65 @@ class Provenance:
 
 def read_skill(content: bytes) -> SkillText:
     """The skill in a file, or `Malformed` with the reason."""
-    fields, body = _parted(_decoded(content))
+    fields, body = _split_file(_decode(content))
     if unknown := sorted(set(fields) - set(FIELDS)):
-        raise Malformed(
+        raise SkillFormatError(
             f"The format has no field {', '.join(f'`{name}`' for name in unknown)}. Put it under `metadata`, or remove it."
         )
-    metadata = _metadata(fields)
+    metadata = _parse_metadata(fields)
     notes: list[str] = []
-    description, body = _shortened(_description(fields), body, notes)
-    naming = named(_name(fields), metadata.get(f"{OURS}title", ""))
+    description, body = _shorten_description(_parse_description(fields), body, notes)
+    naming = complete_naming(_parse_name(fields), metadata.get(f"{METADATA_PREFIX}title", ""))
     _refuse_long("title", naming.title, TITLE_CHARACTERS)
-    category = metadata.get(f"{OURS}category", "")
+    category = metadata.get(f"{METADATA_PREFIX}category", "")
     _refuse_long("category", category, CATEGORY_CHARACTERS)
     if not body.strip():
-        raise Malformed("There is no runbook below the front matter. Write down what to do.")
+        raise SkillFormatError("There is no runbook below the front matter. Write down what to do.")
     _refuse_long("runbook", body, BODY_CHARACTERS)
-    return SkillText(naming.name, naming.title, description, category, body, _kept(fields, metadata), tuple(notes))
+    return SkillText(
+        naming.name, naming.title, description, category, body, _kept_front_matter(fields, metadata), tuple(notes)
+    )
 
 
 def write_skill(skill: SkillText, provenance: Provenance) -> bytes:
     """The file, of which `read_skill` makes the same again, and the same bytes for the same skill at any time."""
-    kept: dict[str, Value] = json.loads(skill.front_matter or "{}")
+    kept: dict[str, FieldValue] = json.loads(skill.front_matter or "{}")
     of_theirs = kept.pop(METADATA, {})
     told = {"title": skill.title, "category": skill.category}
     metadata = {
         **(of_theirs if isinstance(of_theirs, dict) else {}),
-        **{f"{OURS}{name}": value for name, value in told.items() if value},
-        f"{OURS}version": str(provenance.version),
-        f"{OURS}sha256": provenance.sha256,
+        **{f"{METADATA_PREFIX}{name}": value for name, value in told.items() if value},
+        f"{METADATA_PREFIX}version": str(provenance.version),
+        f"{METADATA_PREFIX}sha256": provenance.sha256,
     }
     described = skill.description if skill.description.strip() else skill.title
-    fields: dict[str, Value] = {"name": skill.name, "description": described}
-    fields |= {name: kept[name] for name in KEPT if name in kept}
-    return f"---\n{written_fields({**fields, METADATA: metadata})}---\n\n{skill.body}\n".encode()
+    fields: dict[str, FieldValue] = {"name": skill.name, "description": described}
+    fields |= {name: kept[name] for name in KEPT_FIELDS if name in kept}
+    return f"---\n{render_fields({**fields, METADATA: metadata})}---\n\n{skill.body}\n".encode()
 
 
-def _decoded(content: bytes) -> str:
+def _decode(content: bytes) -> str:
     if len(content) > FILE_BYTES:
-        raise Malformed(f"{FILE_NAME} has {len(content)} bytes; {FILE_BYTES} are read. Move parts of it into files.")
+        raise SkillFormatError(
+            f"{SKILL_FILE_NAME} has {len(content)} bytes; {FILE_BYTES} are read. Move parts of it into files."
+        )
     try:
         text = content.decode()
     except UnicodeDecodeError as refusal:
-        raise Malformed(f"Byte {refusal.start} of {FILE_NAME} is not UTF-8. Save it as UTF-8.") from refusal
+        raise SkillFormatError(
+            f"Byte {refusal.start} of {SKILL_FILE_NAME} is not UTF-8. Save it as UTF-8."
+        ) from refusal
     if "\x00" in text:
-        raise Malformed(f"{FILE_NAME} has a NUL character. Remove it.")
+        raise SkillFormatError(f"{SKILL_FILE_NAME} has a NUL character. Remove it.")
     return text
 
 
-def _parted(text: str) -> tuple[dict[str, Value], str]:
-    found = _PARTS.match(text)
+def _split_file(text: str) -> tuple[dict[str, FieldValue], str]:
+    found = _FILE_PARTS.match(text)
     if found is None:
-        raise Malformed(f"{FILE_NAME} has no front matter: fields between two lines of three dashes, at its beginning.")
+        raise SkillFormatError(
+            f"{SKILL_FILE_NAME} has no front matter: fields between two lines of three dashes, at its beginning."
+        )
     body = found["body"]
     if "\r\n" in found["fields"]:
         # Written where lines end otherwise; here it reads as everywhere.
@@ -121,22 +129,22 @@ def _parted(text: str) -> tuple[dict[str, Value], str]:
     return read_fields(found["fields"]), body.removeprefix("\n").removesuffix("\n")
 
 
-def _name(fields: dict[str, Value]) -> str:
-    name = _word(fields, "name")
+def _parse_name(fields: dict[str, FieldValue]) -> str:
+    name = _text_field(fields, "name")
     if len(name) > NAME_CHARACTERS or not re.match(NAME_PATTERN, name):
-        raise Malformed(f"`name` is “{name[:80]}”. {NAME_RULE}")
+        raise SkillFormatError(f"`name` is “{name[:80]}”. {NAME_RULE}")
     return name
 
 
-def _description(fields: dict[str, Value]) -> str:
-    description = _word(fields, "description")
+def _parse_description(fields: dict[str, FieldValue]) -> str:
+    description = _text_field(fields, "description")
     if not description.strip():
-        raise Malformed("`description` is missing. Say in it what the skill does and when to use it.")
+        raise SkillFormatError("`description` is missing. Say in it what the skill does and when to use it.")
     _refuse_long("description", description, FORMAT_DESCRIPTION_CHARACTERS)
     return description
 
 
-def _shortened(description: str, body: str, notes: list[str]) -> tuple[str, str]:
+def _shorten_description(description: str, body: str, notes: list[str]) -> tuple[str, str]:
     """The index takes less than the format allows; the whole of it goes where an agent reads it before it follows the rest."""
     if len(description) <= DESCRIPTION_CHARACTERS:
         return description, body
@@ -151,30 +159,30 @@ def _shortened(description: str, body: str, notes: list[str]) -> tuple[str, str]
     return cut, f"{description}\n\n{body}"
 
 
-def _metadata(fields: dict[str, Value]) -> dict[str, str]:
+def _parse_metadata(fields: dict[str, FieldValue]) -> dict[str, str]:
     metadata = fields.get(METADATA, "")
     if metadata and not isinstance(metadata, dict):
-        raise Malformed("`metadata` is no mapping. Give each value a name, indented on a line of its own.")
+        raise SkillFormatError("`metadata` is no mapping. Give each value a name, indented on a line of its own.")
     return metadata if isinstance(metadata, dict) else {}
 
 
-def _kept(fields: dict[str, Value], metadata: dict[str, str]) -> str:
+def _kept_front_matter(fields: dict[str, FieldValue], metadata: dict[str, str]) -> str:
     if isinstance(fields.get("license", ""), list | dict) or isinstance(fields.get("allowed-tools", ""), dict):
-        raise Malformed("`license` is a text, and `allowed-tools` a text or a list of texts.")
-    _refuse_long("compatibility", _word(fields, "compatibility"), COMPATIBILITY_CHARACTERS)
-    kept = {name: fields[name] for name in KEPT if fields.get(name)}
-    theirs = {name: value for name, value in metadata.items() if not name.startswith(OURS)}
+        raise SkillFormatError("`license` is a text, and `allowed-tools` a text or a list of texts.")
+    _refuse_long("compatibility", _text_field(fields, "compatibility"), COMPATIBILITY_CHARACTERS)
+    kept = {name: fields[name] for name in KEPT_FIELDS if fields.get(name)}
+    theirs = {name: value for name, value in metadata.items() if not name.startswith(METADATA_PREFIX)}
     whole = {**kept, **({METADATA: theirs} if theirs else {})}
     return json.dumps(whole, ensure_ascii=False, sort_keys=True) if whole else ""
 
 
-def _word(fields: dict[str, Value], name: str) -> str:
+def _text_field(fields: dict[str, FieldValue], name: str) -> str:
     value = fields.get(name, "")
     if not isinstance(value, str):
-        raise Malformed(f"`{name}` is a text.")
+        raise SkillFormatError(f"`{name}` is a text.")
     return value
 
 
 def _refuse_long(name: str, text: str, characters: int) -> None:
     if len(text) > characters:
-        raise Malformed(f"The {name} has {len(text)} characters; {characters} are allowed. Shorten it.")
+        raise SkillFormatError(f"The {name} has {len(text)} characters; {characters} are allowed. Shorten it.")

@@ -13,17 +13,17 @@ from typing import IO, Final
 
 ARCHIVE_BYTES: Final = 20_000_000
 UNPACKED_BYTES: Final = 50_000_000
-ENTRIES: Final = 2_000
+MAX_ENTRIES: Final = 2_000
 PATH_CHARACTERS: Final = 240
 PATH_PARTS: Final = 8
 # What systems leave in folders, and what is hidden; none of it is a skill's.
-_LEFT_BEHIND: Final = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
-_ENTRY: Final = b"PK\x01\x02"
-_BEGINNINGS: Final = (b"PK\x03\x04", b"PK\x05\x06")
-_CHUNK: Final = 65_536
+_SYSTEM_FILES: Final = frozenset({"__MACOSX", "Thumbs.db", "desktop.ini"})
+_ENTRY_SIGNATURE: Final = b"PK\x01\x02"
+_ZIP_SIGNATURES: Final = (b"PK\x03\x04", b"PK\x05\x06")
+_CHUNK_BYTES: Final = 65_536
 _ENCRYPTED, _UTF8 = 0x1, 0x800
 # What the library comes upon in headers that were made up, besides what it calls broken itself.
-_BROKEN: Final = (
+_BROKEN_ARCHIVE_ERRORS: Final = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -33,72 +33,74 @@ _BROKEN: Final = (
     RuntimeError,
     ValueError,
 )
-_DRIVE: Final = re.compile(r"[A-Za-z]:")
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_DRIVE_LETTER: Final = re.compile(r"[A-Za-z]:")
+_CONTROL_CHARACTER: Final = re.compile(r"[\x00-\x1f\x7f]")
 # Of every entry we write: what differs between two writings of the same rows would differ in the bytes.
-_BEFORE_TIME: Final = (1980, 1, 1, 0, 0, 0)
-_PLAIN_FILE: Final = (stat.S_IFREG | 0o644) << 16
+_FIXED_TIMESTAMP: Final = (1980, 1, 1, 0, 0, 0)
+_REGULAR_FILE_MODE: Final = (stat.S_IFREG | 0o644) << 16
 
 
-class Unreadable(ValueError):
+class UnreadableArchiveError(ValueError):
     """An archive of which nothing is taken; the message is a whole sentence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ArchiveEntry:
     """One file: where it lies, and its bytes."""
 
     path: PurePosixPath
     content: bytes
 
 
-def entries_in(file: IO[bytes]) -> tuple[Entry, ...]:
+def read_archive_entries(file: IO[bytes]) -> tuple[ArchiveEntry, ...]:
     """What a sent file holds: the files of a zip, or itself as the one file that a skill is."""
     content = file.read(ARCHIVE_BYTES + 1)
     if len(content) > ARCHIVE_BYTES:
-        raise Unreadable(f"The file has more than {ARCHIVE_BYTES} bytes. Send fewer skills at once.")
-    if not content.startswith(_BEGINNINGS):
-        return (Entry(PurePosixPath("SKILL.md"), content),)
+        raise UnreadableArchiveError(f"The file has more than {ARCHIVE_BYTES} bytes. Send fewer skills at once.")
+    if not content.startswith(_ZIP_SIGNATURES):
+        return (ArchiveEntry(PurePosixPath("SKILL.md"), content),)
     # A directory names each entry by these bytes; to read millions of names would take more memory than their files.
-    if content.count(_ENTRY) > ENTRIES:
-        raise Unreadable(f"The archive has more than {ENTRIES} entries, those of archives in it included.")
+    if content.count(_ENTRY_SIGNATURE) > MAX_ENTRIES:
+        raise UnreadableArchiveError(
+            f"The archive has more than {MAX_ENTRIES} entries, those of archives in it included."
+        )
     file.seek(0)
     try:
         with zipfile.ZipFile(file) as archive:
-            return tuple(_unzipped(archive))
-    except Unreadable:
+            return tuple(_read_archive(archive))
+    except UnreadableArchiveError:
         raise
-    except _BROKEN as refusal:
-        raise Unreadable(f"The archive is broken: {str(refusal) or 'it ends too early'}.") from refusal
+    except _BROKEN_ARCHIVE_ERRORS as refusal:
+        raise UnreadableArchiveError(f"The archive is broken: {str(refusal) or 'it ends too early'}.") from refusal
 
 
-def entries_under(folder: Path) -> tuple[Entry, ...]:
+def read_folder_entries(folder: Path) -> tuple[ArchiveEntry, ...]:
     """What a folder holds. A link could lead anywhere, so that it is refused."""
-    found: list[Entry] = []
-    budget = _Budget()
+    found: list[ArchiveEntry] = []
+    budget = _ReadBudget()
     for file in sorted(folder.rglob("*")):
         path = PurePosixPath(folder.resolve().name, *file.relative_to(folder).parts)
-        if _is_left_behind(path.relative_to(path.parts[0])):
+        if _is_system_file(path.relative_to(path.parts[0])):
             continue
         if file.is_symlink():
-            raise Unreadable(f"{path} is a link. Put the file itself there.")
+            raise UnreadableArchiveError(f"{path} is a link. Put the file itself there.")
         if file.is_file():
             _refuse_path(str(path), budget)
             with file.open("rb") as opened:
-                found.append(Entry(path, budget.read(opened)))
+                found.append(ArchiveEntry(path, budget.read(opened)))
     return tuple(found)
 
 
-def pack(out: IO[bytes], entries: Iterable[Entry]) -> None:
+def write_archive(out: IO[bytes], entries: Iterable[ArchiveEntry]) -> None:
     """Write a zip that depends on nothing but paths and contents: stored, for what packs differs from version to version."""
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for entry in entries:
-            told = zipfile.ZipInfo(str(entry.path), _BEFORE_TIME)
-            told.create_system, told.external_attr = 3, _PLAIN_FILE
+            told = zipfile.ZipInfo(str(entry.path), _FIXED_TIMESTAMP)
+            told.create_system, told.external_attr = 3, _REGULAR_FILE_MODE
             archive.writestr(told, entry.content)
 
 
-class _Budget:
+class _ReadBudget:
     """What is left of the bytes and names a sender may have; counted as they are read, whatever the headers say."""
 
     def __init__(self) -> None:
@@ -107,42 +109,46 @@ class _Budget:
 
     def read(self, file: IO[bytes]) -> bytes:
         read = bytearray()
-        while chunk := file.read(min(_CHUNK, self.bytes_left + 1)):
+        while chunk := file.read(min(_CHUNK_BYTES, self.bytes_left + 1)):
             read += chunk
             self.bytes_left -= len(chunk)
             if self.bytes_left < 0:
-                raise Unreadable(f"Unpacked, the files have more than {UNPACKED_BYTES} bytes. Send fewer at once.")
+                raise UnreadableArchiveError(
+                    f"Unpacked, the files have more than {UNPACKED_BYTES} bytes. Send fewer at once."
+                )
         return bytes(read)
 
     def name(self, path: str) -> None:
         """Two names that some file system takes for one would overwrite each other there."""
         folded = unicodedata.normalize("NFC", path).casefold()
         if folded in self.names:
-            raise Unreadable(f"{path} is there twice, or once more in another case.")
-        if len(self.names) == ENTRIES:
-            raise Unreadable(f"There are more than {ENTRIES} files. Send fewer skills at once.")
+            raise UnreadableArchiveError(f"{path} is there twice, or once more in another case.")
+        if len(self.names) == MAX_ENTRIES:
+            raise UnreadableArchiveError(f"There are more than {MAX_ENTRIES} files. Send fewer skills at once.")
         self.names.add(folded)
 
 
-def _unzipped(archive: zipfile.ZipFile) -> Iterator[Entry]:
-    budget = _Budget()
+def _read_archive(archive: zipfile.ZipFile) -> Iterator[ArchiveEntry]:
+    budget = _ReadBudget()
     for told in archive.infolist():
-        name = _name_of(told)
+        name = _decode_name(told)
         _refuse_path(name.removesuffix("/"), budget)
         if kind := stat.S_IFMT(told.external_attr >> 16):
             _refuse_kind(name, kind)
         if told.flag_bits & _ENCRYPTED:
-            raise Unreadable(f"{name} is encrypted. Send the archive without a password.")
+            raise UnreadableArchiveError(f"{name} is encrypted. Send the archive without a password.")
         if told.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-            raise Unreadable(f"{name} is packed in a way that is not read here. Pack it as an ordinary zip.")
+            raise UnreadableArchiveError(
+                f"{name} is packed in a way that is not read here. Pack it as an ordinary zip."
+            )
         path = PurePosixPath(name)
-        if name.endswith("/") or _is_left_behind(path):
+        if name.endswith("/") or _is_system_file(path):
             continue
         with archive.open(told) as opened:
-            yield Entry(path, budget.read(opened))
+            yield ArchiveEntry(path, budget.read(opened))
 
 
-def _name_of(told: zipfile.ZipInfo) -> str:
+def _decode_name(told: zipfile.ZipInfo) -> str:
     # The name as it stands: zipfile cuts it at a NUL, and reads those without a flag as an old code page.
     name = told.orig_filename
     if told.flag_bits & _UTF8:
@@ -150,26 +156,26 @@ def _name_of(told: zipfile.ZipInfo) -> str:
     try:
         return name.encode("cp437").decode()
     except UnicodeError as refusal:
-        raise Unreadable(f"The name {name} is not UTF-8.") from refusal
+        raise UnreadableArchiveError(f"The name {name} is not UTF-8.") from refusal
 
 
 def _refuse_kind(name: str, kind: int) -> None:
     if kind not in {stat.S_IFREG, stat.S_IFDIR}:
-        raise Unreadable(f"{name} is a link or a device, no file. Put the file itself there.")
+        raise UnreadableArchiveError(f"{name} is a link or a device, no file. Put the file itself there.")
 
 
-def _refuse_path(path: str, budget: _Budget) -> None:
+def _refuse_path(path: str, budget: _ReadBudget) -> None:
     parts = path.split("/")
-    if _CONTROL.search(path) or "\\" in path or path.startswith("/") or _DRIVE.match(path):
-        raise Unreadable(f"{path!r} is no path inside an archive.")
+    if _CONTROL_CHARACTER.search(path) or "\\" in path or path.startswith("/") or _DRIVE_LETTER.match(path):
+        raise UnreadableArchiveError(f"{path!r} is no path inside an archive.")
     if any(part in {"", ".", ".."} or part != part.strip() for part in parts):
-        raise Unreadable(f"{path!r} leads out of its folder, or has an empty name.")
+        raise UnreadableArchiveError(f"{path!r} leads out of its folder, or has an empty name.")
     if len(path) > PATH_CHARACTERS or len(parts) > PATH_PARTS:
-        raise Unreadable(
+        raise UnreadableArchiveError(
             f"{path[:80]}… is longer than {PATH_CHARACTERS} characters or deeper than {PATH_PARTS} folders."
         )
     budget.name(path)
 
 
-def _is_left_behind(path: PurePosixPath) -> bool:
-    return any(part.startswith(".") or part in _LEFT_BEHIND for part in path.parts)
+def _is_system_file(path: PurePosixPath) -> bool:
+    return any(part.startswith(".") or part in _SYSTEM_FILES for part in path.parts)

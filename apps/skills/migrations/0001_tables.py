@@ -61,17 +61,25 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("title", models.CharField(max_length=120, validators=[apps.governance.stored_text.plain_text])),
-                ("description", models.CharField(max_length=300, validators=[apps.governance.stored_text.plain_text])),
+                (
+                    "title",
+                    models.CharField(max_length=120, validators=[apps.governance.stored_text.validate_storable_text]),
+                ),
+                (
+                    "description",
+                    models.CharField(max_length=300, validators=[apps.governance.stored_text.validate_storable_text]),
+                ),
                 (
                     "category",
-                    models.CharField(blank=True, max_length=60, validators=[apps.governance.stored_text.plain_text]),
+                    models.CharField(
+                        blank=True, max_length=60, validators=[apps.governance.stored_text.validate_storable_text]
+                    ),
                 ),
                 (
                     "body",
                     models.TextField(
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(40000),
                         ]
                     ),
@@ -89,7 +97,7 @@ class Migration(TableMigration):
                         db_default="",
                         default="",
                         editable=False,
-                        validators=[apps.governance.stored_text.plain_text],
+                        validators=[apps.governance.stored_text.validate_storable_text],
                     ),
                 ),
                 (
@@ -110,7 +118,9 @@ class Migration(TableMigration):
                 ("quarantined_by", models.CharField(blank=True, editable=False, max_length=200)),
                 (
                     "quarantine_reason",
-                    models.TextField(blank=True, editable=False, validators=[apps.governance.stored_text.plain_text]),
+                    models.TextField(
+                        blank=True, editable=False, validators=[apps.governance.stored_text.validate_storable_text]
+                    ),
                 ),
             ],
             options={

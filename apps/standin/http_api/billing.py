@@ -6,28 +6,28 @@ import hashlib
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from apps.llm.cache_blocks import encoded
+from apps.llm.cache_blocks import encode_compact
 from apps.llm.model_backend import Usage
-from apps.standin.http_api.responses import Answer, json_answer
+from apps.standin.http_api.responses import HttpAnswer, json_answer
 
 if TYPE_CHECKING:
     from apps.llm.model_backend import JsonObject
-    from apps.standin.requests import Arrived, ParsedRequest
+    from apps.standin.requests import ArrivedRequest, ParsedRequest
 
 # Beyond so many questions the oldest loses its own line; the totals stay.
 QUESTIONS_KEPT = 100_000
-NOTHING = Usage(0, 0)
+NO_USAGE = Usage(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class BilledCalls:
     """Calls and their tokens by class, under the names the ledger uses."""
 
     calls: int = 0
-    usage: Usage = NOTHING
+    usage: Usage = NO_USAGE
 
-    def plus(self, usage: Usage) -> Sum:
-        return Sum(self.calls + 1, self.usage + usage)
+    def plus(self, usage: Usage) -> BilledCalls:
+        return BilledCalls(self.calls + 1, self.usage + usage)
 
     @property
     def wire(self) -> JsonObject:
@@ -35,13 +35,13 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class QuestionBill:
     """What was billed: for answers that went out whole, and for those that broke off, which their caller cannot count."""
 
-    whole: Sum = field(default_factory=Sum)
-    broken: Sum = field(default_factory=Sum)
+    whole: BilledCalls = field(default_factory=BilledCalls)
+    broken: BilledCalls = field(default_factory=BilledCalls)
 
-    def plus(self, usage: Usage, *, whole: bool) -> Account:
+    def plus(self, usage: Usage, *, whole: bool) -> QuestionBill:
         if whole:
             return replace(self, whole=self.whole.plus(usage))
         return replace(self, broken=self.broken.plus(usage))
@@ -55,8 +55,8 @@ class BillingLog:
     """Totals, a line for each question, and the calls under way."""
 
     def __init__(self) -> None:
-        self._total = Account()
-        self._by_question: dict[str, Account] = {}
+        self._total = QuestionBill()
+        self._by_question: dict[str, QuestionBill] = {}
         self._in_flight = self._most_in_flight = self._abandoned = 0
 
     def arrive(self) -> None:
@@ -72,11 +72,11 @@ class BillingLog:
 
     def bill(self, question: str, usage: Usage, *, whole: bool) -> None:
         self._total = self._total.plus(usage, whole=whole)
-        self._by_question[question] = self._by_question.pop(question, Account()).plus(usage, whole=whole)
+        self._by_question[question] = self._by_question.pop(question, QuestionBill()).plus(usage, whole=whole)
         if len(self._by_question) > QUESTIONS_KEPT:
             del self._by_question[next(iter(self._by_question))]
 
-    def show_bill(self, arrived: Arrived) -> Answer:  # noqa: ARG002 - every route takes the request
+    def show_bill(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
         calls: JsonObject = {
             "in_flight": self._in_flight,
             "most_in_flight": self._most_in_flight,
@@ -84,12 +84,12 @@ class BillingLog:
         }
         return json_answer(self._total.wire | calls)
 
-    def show_questions(self, arrived: Arrived) -> Answer:  # noqa: ARG002 - every route takes the request
+    def show_questions(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
         return json_answer({question: account.wire for question, account in self._by_question.items()})
 
-    def open_anew(self, arrived: Arrived) -> Answer:
+    def open_anew(self, arrived: ArrivedRequest) -> HttpAnswer:
         """Calls under way stay under way."""
-        self._total = Account()
+        self._total = QuestionBill()
         self._by_question.clear()
         self._most_in_flight, self._abandoned = self._in_flight, 0
         return self.show_bill(arrived)
@@ -100,4 +100,4 @@ def question_sha256(asked: ParsedRequest) -> str:
     block = next(message for message in reversed(asked.messages) if message.role == "user").blocks[-1]
     text = block.get("text")
     bare = {key: value for key, value in block.items() if key != "cache_control"}
-    return hashlib.sha256((text if isinstance(text, str) else encoded(bare)).encode()).hexdigest()
+    return hashlib.sha256((text if isinstance(text, str) else encode_compact(bare)).encode()).hexdigest()

@@ -2,78 +2,78 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from apps.standin.http_api.delays import Delay
-from apps.standin.http_api.fault_rates import Dice, Rates, parse_rates
-from apps.standin.http_api.responses import Answer, json_answer
+from apps.standin.http_api.delays import AnswerDelay
+from apps.standin.http_api.fault_rates import FaultDice, FaultRates, parse_rates
+from apps.standin.http_api.responses import HttpAnswer, json_answer
 from apps.standin.http_api.script import Script, parse_script
-from apps.standin.requests import InvalidRequest, parse_object
+from apps.standin.requests import InvalidModelRequest, parse_object
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from apps.standin.http_api.script import Step
-    from apps.standin.requests import Arrived
+    from apps.standin.http_api.script import ScriptStep
+    from apps.standin.requests import ArrivedRequest
 
 
-class Controls:
+class StandinControls:
     """What tests and benchmarks want of the stand-in: a script, faults by chance, slowness, another time, less memory."""
 
-    def __init__(self, steps: Sequence[Step] = ()) -> None:
-        self.delay = Delay()
+    def __init__(self, steps: Sequence[ScriptStep] = ()) -> None:
+        self.delay = AnswerDelay()
         self._release()
         self._script = Script(steps)
         self.advanced_seconds = 0.0
 
-    def step_for(self, body: bytes) -> Step:
+    def step_for(self, body: bytes) -> ScriptStep:
         """A script's step comes first; chance takes what the script leaves."""
         step = self._script.take(body.decode(errors="replace")) if self._script else None
         return step or self._dice.throw(body)
 
-    def replace_script(self, arrived: Arrived) -> Answer:
+    def replace_script(self, arrived: ArrivedRequest) -> HttpAnswer:
         self._script = Script(parse_script(arrived.body))
         return self.show_script(arrived)
 
-    def show_script(self, arrived: Arrived) -> Answer:  # noqa: ARG002 - every route takes the request
+    def show_script(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
         return json_answer({"steps": len(self._script)})
 
-    def replace_faults(self, arrived: Arrived) -> Answer:
-        self._dice = Dice(parse_rates(arrived.body))
+    def replace_faults(self, arrived: ArrivedRequest) -> HttpAnswer:
+        self._dice = FaultDice(parse_rates(arrived.body))
         return self.show_faults(arrived)
 
-    def show_faults(self, arrived: Arrived) -> Answer:  # noqa: ARG002 - every route takes the request
+    def show_faults(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
         return json_answer(self._dice.rates.wire)
 
-    def set_delay(self, arrived: Arrived) -> Answer:
-        self.delay.change(_seconds(arrived.body, "seconds"))
+    def set_delay(self, arrived: ArrivedRequest) -> HttpAnswer:
+        self.delay.change(_parse_seconds(arrived.body, "seconds"))
         return json_answer({"seconds": self.delay.seconds})
 
-    def set_keeping(self, arrived: Arrived) -> Answer:
+    def set_keeping(self, arrived: ArrivedRequest) -> HttpAnswer:
         keeps = parse_object(arrived.body).get("requests")
         if not isinstance(keeps, bool):
             sentence = "requests: true or false is required"
-            raise InvalidRequest(sentence)
+            raise InvalidModelRequest(sentence)
         self.keeps_requests = keeps
         return json_answer({"requests": keeps})
 
-    def advance_clock(self, arrived: Arrived) -> Answer:
-        self.advanced_seconds += _seconds(arrived.body, "advance_seconds")
+    def advance_clock(self, arrived: ArrivedRequest) -> HttpAnswer:
+        self.advanced_seconds += _parse_seconds(arrived.body, "advance_seconds")
         return json_answer({"advanced_seconds": self.advanced_seconds})
 
-    def release(self, arrived: Arrived) -> Answer:
+    def release(self, arrived: ArrivedRequest) -> HttpAnswer:
         """As it was started, without a script; the clock never goes back."""
         self._release()
         return self.show_script(arrived)
 
     def _release(self) -> None:
         self._script = Script()
-        self._dice = Dice(Rates())
+        self._dice = FaultDice(FaultRates())
         self.delay.change(0.0)
         self.keeps_requests = True
 
 
-def _seconds(body: bytes, field: str) -> float:
+def _parse_seconds(body: bytes, field: str) -> float:
     seconds = parse_object(body).get(field)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds < 0:
         sentence = f"{field}: a number of seconds, zero or more, is required"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     return float(seconds)

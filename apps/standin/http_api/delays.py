@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 
-class Delay:
+class AnswerDelay:
     """What every call waits before its answer. A change holds for the calls that wait already."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Delay:
             self._waiting.discard(waiting)
 
 
-async def is_abandoned(receive: Callable[[], Awaitable[object]], delay: Delay, seconds: float) -> bool:
+async def wait_unless_abandoned(receive: Callable[[], Awaitable[object]], delay: AnswerDelay, seconds: float) -> bool:
     """Keep silent for the delay and so many seconds more, unless the caller hangs up first."""
     if delay.seconds + seconds <= 0:
         return False

@@ -7,8 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.standin.http_api.script import Fault, Step
-from apps.standin.requests import InvalidRequest, parse_object
+from apps.standin.http_api.script import Fault, ScriptStep
+from apps.standin.requests import InvalidModelRequest, parse_object
 
 if TYPE_CHECKING:
     from apps.llm.model_backend import Json, JsonObject
@@ -17,7 +17,7 @@ SCALE = 2**64
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class FaultRates:
     """Which share of calls fails in which way. `seconds` is what a step of a script means by it."""
 
     shares: tuple[tuple[Fault, float], ...] = ()
@@ -38,46 +38,46 @@ class Rates:
         return None
 
 
-class Dice:
+class FaultDice:
     """Throws for each call. The bytes of a request decide, and how often they came: a repeated call may fare better."""
 
-    def __init__(self, rates: Rates) -> None:
+    def __init__(self, rates: FaultRates) -> None:
         self.rates = rates
         self._throws: Counter[bytes] = Counter()
 
-    def throw(self, body: bytes) -> Step:
+    def throw(self, body: bytes) -> ScriptStep:
         if not self.rates.shares:
-            return Step()
+            return ScriptStep()
         digest = hashlib.sha256(f"{self.rates.seed}\n".encode() + body).digest()
         self._throws[digest] += 1
         thrown = hashlib.sha256(digest + str(self._throws[digest]).encode()).digest()
         fault = self.rates.fault_at(int.from_bytes(thrown[:8]) / SCALE)
-        return Step(fault=fault, seconds=self.rates.seconds) if fault else Step()
+        return ScriptStep(fault=fault, seconds=self.rates.seconds) if fault else ScriptStep()
 
 
-def parse_rates(body: bytes) -> Rates:
+def parse_rates(body: bytes) -> FaultRates:
     content = parse_object(body)
     seed, seconds = content.get("seed", 0), content.get("seconds")
     if isinstance(seed, bool) or not isinstance(seed, int):
         sentence = "seed: a whole number is required"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float | None) or (seconds or 0) < 0:
         sentence = "seconds: a number of seconds, zero or more, is required"
-        raise InvalidRequest(sentence)
-    return Rates(_shares(content.get("rates")), seed, seconds)
+        raise InvalidModelRequest(sentence)
+    return FaultRates(_fault_shares(content.get("rates")), seed, seconds)
 
 
-def _shares(rates: Json) -> tuple[tuple[Fault, float], ...]:
+def _fault_shares(rates: Json) -> tuple[tuple[Fault, float], ...]:
     if not isinstance(rates, dict) or not all(_is_share(share) for share in rates.values()):
         sentence = "rates: an object is required, with a share between 0 and 1 for each fault"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     if strangers := rates.keys() - set(Fault):
         sentence = f"rates: {', '.join(sorted(strangers))} is no fault; faults are {', '.join(Fault)}"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     shares = tuple((fault, float(str(rates[fault]))) for fault in Fault if fault in rates)
     if sum(share for _, share in shares) > 1:
         sentence = "rates: the shares together are more than 1"
-        raise InvalidRequest(sentence)
+        raise InvalidModelRequest(sentence)
     return shares
 
 

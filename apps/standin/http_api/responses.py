@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from apps.llm.model_backend import Usage
 from apps.llm.token_estimate import BYTES_PER_TOKEN, estimate_tokens
-from apps.standin.decisions import Call, Calls, Decision, Say
-from apps.standin.http_api.script import BREAKING_OFF, Fault, Step
+from apps.standin.decisions import Decision, TextDecision, ToolDecision, ToolsDecision
+from apps.standin.http_api.script import STREAM_BREAKING_FAULTS, Fault, ScriptStep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from apps.llm.cache_rules import Bill
+    from apps.llm.cache_rules import TokenBill
     from apps.llm.model_backend import Json, JsonObject
 
 STAND_IN_HEADER = "x-preceptor-stand-in"
 DELTA_CHARACTERS = 24
 # Status, error type and sentence of each fault that answers with an error.
-_FAULTS: Mapping[Fault, tuple[int, str, str]] = {
+_FAULT_ERRORS: Mapping[Fault, tuple[int, str, str]] = {
     Fault.OVERLOADED: (529, "overloaded_error", "Overloaded"),
     Fault.RATE_LIMITED: (429, "rate_limit_error", "This request would exceed your account's rate limit."),
     Fault.TIMEOUT: (504, "timeout_error", "The request timed out."),
@@ -33,7 +33,7 @@ _FAULTS: Mapping[Fault, tuple[int, str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """An HTTP answer. `is_cut` breaks the connection half-way, after so long a stall; `is_whole` says nothing is amiss."""
 
     status: int
@@ -49,13 +49,13 @@ class Answer:
         return self.content_type == "text/event-stream"
 
 
-def json_answer(content: Json, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
-    return Answer(status, (json.dumps(content, ensure_ascii=False).encode(),), headers=headers or {})
+def json_answer(content: Json, *, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpAnswer:
+    return HttpAnswer(status, (json.dumps(content, ensure_ascii=False).encode(),), headers=headers or {})
 
 
 def error_answer(
     status: int, kind: str, sentence: str, *, error_code: str | None = None, retry_after_seconds: float | None = None
-) -> Answer:
+) -> HttpAnswer:
     error: JsonObject = {"type": kind, "message": sentence}
     if error_code is not None:
         error["details"] = {"error_code": error_code}
@@ -64,13 +64,13 @@ def error_answer(
     return json_answer(content, status=status, headers=headers)
 
 
-def refuses(fault: Fault, *, stream: bool) -> bool:
+def is_refused_before_answer(fault: Fault, *, stream: bool) -> bool:
     """Trouble in the middle of a stream is trouble before the answer where nothing is streamed."""
-    return fault in _FAULTS and not (stream and fault is Fault.STREAM_ERROR)
+    return fault in _FAULT_ERRORS and not (stream and fault is Fault.STREAM_ERROR)
 
 
-def fault_answer(fault: Fault, seconds: float | None) -> Answer:
-    status, kind, sentence = _FAULTS[fault]
+def fault_answer(fault: Fault, seconds: float | None) -> HttpAnswer:
+    status, kind, sentence = _FAULT_ERRORS[fault]
     if fault is Fault.SPEND_LIMIT:
         return error_answer(status, kind, sentence, error_code="enforced_spend_limit_reached")
     retry_after = (seconds or 1.0) if fault is Fault.RATE_LIMITED else None
@@ -79,26 +79,29 @@ def fault_answer(fault: Fault, seconds: float | None) -> Answer:
     return error_answer(status, kind, sentence, retry_after_seconds=retry_after)
 
 
-def message_answer(message: JsonObject, *, stream: bool, step: Step) -> Answer:
-    chunks = tuple(_events(message)) if stream else (json.dumps(message, ensure_ascii=False).encode(),)
+def message_answer(message: JsonObject, *, stream: bool, step: ScriptStep) -> HttpAnswer:
+    chunks = tuple(_stream_events(message)) if stream else (json.dumps(message, ensure_ascii=False).encode(),)
     if step.fault is Fault.MALFORMED:
         chunks = (b'event: message_start\ndata: {"type": "message_start", "mess\n\n',) if stream else (chunks[0][:-9],)
     if step.fault is Fault.STREAM_ERROR:
-        _, kind, sentence = _FAULTS[step.fault]
+        _, kind, sentence = _FAULT_ERRORS[step.fault]
         error: JsonObject = {"type": kind, "message": sentence}
-        chunks = (*chunks[: len(chunks) // 2], _event({"type": "error", "error": error, "request_id": new_id("req")}))
-    return Answer(
+        chunks = (
+            *chunks[: len(chunks) // 2],
+            _encode_event({"type": "error", "error": error, "request_id": new_id("req")}),
+        )
+    return HttpAnswer(
         200,
         chunks,
         "text/event-stream" if stream else "application/json",
         is_cut=step.fault in {Fault.CUT_STREAM, Fault.STALL},
         stall_seconds=step.stall_seconds,
-        is_whole=step.fault not in BREAKING_OFF,
+        is_whole=step.fault not in STREAM_BREAKING_FAULTS,
     )
 
 
-def compose_message(decision: Decision, *, model: str, max_tokens: int, bill: Bill) -> tuple[JsonObject, Usage]:
-    blocks, stop_reason = _content(decision, max_tokens)
+def compose_message(decision: Decision, *, model: str, max_tokens: int, bill: TokenBill) -> tuple[JsonObject, Usage]:
+    blocks, stop_reason = _content_blocks(decision, max_tokens)
     # With max_tokens 0 a request only warms the cache.
     content: list[Json] = [*blocks] if max_tokens else []
     usage = Usage(
@@ -138,20 +141,20 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{uuid.uuid4().hex}"
 
 
-def _content(decision: Decision, max_tokens: int) -> tuple[list[JsonObject], str]:
+def _content_blocks(decision: Decision, max_tokens: int) -> tuple[list[JsonObject], str]:
     match decision:
-        case Call():
+        case ToolDecision():
             return [_tool_use(decision)], "tool_use"
-        case Calls(calls):
+        case ToolsDecision(calls):
             return [_tool_use(call) for call in calls], "tool_use"
-        case Say(text, stop_reason):
+        case TextDecision(text, stop_reason):
             if estimate_tokens(text) <= max_tokens:
                 return [{"type": "text", "text": text}], stop_reason or "end_turn"
             shortened = text.encode()[: max_tokens * BYTES_PER_TOKEN].decode(errors="ignore")
             return [{"type": "text", "text": shortened}], stop_reason or "max_tokens"
 
 
-def _tool_use(call: Call) -> JsonObject:
+def _tool_use(call: ToolDecision) -> JsonObject:
     return {"type": "tool_use", "id": new_id("toolu"), "name": call.tool_name, "input": call.arguments}
 
 
@@ -160,20 +163,20 @@ def _output_tokens(block: JsonObject) -> int:
     return estimate_tokens(written if isinstance(written, str) else json.dumps(written, ensure_ascii=False))
 
 
-def _events(message: JsonObject) -> Iterator[bytes]:
+def _stream_events(message: JsonObject) -> Iterator[bytes]:
     usage = message["usage"]
     begun: JsonObject = message | {"content": [], "stop_reason": None}
     if isinstance(usage, dict):
         begun["usage"] = usage | {"output_tokens": 1}
-    yield _event({"type": "message_start", "message": begun})
-    yield _event({"type": "ping"})
+    yield _encode_event({"type": "message_start", "message": begun})
+    yield _encode_event({"type": "ping"})
     content = message["content"]
     for index, block in enumerate(content if isinstance(content, list) else []):
         if isinstance(block, dict):
             yield from _block_events(index, block)
     ended: JsonObject = {"stop_reason": message["stop_reason"], "stop_sequence": None}
-    yield _event({"type": "message_delta", "delta": ended, "usage": usage})
-    yield _event({"type": "message_stop"})
+    yield _encode_event({"type": "message_delta", "delta": ended, "usage": usage})
+    yield _encode_event({"type": "message_stop"})
 
 
 def _block_events(index: int, block: JsonObject) -> Iterator[bytes]:
@@ -183,12 +186,12 @@ def _block_events(index: int, block: JsonObject) -> Iterator[bytes]:
     else:
         start, written = block | {"input": {}}, json.dumps(block["input"], ensure_ascii=False)
         kind, name = "input_json_delta", "partial_json"
-    yield _event({"type": "content_block_start", "index": index, "content_block": start})
+    yield _encode_event({"type": "content_block_start", "index": index, "content_block": start})
     for at in range(0, len(written), DELTA_CHARACTERS):
         piece = written[at : at + DELTA_CHARACTERS]
-        yield _event({"type": "content_block_delta", "index": index, "delta": {"type": kind, name: piece}})
-    yield _event({"type": "content_block_stop", "index": index})
+        yield _encode_event({"type": "content_block_delta", "index": index, "delta": {"type": kind, name: piece}})
+    yield _encode_event({"type": "content_block_stop", "index": index})
 
 
-def _event(content: JsonObject) -> bytes:
+def _encode_event(content: JsonObject) -> bytes:
     return f"event: {content['type']}\ndata: {json.dumps(content, ensure_ascii=False)}\n\n".encode()

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from apps.standin.decisions import Call, Calls, Decision, Say
+from apps.standin.decisions import Decision, TextDecision, ToolDecision, ToolsDecision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from apps.llm.model_backend import Json, JsonObject
 
-KINDS = ("reply", "tool", "tools", "fault", "pass")
+STEP_KINDS = ("reply", "tool", "tools", "fault", "pass")
 
 
 class Fault(StrEnum):
@@ -34,9 +34,9 @@ class Fault(StrEnum):
 
 
 # These begin with the status 200.
-BREAKING_OFF = frozenset({Fault.CUT_STREAM, Fault.MALFORMED, Fault.STREAM_ERROR, Fault.STALL})
+STREAM_BREAKING_FAULTS = frozenset({Fault.CUT_STREAM, Fault.MALFORMED, Fault.STREAM_ERROR, Fault.STALL})
 # Seconds of silence that these faults keep unless told otherwise.
-_SILENCES = {Fault.TIMEOUT: 30.0, Fault.STALL: 30.0, Fault.SLOW_START: 5.0}
+_SILENCE_SECONDS = {Fault.TIMEOUT: 30.0, Fault.STALL: 30.0, Fault.SLOW_START: 5.0}
 
 
 class BadScript(ValueError):
@@ -44,7 +44,7 @@ class BadScript(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptStep:
     """One scripted answer. Neither a decision nor a fault means: answer as always.
 
     `seconds` is the advice to wait for a rate limit or an overload, the silence in the middle of an answer that stalls,
@@ -59,28 +59,28 @@ class Step:
     @property
     def silence_seconds(self) -> float:
         no_silence_before = {Fault.RATE_LIMITED, Fault.OVERLOADED, Fault.STALL}
-        return 0.0 if self.fault in no_silence_before else self._silence
+        return 0.0 if self.fault in no_silence_before else self._silence_seconds
 
     @property
     def stall_seconds(self) -> float:
-        return self._silence if self.fault is Fault.STALL else 0.0
+        return self._silence_seconds if self.fault is Fault.STALL else 0.0
 
     @property
-    def _silence(self) -> float:
-        usual = _SILENCES.get(self.fault, 0.0) if self.fault else 0.0
+    def _silence_seconds(self) -> float:
+        usual = _SILENCE_SECONDS.get(self.fault, 0.0) if self.fault else 0.0
         return usual if self.seconds is None else self.seconds
 
 
 class Script:
     """Steps waiting for their call; each is used once."""
 
-    def __init__(self, steps: Sequence[Step] = ()) -> None:
+    def __init__(self, steps: Sequence[ScriptStep] = ()) -> None:
         self._steps = list(steps)
 
     def __len__(self) -> int:
         return len(self._steps)
 
-    def take(self, body: str) -> Step | None:
+    def take(self, body: str) -> ScriptStep | None:
         """The first step that this request may use; a step bound to other words waits for its own."""
         for index, step in enumerate(self._steps):
             if step.match in body:
@@ -88,7 +88,7 @@ class Script:
         return None
 
 
-def parse_script(text: str | bytes) -> tuple[Step, ...]:
+def parse_script(text: str | bytes) -> tuple[ScriptStep, ...]:
     try:
         content: Json = json.loads(text)
     except ValueError as error:
@@ -97,50 +97,52 @@ def parse_script(text: str | bytes) -> tuple[Step, ...]:
     if not isinstance(content, list):
         sentence = "A script is a list of steps."
         raise BadScript(sentence)
-    return tuple(_step(item, number) for number, item in enumerate(content, 1))
+    return tuple(_parse_step(item, number) for number, item in enumerate(content, 1))
 
 
-def _step(item: Json, number: int) -> Step:
-    kinds = [kind for kind in KINDS if isinstance(item, dict) and kind in item]
-    if not isinstance(item, dict) or len(kinds) != 1 or item.keys() - {*KINDS, "seconds", "match"}:
-        sentence = f"Step {number} needs exactly one of {', '.join(KINDS)}, and at most `seconds` and `match` besides."
+def _parse_step(item: Json, number: int) -> ScriptStep:
+    kinds = [kind for kind in STEP_KINDS if isinstance(item, dict) and kind in item]
+    if not isinstance(item, dict) or len(kinds) != 1 or item.keys() - {*STEP_KINDS, "seconds", "match"}:
+        sentence = (
+            f"Step {number} needs exactly one of {', '.join(STEP_KINDS)}, and at most `seconds` and `match` besides."
+        )
         raise BadScript(sentence)
     seconds, match = item.get("seconds"), item.get("match", "")
     if not isinstance(seconds, int | float | None) or not isinstance(match, str):
         sentence = f"Step {number}: `seconds` is a number and `match` is a text."
         raise BadScript(sentence)
-    return Step(_decision(item, number), _fault(item, number), seconds, match)
+    return ScriptStep(_parse_decision(item, number), _parse_fault(item, number), seconds, match)
 
 
-def _decision(item: JsonObject, number: int) -> Decision | None:
+def _parse_decision(item: JsonObject, number: int) -> Decision | None:
     match item:
         case {"reply": {"text": str(text), **rest}}:
             stop_reason = rest.get("stop_reason")
-            return Say(text, stop_reason if isinstance(stop_reason, str) else None)
+            return TextDecision(text, stop_reason if isinstance(stop_reason, str) else None)
         case {"tool": dict(tool)}:
-            return _call(tool, number)
+            return _parse_tool(tool, number)
         case {"tools": [_, *_] as tools}:
-            return Calls(tuple(_call(tool, number) for tool in tools))
+            return ToolsDecision(tuple(_parse_tool(tool, number) for tool in tools))
         case {"reply": _} | {"tool": _} | {"tools": _}:
-            raise _misses_words(number)
+            raise _missing_text_error(number)
         case _:
             return None
 
 
-def _call(tool: Json, number: int) -> Call:
+def _parse_tool(tool: Json, number: int) -> ToolDecision:
     match tool:
         case {"name": str(name), "arguments": dict(arguments)}:
-            return Call(name, arguments)
+            return ToolDecision(name, arguments)
         case _:
-            raise _misses_words(number)
+            raise _missing_text_error(number)
 
 
-def _misses_words(number: int) -> BadScript:
+def _missing_text_error(number: int) -> BadScript:
     sentence = f"Step {number}: a reply has a `text`, a tool has a `name` and `arguments`, and `tools` lists at least one tool."
     return BadScript(sentence)
 
 
-def _fault(item: JsonObject, number: int) -> Fault | None:
+def _parse_fault(item: JsonObject, number: int) -> Fault | None:
     if "fault" not in item:
         return None
     try:

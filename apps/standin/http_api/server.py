@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from apps.standin.http_api.delays import Delay, is_abandoned
-from apps.standin.http_api.responses import STAND_IN_HEADER, Answer, error_answer, new_id
+from apps.standin.http_api.delays import AnswerDelay, wait_unless_abandoned
+from apps.standin.http_api.responses import STAND_IN_HEADER, HttpAnswer, error_answer, new_id
 from apps.standin.http_api.script import BadScript
-from apps.standin.requests import Arrived, InvalidRequest
+from apps.standin.requests import ArrivedRequest, InvalidModelRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
     from typing import TypeAlias
 
-    from apps.standin.http_api.endpoint import Endpoint
+    from apps.standin.http_api.endpoint import MessagesEndpoint
 
     # Any: ASGI messages are dictionaries of whatever the specification says for each type.
     AsgiMessage: TypeAlias = MutableMapping[str, Any]
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 LOOPBACK = "127.0.0.1"
 # A burst of callers beyond this is turned away by the kernel; its own bound (net.core.somaxconn) is usually 4096.
-WAITING_CONNECTIONS = 4096
+CONNECTION_BACKLOG = 4096
 # Longer than clients keep an idle connection, so that none is closed under a request on its way.
 KEEPALIVE_SECONDS = 75
 
 
-class Application:
+class StandinApplication:
     """The stand-in's routes."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: MessagesEndpoint) -> None:
         self._endpoint = endpoint
         controls, billing = endpoint.controls, endpoint.billing
-        self._routes: dict[tuple[str, str], Callable[[Arrived], Answer]] = {
+        self._routes: dict[tuple[str, str], Callable[[ArrivedRequest], HttpAnswer]] = {
             ("POST", "/v1/messages/count_tokens"): endpoint.count_tokens,
             ("GET", "/v1/models"): endpoint.list_models,
             ("GET", "/healthz"): endpoint.report_health,
@@ -57,34 +57,34 @@ class Application:
 
     async def __call__(self, scope: AsgiMessage, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        arrived = Arrived(scope["path"], headers, await _read_body(receive))
+        arrived = ArrivedRequest(scope["path"], headers, await _read_body(receive))
         if (scope["method"], arrived.path) == ("POST", "/v1/messages"):
             await self._answer_message(arrived, receive, send)
         else:
-            await _send_answer(self._answer(scope["method"], arrived), send)
+            await _send_answer(self._route_request(scope["method"], arrived), send)
 
-    async def _answer_message(self, arrived: Arrived, receive: Receive, send: Send) -> None:
+    async def _answer_message(self, arrived: ArrivedRequest, receive: Receive, send: Send) -> None:
         billing, delay = self._endpoint.billing, self._endpoint.controls.delay
         billing.arrive()
         try:
             planned = self._endpoint.plan_message(arrived)
-            if await is_abandoned(receive, delay, planned.silence_seconds):
+            if await wait_unless_abandoned(receive, delay, planned.silence_seconds):
                 billing.abandon()
                 return
             self._endpoint.begin(planned)
             await _send_answer(planned.answer, send)
-            if await is_abandoned(receive, Delay(), planned.answer.stall_seconds):
+            if await wait_unless_abandoned(receive, AnswerDelay(), planned.answer.stall_seconds):
                 billing.abandon()
         finally:
             billing.leave()
 
-    def _answer(self, method: str, arrived: Arrived) -> Answer:
+    def _route_request(self, method: str, arrived: ArrivedRequest) -> HttpAnswer:
         route = self._routes.get((method, arrived.path))
         if route is None:
             return error_answer(404, "not_found_error", f"{method} {arrived.path} is not served here.")
         try:
             return route(arrived)
-        except (InvalidRequest, BadScript) as error:
+        except (InvalidModelRequest, BadScript) as error:
             return error_answer(400, "invalid_request_error", str(error))
 
 
@@ -97,7 +97,7 @@ async def _read_body(receive: Receive) -> bytes:
             return b"".join(parts)
 
 
-async def _send_answer(answer: Answer, send: Send) -> None:
+async def _send_answer(answer: HttpAnswer, send: Send) -> None:
     await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
     if answer.is_cut:
         await send({"type": "http.response.body", "body": _first_half(answer), "more_body": True})
@@ -108,7 +108,7 @@ async def _send_answer(answer: Answer, send: Send) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def _headers(answer: Answer) -> list[tuple[bytes, bytes]]:
+def _headers(answer: HttpAnswer) -> list[tuple[bytes, bytes]]:
     headers = {
         "content-type": answer.content_type,
         "request-id": new_id("req"),
@@ -120,7 +120,7 @@ def _headers(answer: Answer) -> list[tuple[bytes, bytes]]:
     return [(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
-def _first_half(answer: Answer) -> bytes:
+def _first_half(answer: HttpAnswer) -> bytes:
     whole = b"".join(answer.chunks)
     return whole[: len(whole) // 2]
 
@@ -131,18 +131,18 @@ def listening_socket(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind((LOOPBACK, port))
-    listener.listen(WAITING_CONNECTIONS)
+    listener.listen(CONNECTION_BACKLOG)
     return listener
 
 
-def server_for(endpoint: Endpoint) -> uvicorn.Server:
+def server_for(endpoint: MessagesEndpoint) -> uvicorn.Server:
     config = uvicorn.Config(
-        Application(endpoint),
+        StandinApplication(endpoint),
         http="h11",
         ws="none",
         loop="asyncio",
         lifespan="off",
-        backlog=WAITING_CONNECTIONS,
+        backlog=CONNECTION_BACKLOG,
         log_config=None,
         access_log=False,
         timeout_keep_alive=KEEPALIVE_SECONDS,

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import Json
 
 BULLET_CHARACTERS = 250
-BULLETS = 10
+MOST_BULLETS = 10
 
 
-def digest(material: str) -> str:
+def digest_lessons(material: str) -> str:
     """Strict JSON; the same material always gives the same list."""
     lines = [line for line in json_lines(material) if isinstance(line, dict)]
     standing = [str(line["bullet"]) for line in lines if line.get("kind") == "active" and "bullet" in line]
     told = [line for line in lines if line.get("kind") == "lesson" and "instead" in line]
     new = {_bullet(line["instead"]): line["id"] for line in reversed(told)}
-    bullets = list(dict.fromkeys([*standing, *reversed(list(new))]))[:BULLETS]
+    bullets = list(dict.fromkeys([*standing, *reversed(list(new))]))[:MOST_BULLETS]
     answer: dict[str, Json] = {
         "body": "\n".join(f"- {bullet}" for bullet in bullets),
         "change_summary": f"Takes up what {len(told)} lesson{'' if len(told) == 1 else 's'} showed.",

@@ -8,23 +8,23 @@ import re
 from typing import TYPE_CHECKING
 
 from apps.standin.learning_agents.transcripts import read_transcript
-from apps.standin.vocabulary import service_words, spoken
+from apps.standin.vocabulary import service_words, tool_name_in_words
 
 if TYPE_CHECKING:
-    from apps.standin.learning_agents.transcripts import Step, Transcript
+    from apps.standin.learning_agents.transcripts import ToolCallStep, ToolTranscript
 
 NAME_CHARACTERS = 64
 REQUEST_WORDS = 2
-TOPICS = 6
+MOST_TOPICS = 6
 THINKING_TOOLS = frozenset({"think", "calculate"})
 # Reading a runbook is no step of another one.
-READING_SKILLS = frozenset({"get_skill", "get_skill_attachment", "list_skills", "skill_list", "skill_view"})
-WRITING = re.compile(
+SKILL_READING_TOOLS = frozenset({"get_skill", "get_skill_attachment", "list_skills", "skill_list", "skill_view"})
+WRITING_TOOL = re.compile(
     r"^(?:add|approve|assign|book|cancel|change|close|create|delete|draft|exchange|issue|modify|open|order|pay|propose|"
     r"record|refund|register|remove|reset|save|schedule|send|set|submit|transfer|update|upgrade|write)(?:[_-]|$)"
 )
-HANDING_OVER = re.compile(r"(?:transfer_to|escalate|hand_?over)", re.IGNORECASE)
-UNHAPPY = re.compile(
+HANDOVER_TOOL = re.compile(r"(?:transfer_to|escalate|hand_?over)", re.IGNORECASE)
+UNHAPPY_CUSTOMER = re.compile(
     r"not (?:helpful|happy|satisfied|acceptable)|unhappy|useless|unacceptable|disappoint|frustrat|ridiculous|terrible|"
     r"awful|the worst|angry|never again|waste of time|(?:did|does|has)(?:n't| not) (?:help|work|solve)|"
     r"still (?:not|no) |transfer me|human agent|real person|speak to (?:a|your) (?:human|manager|supervisor)|complain",
@@ -32,26 +32,26 @@ UNHAPPY = re.compile(
 )
 
 
-def extract(transcript_text: str) -> str:
+def extract_skill(transcript_text: str) -> str:
     """Strict JSON: a skill, or null where hardly anything was done, or the outcome was not good or is reported as wrong."""
     transcript = read_transcript(transcript_text)
     steps = _procedure(transcript)
-    if _is_trivial(steps) or transcript.is_reported or UNHAPPY.search(transcript.last_customer_text):
+    if _is_trivial(steps) or transcript.is_reported or UNHAPPY_CUSTOMER.search(transcript.last_customer_text):
         return json.dumps({"skill": None})
     return json.dumps({"skill": _skill(transcript, steps)}, ensure_ascii=False)
 
 
-def _is_trivial(steps: list[Step]) -> bool:
+def _is_trivial(steps: list[ToolCallStep]) -> bool:
     """Nothing, one look-up, or work that ended in somebody else's hands."""
-    if not steps or HANDING_OVER.match(steps[-1].tool_name):
+    if not steps or HANDOVER_TOOL.match(steps[-1].tool_name):
         return True
-    return len(steps) == 1 and not WRITING.match(steps[0].tool_name)
+    return len(steps) == 1 and not WRITING_TOOL.match(steps[0].tool_name)
 
 
-def _procedure(transcript: Transcript) -> list[Step]:
+def _procedure(transcript: ToolTranscript) -> list[ToolCallStep]:
     """The tools that worked at least once, in order, neighbouring repeats told once."""
-    worked = {step.tool_name for step in transcript.steps if not step.is_error} - READING_SKILLS
-    steps: list[Step] = []
+    worked = {step.tool_name for step in transcript.steps if not step.is_error} - SKILL_READING_TOOLS
+    steps: list[ToolCallStep] = []
     for step in transcript.steps:
         if step.tool_name not in worked:
             continue
@@ -62,23 +62,23 @@ def _procedure(transcript: Transcript) -> list[Step]:
     return steps
 
 
-def _skill(transcript: Transcript, steps: list[Step]) -> dict[str, str]:
+def _skill(transcript: ToolTranscript, steps: list[ToolCallStep]) -> dict[str, str]:
     main = _main_tool(steps)
     request = service_words(transcript.first_customer_text)
-    topics = ", ".join(request[:TOPICS]) or spoken(main)
-    subject = " ".join(request[:REQUEST_WORDS]) or spoken(main)
+    topics = ", ".join(request[:MOST_TOPICS]) or tool_name_in_words(main)
+    subject = " ".join(request[:REQUEST_WORDS]) or tool_name_in_words(main)
     name = _slug(f"{'-'.join(request[:REQUEST_WORDS])}-{main}")
     return {
         "name": name,
-        "title": f"{subject[:1].upper()}{subject[1:]}: {spoken(main)}",
-        "description": f"When a customer writes about: {topics}. Ends with {spoken(main)}.",
+        "title": f"{subject[:1].upper()}{subject[1:]}: {tool_name_in_words(main)}",
+        "description": f"When a customer writes about: {topics}. Ends with {tool_name_in_words(main)}.",
         "body": _body(transcript, steps, main, topics),
     }
 
 
-def _main_tool(steps: list[Step]) -> str:
+def _main_tool(steps: list[ToolCallStep]) -> str:
     names = [step.tool_name for step in steps]
-    writing = [name for name in names if WRITING.match(name)]
+    writing = [name for name in names if WRITING_TOOL.match(name)]
     working = [name for name in names if name not in THINKING_TOOLS]
     return (writing or working or names)[-1]
 
@@ -88,8 +88,8 @@ def _slug(text: str) -> str:
     return slug[:NAME_CHARACTERS].rstrip("-")
 
 
-def _body(transcript: Transcript, steps: list[Step], main: str, topics: str) -> str:
-    numbered = [f"{number}. {_told(step)}" for number, step in enumerate(steps, 1)]
+def _body(transcript: ToolTranscript, steps: list[ToolCallStep], main: str, topics: str) -> str:
+    numbered = [f"{number}. {_step_text(step)}" for number, step in enumerate(steps, 1)]
     return "\n".join(
         [
             "## When to Use",
@@ -108,14 +108,14 @@ def _body(transcript: Transcript, steps: list[Step], main: str, topics: str) -> 
     )
 
 
-def _told(step: Step) -> str:
+def _step_text(step: ToolCallStep) -> str:
     if not step.argument_names:
         return f"Call `{step.tool_name}`."
     listed = ", ".join(f"`{name}`" for name in step.argument_names)
     return f"Call `{step.tool_name}` with {listed}."
 
 
-def _pitfalls(transcript: Transcript) -> list[str]:
+def _pitfalls(transcript: ToolTranscript) -> list[str]:
     failed = dict.fromkeys(step.tool_name for step in transcript.steps if step.is_error)
     return [
         *(f"- `{name}` returned an error in the source conversation. Check its arguments first." for name in failed),

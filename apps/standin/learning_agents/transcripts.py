@@ -23,24 +23,24 @@ _SILENCE = re.compile(r"#{2,}\w+#{2,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ToolCallStep:
     """One tool call of a transcript, without the values of its arguments."""
 
     tool_name: str
     argument_names: tuple[str, ...]
     is_error: bool
 
-    def joined_with(self, other: Step) -> Step:
+    def joined_with(self, other: ToolCallStep) -> ToolCallStep:
         names = dict.fromkeys((*self.argument_names, *other.argument_names))
-        return Step(self.tool_name, tuple(names), self.is_error and other.is_error)
+        return ToolCallStep(self.tool_name, tuple(names), self.is_error and other.is_error)
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript:
+class ToolTranscript:
     """What a customer wrote, and which tools were called."""
 
     customer_texts: tuple[str, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[ToolCallStep, ...]
     # Whether a person said of a reply that it is wrong.
     is_reported: bool = False
 
@@ -53,25 +53,25 @@ class Transcript:
         return self.customer_texts[-1] if self.customer_texts else ""
 
 
-def read_transcript(text: str) -> Transcript:
+def read_transcript(text: str) -> ToolTranscript:
     texts: list[str] = []
-    steps: list[Step] = []
+    steps: list[ToolCallStep] = []
     is_reported = False
     for line in _objects(json_lines(text)):
         is_reported = is_reported or bool(line.get("reported"))
-        said = _SILENCE.sub("", _text(line)).strip()
+        said = _SILENCE.sub("", _line_text(line)).strip()
         if line.get("role") in CUSTOMER_ROLES and said:
             texts.append(said)
-        calls = list(_calls(line))
+        calls = list(_tool_steps(line))
         steps += calls
         if not calls and _is_failed_result(line):
             _mark_failed(steps, _tool_name(line))
-    return Transcript(tuple(texts), tuple(steps), is_reported)
+    return ToolTranscript(tuple(texts), tuple(steps), is_reported)
 
 
-def told_by(role: str, text: str) -> Iterator[str]:
+def texts_of_role(role: str, text: str) -> Iterator[str]:
     """What those of a role said, a text each."""
-    return (_text(line) for line in _objects(json_lines(text)) if line.get("role") == role and _text(line))
+    return (_line_text(line) for line in _objects(json_lines(text)) if line.get("role") == role and _line_text(line))
 
 
 def _objects(values: Iterator[Json]) -> Iterator[JsonObject]:
@@ -85,7 +85,7 @@ def _objects(values: Iterator[Json]) -> Iterator[JsonObject]:
             yield from _objects(iter(value))
 
 
-def _text(line: JsonObject) -> str:
+def _line_text(line: JsonObject) -> str:
     value = line.get("text") or line.get("content")
     return value if isinstance(value, str) else ""
 
@@ -95,7 +95,7 @@ def _tool_name(line: JsonObject) -> str:
     return value if isinstance(value, str) and _NAME.match(value) else ""
 
 
-def _calls(line: JsonObject) -> Iterator[Step]:
+def _tool_steps(line: JsonObject) -> Iterator[ToolCallStep]:
     several = line.get("tool_calls")
     for call in several if isinstance(several, list) else [line]:
         if not isinstance(call, dict):
@@ -105,7 +105,7 @@ def _calls(line: JsonObject) -> Iterator[Step]:
         arguments = _arguments(named)
         if _tool_name(named) and arguments is not None:
             names = tuple(name for name in arguments if _NAME.match(name))
-            yield Step(_tool_name(named), names, _is_failed_result(line))
+            yield ToolCallStep(_tool_name(named), names, _is_failed_result(line))
 
 
 def _arguments(call: JsonObject) -> JsonObject | None:
@@ -122,12 +122,12 @@ def _arguments(call: JsonObject) -> JsonObject | None:
 def _is_failed_result(line: JsonObject) -> bool:
     if line.get("is_error") is True:
         return True
-    result = line.get("result", _text(line) if line.get("role") == "tool" else None)
+    result = line.get("result", _line_text(line) if line.get("role") == "tool" else None)
     return isinstance(result, str) and bool(_FAILED.match(result))
 
 
-def _mark_failed(steps: list[Step], tool_name: str) -> None:
+def _mark_failed(steps: list[ToolCallStep], tool_name: str) -> None:
     for index in reversed(range(len(steps))):
         if tool_name in {"", steps[index].tool_name}:
-            steps[index] = Step(steps[index].tool_name, steps[index].argument_names, is_error=True)
+            steps[index] = ToolCallStep(steps[index].tool_name, steps[index].argument_names, is_error=True)
             return

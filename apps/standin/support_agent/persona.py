@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from apps.standin.conversation import Conversation
+    from apps.standin.conversation import RequestConversation
 
 _NAME = r"(?P<name>[A-Z][\w'-]{0,40}(?: [A-Z][\w'-]{0,40}){0,2})"
-_SELF = re.compile(rf"\b(?:You are|You're|I am|I'm|[Mm]y name is|[Yy]our name is) {_NAME}")
+_SELF_INTRODUCTION = re.compile(rf"\b(?:You are|You're|I am|I'm|[Mm]y name is|[Yy]our name is) {_NAME}")
 _BUSINESS = re.compile(r"\b(?:for|at|of|from) (?P<business>[A-Z][\w&'-]{0,40}(?: [A-Z&][\w&'-]{0,40}){0,4})")
 
 
 @dataclass(frozen=True, slots=True)
-class Persona:
+class StatedPersona:
     """Who the system prompt says the agent is."""
 
     name: str
@@ -30,13 +30,13 @@ class Persona:
         return f"{self.name} from {self.business}" if self.business else self.name
 
 
-def persona_of(conversation: Conversation) -> Persona:
+def persona_of(conversation: RequestConversation) -> StatedPersona:
     """Nobody in particular, where the prompt names nobody."""
     identity = conversation.section("Agent persona") and conversation.section("Identity", level=2)
-    named = _SELF.search(identity)
+    named = _SELF_INTRODUCTION.search(identity)
     business = _BUSINESS.search(identity, named.end()) if named else None
     style = conversation.section("Style", level=2).lower()
-    return Persona(
+    return StatedPersona(
         name=named["name"] if named else "",
         business=business["business"] if business else "",
         is_formal=bool(re.search(r"\bformal", style)),

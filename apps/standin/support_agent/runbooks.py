@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from apps.standin.conversation import section_of
 
 if TYPE_CHECKING:
-    from apps.standin.conversation import Conversation, PastCall
+    from apps.standin.conversation import PastCall, RequestConversation
 
 GET_SKILL = "get_skill"
 _IN_BACKTICKS = re.compile(r"`([A-Za-z0-9_-]{1,64})`")
@@ -37,7 +37,7 @@ class Runbook:
         return tuple(dict.fromkeys(_IN_BACKTICKS.findall(self.procedure)))
 
 
-def fetched_runbook(conversation: Conversation) -> Runbook | None:
+def fetched_runbook(conversation: RequestConversation) -> Runbook | None:
     """The runbook fetched since the customer last wrote, if it could be read."""
     calls = conversation.turn_calls
     for index in reversed(range(len(calls))):

@@ -36,35 +36,35 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
 _REMINDER = re.compile(
     r"^(?:please )?(?:remember|note|keep in mind|from now on|for the record)(?: that)?\s*[:,]?\s*", re.IGNORECASE
 )
-_ABOUT_US = re.compile(r"\b(?:we|our|us)\b", re.IGNORECASE)
-_ABOUT_YOU = re.compile(
+_BUSINESS_PRONOUN = re.compile(r"\b(?:we|our|us)\b", re.IGNORECASE)
+_BUSINESS_CLAIM = re.compile(
     r"\byour (?:\w+ ){1,4}(?:is|are|opens?|closes?|ships?|accepts?|offers?|has|have)\b", re.IGNORECASE
 )
-_TO_THEM = {"me": "them", "my": "their", "mine": "theirs", "i": "they", "myself": "themselves"}
-_TO_YOU = {"me": "you", "my": "your", "mine": "yours", "i": "you", "myself": "yourself"}
+_THIRD_PERSON = {"me": "them", "my": "their", "mine": "theirs", "i": "they", "myself": "themselves"}
+_SECOND_PERSON = {"me": "you", "my": "your", "mine": "yours", "i": "you", "myself": "yourself"}
 _PRONOUN = re.compile(r"\b(?:me|my|mine|I|myself)\b")
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class StatedWish:
     """A preference: as it is recorded, and as it is said back to the customer."""
 
     record: str
     spoken: str
 
 
-def stated_wish(text: str) -> Wish | None:
+def stated_wish(text: str) -> StatedWish | None:
     plain = text.replace("\u2019", "'")
     for pattern, record, spoken in _WISHES:
         if found := pattern.search(plain):
-            return _wish(found, record, spoken)
+            return _build_wish(found, record, spoken)
     return None
 
 
-def stated_change(text: str) -> Wish | None:
+def stated_change(text: str) -> StatedWish | None:
     """What the customer asks to have changed about themselves."""
     found = _CHANGE.search(text)
-    return _wish(found, "Asked to change their {} to {}.", "you asked to change your {} to {}") if found else None
+    return _build_wish(found, "Asked to change their {} to {}.", "you asked to change your {} to {}") if found else None
 
 
 def facts_from_owner(text: str) -> tuple[str, ...]:
@@ -72,14 +72,16 @@ def facts_from_owner(text: str) -> tuple[str, ...]:
     found = []
     for sentence in sentences(text):
         fact = _REMINDER.sub("", sentence, count=1)
-        if (fact != sentence or _ABOUT_US.search(sentence)) and _is_statement(fact):
+        if (fact != sentence or _BUSINESS_PRONOUN.search(sentence)) and _is_statement(fact):
             found.append(fact[0].upper() + fact[1:])
     return tuple(found)
 
 
 def facts_from_customer(text: str) -> tuple[str, ...]:
     """What a customer says about the business: a claim, taken down only where a runbook asks for it."""
-    return tuple(sentence for sentence in sentences(text) if _ABOUT_YOU.search(sentence) and _is_statement(sentence))
+    return tuple(
+        sentence for sentence in sentences(text) if _BUSINESS_CLAIM.search(sentence) and _is_statement(sentence)
+    )
 
 
 def sentences(text: str) -> list[str]:
@@ -90,13 +92,13 @@ def _is_statement(sentence: str) -> bool:
     return len(sentence.split()) >= 3 and not sentence.endswith("?")
 
 
-def _wish(found: re.Match[str], record: str, spoken: str) -> Wish:
+def _build_wish(found: re.Match[str], record: str, spoken: str) -> StatedWish:
     parts = [_COURTESY.sub("", part).strip() for part in found.groups()]
-    return Wish(
-        record.format(*(_seen_from(part, _TO_THEM) for part in parts)),
-        spoken.format(*(_seen_from(part, _TO_YOU) for part in parts)),
+    return StatedWish(
+        record.format(*(_swap_pronouns(part, _THIRD_PERSON) for part in parts)),
+        spoken.format(*(_swap_pronouns(part, _SECOND_PERSON) for part in parts)),
     )
 
 
-def _seen_from(text: str, pronouns: dict[str, str]) -> str:
+def _swap_pronouns(text: str, pronouns: dict[str, str]) -> str:
     return _PRONOUN.sub(lambda found: pronouns[found.group().lower()], text)

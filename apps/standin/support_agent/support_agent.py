@@ -5,37 +5,37 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from apps.standin.decisions import Call, Decision, Say
+from apps.standin.decisions import Decision, TextDecision, ToolDecision
 from apps.standin.support_agent.reply_texts import ESCALATE, reply_to
 from apps.standin.support_agent.runbooks import GET_SKILL, fetched_runbook
 from apps.standin.support_agent.stated_facts import facts_from_customer, facts_from_owner, stated_change, stated_wish
-from apps.standin.support_agent.tool_arguments import Missing, fill_arguments
-from apps.standin.vocabulary import shared_words, spoken
+from apps.standin.support_agent.tool_arguments import MissingArgument, fill_arguments
+from apps.standin.vocabulary import shared_words, tool_name_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from apps.llm.model_backend import JsonObject
-    from apps.standin.conversation import Conversation, SkillLine
-    from apps.standin.support_agent.stated_facts import Wish
+    from apps.standin.conversation import IndexedSkill, RequestConversation
+    from apps.standin.support_agent.stated_facts import StatedWish
 
 UPDATE_PROFILE = "update_customer_profile"
 UPDATE_MEMORY = "update_memory"
 # What is read beside a runbook is no step of it.
-READS = frozenset({GET_SKILL, "get_skill_attachment", "skill_view"})
+SKILL_READING_TOOLS = frozenset({GET_SKILL, "get_skill_attachment", "skill_view"})
 WORDS_TO_MATCH = 2
 _WANTS_A_PERSON = re.compile(
     r"\b(?:talk|speak|write|chat) (?:to|with) (?:an?|some|your) (?:\w+ )?(?:person|human|colleague|employee|manager)\b",
     re.IGNORECASE,
 )
-_APPROVED = re.compile(r"approved the call of (\S{1,64}) that you asked for \(request (\d{1,18})\)")
+_APPROVED_CALL = re.compile(r"approved the call of (\S{1,64}) that you asked for \(request (\d{1,18})\)")
 
 
-def answer(conversation: Conversation) -> Decision:
+def answer_conversation(conversation: RequestConversation) -> Decision:
     for decide in (
         _make_approved_call,
         _hand_over,
-        _take_down_owners_facts,
+        _record_owner_facts,
         _fetch_skill,
         _follow_runbook,
         _record_wish,
@@ -43,36 +43,38 @@ def answer(conversation: Conversation) -> Decision:
         call = decide(conversation)
         if call is not None:
             return call
-    return Say(reply_to(conversation, missing=_missing_arguments(conversation)))
+    return TextDecision(reply_to(conversation, missing=_missing_arguments(conversation)))
 
 
-def _make_approved_call(conversation: Conversation) -> Call | None:
+def _make_approved_call(conversation: RequestConversation) -> ToolDecision | None:
     """With the arguments it was asked for with, as often as owners said yes."""
-    for name, request in _APPROVED.findall(conversation.turn.owner):
+    for name, request in _APPROVED_CALL.findall(conversation.turn.owner):
         asked = (call for call in reversed(conversation.calls) if call.tool_name == name)
         call = next((call for call in asked if f"(request {request})" in call.result), None)
         if call is not None and not any(
             (made.tool_name, made.arguments) == (name, call.arguments) for made in conversation.turn_calls
         ):
-            return Call(name, call.arguments)
+            return ToolDecision(name, call.arguments)
     return None
 
 
-def _hand_over(conversation: Conversation) -> Call | None:
+def _hand_over(conversation: RequestConversation) -> ToolDecision | None:
     """Once in a conversation: whoever was asked already is not asked again."""
     if ESCALATE not in conversation.tools or any(call.tool_name == ESCALATE for call in conversation.calls):
         return None
     said = conversation.turn.customer
-    return Call(ESCALATE, {"reason": "customer_asked", "question": said}) if _WANTS_A_PERSON.search(said) else None
+    return (
+        ToolDecision(ESCALATE, {"reason": "customer_asked", "question": said}) if _WANTS_A_PERSON.search(said) else None
+    )
 
 
-def _take_down_owners_facts(conversation: Conversation) -> Call | None:
+def _record_owner_facts(conversation: RequestConversation) -> ToolDecision | None:
     if _was_called(conversation, UPDATE_MEMORY):
         return None
     return _memory_call(conversation, facts_from_owner(conversation.turn.owner))
 
 
-def _fetch_skill(conversation: Conversation) -> Call | None:
+def _fetch_skill(conversation: RequestConversation) -> ToolDecision | None:
     if GET_SKILL not in conversation.tools or _was_called(conversation, GET_SKILL):
         return None
     skill = _best_skill(conversation)
@@ -82,12 +84,12 @@ def _fetch_skill(conversation: Conversation) -> Call | None:
     fetched = any(
         call.tool_name == GET_SKILL and call.arguments.get(argument) == skill.skill_id for call in conversation.calls
     )
-    return None if fetched else Call(GET_SKILL, {argument: skill.skill_id})
+    return None if fetched else ToolDecision(GET_SKILL, {argument: skill.skill_id})
 
 
-def _best_skill(conversation: Conversation) -> SkillLine | None:
+def _best_skill(conversation: RequestConversation) -> IndexedSkill | None:
     scored = [
-        (shared_words(f"{spoken(skill.name)} {skill.description}", conversation.turn.customer), skill)
+        (shared_words(f"{tool_name_in_words(skill.name)} {skill.description}", conversation.turn.customer), skill)
         for skill in conversation.skills
     ]
     best = max((score for score, _ in scored), default=0)
@@ -102,41 +104,43 @@ def _skill_argument(schema: JsonObject) -> str:
     return next((name for name in ("skill_id", "id") if name in names), names[0] if names else "skill_id")
 
 
-def _follow_runbook(conversation: Conversation) -> Call | None:
+def _follow_runbook(conversation: RequestConversation) -> ToolDecision | None:
     for tool_name in _tools_to_call(conversation):
         call = _call_for(tool_name, conversation)
-        if isinstance(call, Call):
+        if isinstance(call, ToolDecision):
             return call
     return None
 
 
-def _tools_to_call(conversation: Conversation) -> tuple[str, ...]:
+def _tools_to_call(conversation: RequestConversation) -> tuple[str, ...]:
     """The tools the fetched runbook names that are offered and were not called since."""
     runbook = fetched_runbook(conversation)
     if runbook is None:
         return ()
     called = {call.tool_name for call in runbook.calls_since}
     return tuple(
-        name for name in runbook.tool_names if name in conversation.tools and name not in called and name not in READS
+        name
+        for name in runbook.tool_names
+        if name in conversation.tools and name not in called and name not in SKILL_READING_TOOLS
     )
 
 
-def _missing_arguments(conversation: Conversation) -> tuple[str, ...]:
+def _missing_arguments(conversation: RequestConversation) -> tuple[str, ...]:
     calls = (_call_for(name, conversation) for name in _tools_to_call(conversation))
-    return tuple(dict.fromkeys(call.argument for call in calls if isinstance(call, Missing)))
+    return tuple(dict.fromkeys(call.argument for call in calls if isinstance(call, MissingArgument)))
 
 
-def _call_for(tool_name: str, conversation: Conversation) -> Call | Missing | None:
+def _call_for(tool_name: str, conversation: RequestConversation) -> ToolDecision | MissingArgument | None:
     if tool_name == UPDATE_PROFILE:
         wish = stated_wish(conversation.turn.customer) or stated_change(conversation.turn.customer)
         return _profile_call(wish) if wish else None
     if tool_name == UPDATE_MEMORY:
         return _memory_call(conversation, facts_from_customer(conversation.turn.customer))
     arguments = fill_arguments(conversation.tools[tool_name], conversation.customer_texts)
-    return arguments if isinstance(arguments, Missing) else Call(tool_name, arguments)
+    return arguments if isinstance(arguments, MissingArgument) else ToolDecision(tool_name, arguments)
 
 
-def _record_wish(conversation: Conversation) -> Call | None:
+def _record_wish(conversation: RequestConversation) -> ToolDecision | None:
     wish = stated_wish(conversation.turn.customer)
     if wish is None or UPDATE_PROFILE not in conversation.tools or _was_called(conversation, UPDATE_PROFILE):
         return None
@@ -144,18 +148,18 @@ def _record_wish(conversation: Conversation) -> Call | None:
     return None if is_known else _profile_call(wish)
 
 
-def _profile_call(wish: Wish) -> Call:
-    return Call(UPDATE_PROFILE, {"preferences": wish.record})
+def _profile_call(wish: StatedWish) -> ToolDecision:
+    return ToolDecision(UPDATE_PROFILE, {"preferences": wish.record})
 
 
-def _memory_call(conversation: Conversation, facts: Sequence[str]) -> Call | None:
+def _memory_call(conversation: RequestConversation, facts: Sequence[str]) -> ToolDecision | None:
     """Memory is written whole: what stands there now, and the new facts below it."""
     if UPDATE_MEMORY not in conversation.tools:
         return None
     known = conversation.remembered
     new = [f"- {fact}" for fact in facts if fact not in known]
-    return Call(UPDATE_MEMORY, {"body": "\n".join(filter(None, [known, *new]))}) if new else None
+    return ToolDecision(UPDATE_MEMORY, {"body": "\n".join(filter(None, [known, *new]))}) if new else None
 
 
-def _was_called(conversation: Conversation, tool_name: str) -> bool:
+def _was_called(conversation: RequestConversation, tool_name: str) -> bool:
     return any(call.tool_name == tool_name for call in conversation.turn_calls)

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.standin.vocabulary import content_words, spoken
+from apps.standin.vocabulary import content_words, tool_name_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -39,27 +39,27 @@ _FREE_TEXT = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingArgument:
     """An argument the customer has not stated."""
 
     argument: str
 
 
-def fill_arguments(schema: JsonObject, texts: Sequence[str]) -> JsonObject | Missing:
+def fill_arguments(schema: JsonObject, texts: Sequence[str]) -> JsonObject | MissingArgument:
     """Only what is required, only from `texts`, the latest first."""
     properties = schema.get("properties")
     required = schema.get("required")
     filled: JsonObject = {}
     for name in required if isinstance(required, list) else []:
         rule = properties.get(str(name)) if isinstance(properties, dict) else None
-        value = _value(str(name), rule if isinstance(rule, dict) else {}, texts)
+        value = _argument_value(str(name), rule if isinstance(rule, dict) else {}, texts)
         if value is None:
-            return Missing(spoken(str(name)))
+            return MissingArgument(tool_name_in_words(str(name)))
         filled[str(name)] = value
     return filled
 
 
-def _value(name: str, rule: JsonObject, texts: Sequence[str]) -> Json:
+def _argument_value(name: str, rule: JsonObject, texts: Sequence[str]) -> Json:
     choices = rule.get("enum")
     if isinstance(choices, list):
         return _stated_choice(choices, texts)
@@ -78,7 +78,7 @@ def _stated_choice(choices: Iterable[Json], texts: Sequence[str]) -> Json:
     for text in texts:
         words = set(content_words(text))
         for choice in choices:
-            if words & set(content_words(spoken(str(choice)))):
+            if words & set(content_words(tool_name_in_words(str(choice)))):
                 return choice
     return None
 
@@ -91,13 +91,13 @@ def _stated_number(texts: Sequence[str], kind: type[int] | type[float]) -> int |
 
 
 def _stated_text(name: str, texts: Sequence[str]) -> str | None:
-    last_word = spoken(name).split(" ")[-1].lower()
+    last_word = tool_name_in_words(name).split(" ")[-1].lower()
     if last_word in _FREE_TEXT:
         return texts[0] if texts else None
     pattern = _PATTERNS.get(last_word)
     if pattern is not None:
         return next((found.group() for text in texts if (found := pattern.search(text))), None)
-    return _stated_by_name(spoken(name), texts)
+    return _stated_by_name(tool_name_in_words(name), texts)
 
 
 def _stated_by_name(words: str, texts: Sequence[str]) -> str | None:

@@ -14,9 +14,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting, outside
-from apps.governance.governed_write import invalid
-from apps.tenants.accounts.people import begin_anew, opens_more, person_named
+from apps.governance.database.actor_transaction import acting_as, outside_tenant
+from apps.governance.governed_write import invalid_from_validation
+from apps.tenants.accounts.people import get_or_create_person, invalidate_credentials, opens_other_tenants
 from apps.tenants.actions import accept_membership, invite_member
 from apps.tenants.authentication.actor_resolution import person_actor, system_actor
 from apps.tenants.models import Membership, User
@@ -27,7 +27,7 @@ _SALT: Final = "apps.console.accounts.login_links.invitations"
 
 
 @dataclass(frozen=True, slots=True)
-class Invited:
+class InvitedMember:
     """A new member. `is_open` says that they own their address beyond doubt, so that no link is needed."""
 
     row: Membership
@@ -47,15 +47,15 @@ class Invitation:
         return [str(self.row.accepted_at), str(self.row.reset_at)]
 
 
-def invite(email: str, role: Role, *, actor: Actor) -> Invited:
+def invite(email: str, role: Role, *, actor: Actor) -> InvitedMember:
     """Name a person who may come in, made if nobody knows them yet."""
-    with acting(actor):
-        with outside():
+    with acting_as(actor):
+        with outside_tenant():
             try:
-                user = person_named(email)
+                user = get_or_create_person(email)
             except ValidationError as refusal:
-                raise invalid(refusal) from refusal
-        return Invited(invite_member(user, actor=actor, role=role), user.email_verified_at is not None)
+                raise invalid_from_validation(refusal) from refusal
+        return InvitedMember(invite_member(user, actor=actor, role=role), user.email_verified_at is not None)
 
 
 def invitation_of(user_id: int, tenant_id: int) -> Invitation | None:
@@ -63,15 +63,15 @@ def invitation_of(user_id: int, tenant_id: int) -> Invitation | None:
     people = User.objects.select_for_update().filter(is_active=True, is_service=False, email_verified_at=None)
     user = people.filter(pk=user_id).first()
     actor = system_actor(tenant_id)
-    with acting(actor):
+    with acting_as(actor):
         members = Membership.objects.visible_to(actor).select_related("tenant").filter(user_id=user_id, is_active=True)
         row = members.first()
     return Invitation(row, user) if user and row and row.awaits_its_person else None
 
 
-def invitation_to(membership: Membership) -> str:
+def invitation_url(membership: Membership) -> str:
     """The whole address that lets the person of this membership into its tenant once; empty where nothing waits for them."""
-    with outside():
+    with outside_tenant():
         waiting = invitation_of(membership.user_id, membership.tenant_id)
     if waiting is None:
         return ""
@@ -80,7 +80,7 @@ def invitation_to(membership: Membership) -> str:
     return f"{settings.ENV.console_url.rstrip('/')}{path}"
 
 
-def invited_by(token: str) -> Invitation | None:
+def invitation_of_token(token: str) -> Invitation | None:
     """What a link was made for, as long as it still waits."""
     try:
         user_id, tenant_id, *state = signing.loads(token, salt=_SALT, max_age=INVITATION_SECONDS)
@@ -90,13 +90,13 @@ def invited_by(token: str) -> Invitation | None:
     return waiting if waiting and waiting.state == state else None
 
 
-def accept(invitation: Invitation) -> Membership:
+def accept_invitation(invitation: Invitation) -> Membership:
     """Let the holder of the link in.
 
     An account that opens nothing else begins anew, because whoever had its password until now may be another person. For one
     that opens more, the caller has made sure that its own person is signed in: a link of this tenant opens no other.
     """
     row, user = invitation.row, invitation.user
-    if not opens_more(user, row.tenant_id):
-        begin_anew(user, account_claimed_at=timezone.now())
+    if not opens_other_tenants(user, row.tenant_id):
+        invalidate_credentials(user, account_claimed_at=timezone.now())
     return accept_membership(row, actor=person_actor(user.pk, row.tenant_id, Role(row.role)))

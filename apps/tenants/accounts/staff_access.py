@@ -3,7 +3,7 @@
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting, tenant_id_named
+from apps.governance.database.actor_transaction import acting_as, tenant_id_of_key
 from apps.governance.errors import NotVisible
 from apps.tenants.actions import enter_tenant
 from apps.tenants.authentication.actor_resolution import staff_actor
@@ -16,10 +16,10 @@ def is_staff(user: object) -> bool:
     return isinstance(user, User) and user.is_active and user.is_superuser and not user.is_service
 
 
-def enter(key: str, reason: str, user: User) -> StaffAccess:
+def enter_as_staff(key: str, reason: str, user: User) -> StaffAccess:
     """Let one of the staff into the tenant of this key. An unknown key and somebody who may not read the same."""
     # The database cannot even be asked for a NUL; no key has one.
-    tenant_id = tenant_id_named(key) if is_staff(user) and "\x00" not in key else None
+    tenant_id = tenant_id_of_key(key) if is_staff(user) and "\x00" not in key else None
     if tenant_id is None:
         raise NotVisible("There is no tenant of this key that you may enter.")
     return enter_tenant(reason, actor=staff_actor(user.pk, tenant_id))
@@ -30,7 +30,7 @@ def visit_of(user: object, tenant_id: int, visit_id: int) -> tuple[Actor, StaffA
     if not (isinstance(user, User) and is_staff(user)):
         return None
     actor = staff_actor(user.pk, tenant_id)
-    with acting(actor):
+    with acting_as(actor):
         visits = (
             StaffAccess.objects.visible_to(actor)
             .select_related("tenant")

@@ -36,7 +36,7 @@ def code_at(secret: str, step: int) -> str:
     return _totp(secret).generate(step * STEP_SECONDS).decode()
 
 
-def address_of_secret(secret: str, *, account: str, issuer: str) -> str:
+def provisioning_uri(secret: str, *, account: str, issuer: str) -> str:
     """What an authenticator app reads from a picture."""
     return _totp(secret).get_provisioning_uri(account, issuer)
 

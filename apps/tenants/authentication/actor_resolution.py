@@ -9,8 +9,8 @@ from typing import Any, Final
 from django.db import connection
 from django.db.models import QuerySet
 
-from apps.governance.actors import Actor, Pace, Role
-from apps.governance.database.actor_transaction import acting, outside, tenant_id_named
+from apps.governance.actors import Actor, RateLimits, Role
+from apps.governance.database.actor_transaction import acting_as, outside_tenant, tenant_id_of_key
 from apps.governance.policy.table import Act, codename, default_grants
 from apps.tenants.models import User
 
@@ -20,19 +20,25 @@ TENANT: Final = "tenant"
 AGENT: Final = "agent"
 LIMIT: Final = "limit"
 # Said with the grants, and none: how often the tenant lets anybody ask.
-PACE: Final = "pace"
-PLACES: Final = {"at_template": TEMPLATE, "at_tenant": TENANT, "at_agent": AGENT, "at_limit": LIMIT, "at_pace": PACE}
+RATE_LIMITS: Final = "pace"
+GRANT_ORIGINS: Final = {
+    "at_template": TEMPLATE,
+    "at_tenant": TENANT,
+    "at_agent": AGENT,
+    "at_limit": LIMIT,
+    "at_pace": RATE_LIMITS,
+}
 # No agent has this id.
-EVERYWHERE: Final = 0
+ALL_AGENTS: Final = 0
 # Sets of grants that are held once; a tenant seldom has more than one for a role.
-SETS_KEPT: Final = 512
+GRANT_SETS_CACHED: Final = 512
 
 # A row of the statement below: where it is said, of which agent, what; a pace is two numbers, or nothing in their places.
-Said = tuple[str, int | None, Collection[Any]]  # Any: names, or such numbers
+GrantRow = tuple[str, int | None, Collection[Any]]  # Any: names, or such numbers
 
 # (where it is said, of which agent, what), a row for each place: asked at every request, so it is not composed anew.
 # Agents' grants go by way of the rows they were written from: one that grants nothing replaces the template all the same.
-SAID: Final = """
+GRANTS_QUERY: Final = """
     SELECT %(at_template)s, NULL::bigint, array_agg(permission.codename::text)
       FROM tenants_roletemplategroupobjectpermission granted
       JOIN tenants_roletemplate template ON template.id = granted.content_object_id AND template.role = %(role)s
@@ -55,12 +61,12 @@ SAID: Final = """
      GROUP BY grants.agent_id
 """
 # The same of the agent behind a token, who is known before any tenant is.
-RESOLVED: Final = (
+AGENT_BY_DIGEST: Final = (
     "SELECT tenant_id, agent_id, user_id, agent_key, permissions, requests_per_minute, requests_per_minute_of_tenant"
     " FROM resolve_agent_token(%s)"
 )
 # Only people have limits, and only their roles may read them; of an agent's pace its token tells.
-LIMITED: Final = """
+MEMBER_LIMITS_QUERY: Final = """
      UNION ALL
     SELECT %(at_limit)s, granted.content_object_id, ARRAY[narrowed.limited_act::text]
       FROM tenants_memberlimit narrowed
@@ -82,24 +88,26 @@ def token_digest(token: str) -> str:
 def agent_of_token(token: str) -> Actor | None:
     """The agent behind a bearer token, or None if it is unknown, revoked or expired."""
     with connection.cursor() as cursor:
-        cursor.execute(RESOLVED, [token_digest(token)])
+        cursor.execute(AGENT_BY_DIGEST, [token_digest(token)])
         row = cursor.fetchone()
     if row is None:
         return None
-    return replace(_bare_agent(*row[:4]), grants=held_once(frozenset(row[4])), pace=Pace(*row[5:]))
+    return replace(
+        _agent_without_grants(*row[:4]), grants=interned_grants(frozenset(row[4])), pace=RateLimits(*row[5:])
+    )
 
 
 def agent_actor(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> Actor:
     """The actor of an agent, with its grants."""
-    return _with_grants(_bare_agent(tenant_id, agent_id, user_id, agent_key))
+    return _read_grants(_agent_without_grants(tenant_id, agent_id, user_id, agent_key))
 
 
-def agent_holding(tenant_id: int, agent_id: int, user_id: int, agent_key: str, said: Iterable[Said]) -> Actor:
-    """The same of grants that were read already, by `SAID`."""
-    return _holding(_bare_agent(tenant_id, agent_id, user_id, agent_key), said)
+def agent_with_grants(tenant_id: int, agent_id: int, user_id: int, agent_key: str, said: Iterable[GrantRow]) -> Actor:
+    """The same of grants that were read already, by `GRANTS_QUERY`."""
+    return _apply_grants(_agent_without_grants(tenant_id, agent_id, user_id, agent_key), said)
 
 
-def _bare_agent(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> Actor:
+def _agent_without_grants(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> Actor:
     return Actor(tenant_id, Role.AGENT, frozenset(), f"agent:{agent_key}", user_id=user_id, agent_id=agent_id)
 
 
@@ -110,9 +118,9 @@ def memberships_of(user_id: int) -> list[tuple[int, Role]]:
         return [(tenant_id, Role(role)) for tenant_id, role in cursor.fetchall()]
 
 
-def member_served(user_id: int, tenant_id: int, *, agent_id: int, agent_label: str) -> Actor | None:
+def member_via_assistant(user_id: int, tenant_id: int, *, agent_id: int, agent_label: str) -> Actor | None:
     """A member with all they may now, through the assistant that looks things up for them; None if they are one no more (R129)."""
-    with outside():
+    with outside_tenant():
         roles = dict(memberships_of(user_id))
     if tenant_id not in roles:
         return None
@@ -122,13 +130,13 @@ def member_served(user_id: int, tenant_id: int, *, agent_id: int, agent_label: s
 def person_actor(user_id: int, tenant_id: int, role: Role) -> Actor:
     """The actor of a signed-in member."""
     bare = Actor(tenant_id, role, frozenset(), f"operator:{user_id}", user_id=user_id)
-    return _with_grants(bare)
+    return _read_grants(bare)
 
 
 def staff_actor(user_id: int, tenant_id: int) -> Actor:
     """The actor of platform staff in a tenant they entered, or are about to enter; `tenants.staff` says whether they may."""
     bare = Actor(tenant_id, Role.STAFF, frozenset(), f"staff:{user_id}", user_id=user_id)
-    return _with_grants(bare)
+    return _read_grants(bare)
 
 
 def system_actor(tenant_id: int, label: str = "system") -> Actor:
@@ -143,60 +151,60 @@ def new_tenant_actor() -> Actor:
         return system_actor(int(cursor.fetchone()[0]))
 
 
-def tenant_named(key: str) -> Actor | None:
+def system_actor_of_tenant(key: str) -> Actor | None:
     """The system, acting for the tenant of this key; None if there is none."""
-    tenant_id = tenant_id_named(key)
+    tenant_id = tenant_id_of_key(key)
     return system_actor(tenant_id) if tenant_id else None
 
 
-def people_named(username: str) -> QuerySet[User]:
+def people_by_username(username: str) -> QuerySet[User]:
     """The person of this user name, whatever its case, if there is one; an agent's service user is no person."""
     return User.objects.filter(username__iexact=username, is_service=False)
 
 
-def member_named(username: str, tenant_id: int) -> Actor | None:
+def member_by_username(username: str, tenant_id: int) -> Actor | None:
     """A person by user name, acting for a tenant they are an active member of."""
-    user = people_named(username).filter(is_active=True).first()
+    user = people_by_username(username).filter(is_active=True).first()
     if user is None:
         return None
     roles = dict(memberships_of(user.pk))
     return person_actor(user.pk, tenant_id, roles[tenant_id]) if tenant_id in roles else None
 
 
-def _with_grants(bare: Actor) -> Actor:
+def _read_grants(bare: Actor) -> Actor:
     """The actor with all it holds, read in one statement."""
-    statement = SAID if bare.agent_id is not None else SAID + LIMITED
-    with acting(bare), connection.cursor() as cursor:
+    statement = GRANTS_QUERY if bare.agent_id is not None else GRANTS_QUERY + MEMBER_LIMITS_QUERY
+    with acting_as(bare), connection.cursor() as cursor:
         who = {"role": bare.role.value, "tenant": bare.tenant_id, "user": bare.user_id}
-        cursor.execute(statement, {**PLACES, **who})
+        cursor.execute(statement, {**GRANT_ORIGINS, **who})
         rows = cursor.fetchall()
-    return _holding(bare, rows)
+    return _apply_grants(bare, rows)
 
 
-@lru_cache(SETS_KEPT)
-def held_once(granted: frozenset[str]) -> frozenset[str]:
+@lru_cache(GRANT_SETS_CACHED)
+def interned_grants(granted: frozenset[str]) -> frozenset[str]:
     """The same grants as the same set: thousands of waiting turns hold a hundred names each."""
     return granted
 
 
-def _holding(bare: Actor, said: Iterable[Said]) -> Actor:
+def _apply_grants(bare: Actor, said: Iterable[GrantRow]) -> Actor:
     names: dict[str, dict[int, frozenset[str]]] = {origin: {} for origin in (TEMPLATE, TENANT, AGENT)}
     limits: dict[str, set[int]] = {}
-    pace = Pace()
+    pace = RateLimits()
     for origin, agent_id, granted in said:
-        if origin == PACE:
-            pace = Pace(*(None if each is None else int(each) for each in granted))
+        if origin == RATE_LIMITS:
+            pace = RateLimits(*(None if each is None else int(each) for each in granted))
         elif origin == LIMIT:
             limits.setdefault(next(iter(granted)), set()).update(() if agent_id is None else (agent_id,))
         else:
-            names[origin][agent_id or EVERYWHERE] = held_once(frozenset(granted))
+            names[origin][agent_id or ALL_AGENTS] = interned_grants(frozenset(granted))
     general = names[TENANT] or names[TEMPLATE]
     if bare.agent_id in names[AGENT]:
         # Whatever the agent writes, customers' profiles of the whole tenant included, it writes with its own grants.
         return replace(bare, grants=names[AGENT][bare.agent_id])
     return replace(
         bare,
-        grants=general.get(EVERYWHERE, frozenset()),
+        grants=general.get(ALL_AGENTS, frozenset()),
         by_agent=tuple(sorted(names[AGENT].items())),
         pace=pace,
         limits=tuple((codename(Act(act)), frozenset(agent_ids)) for act, agent_ids in sorted(limits.items())),

@@ -24,7 +24,7 @@ SELECT member.user_id, place.tenant_id, place.role
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HeldCredential:
     """How somebody came in: an agent by the digest of its token, or a member of a tenant by their browser's session."""
 
     tenant_id: int
@@ -34,9 +34,9 @@ class Standing:
     user_id: int | None = None
 
 
-def still_standing(asked: Collection[Standing]) -> frozenset[Standing]:
+def still_valid(asked: Collection[HeldCredential]) -> frozenset[HeldCredential]:
     """Those of them who may still come in the way they did."""
-    tokens = _column(_TOKENS, {each.token_sha256 for each in asked if each.token_sha256})
+    tokens = _first_column(_TOKENS, {each.token_sha256 for each in asked if each.token_sha256})
     sessions = _rows(_SESSIONS, {each.session_key for each in asked if each.session_key})
     members = _rows(_MEMBERS, {each.user_id for each in asked if each.session_key and each.user_id is not None})
     return frozenset(
@@ -50,7 +50,7 @@ def still_standing(asked: Collection[Standing]) -> frozenset[Standing]:
     )
 
 
-def _column(statement: str, given: Collection[object]) -> set[object]:
+def _first_column(statement: str, given: Collection[object]) -> set[object]:
     return {row[0] for row in _rows(statement, given)}
 
 

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.tenants.authentication.actor_resolution import (
     agent_actor,
@@ -19,7 +19,7 @@ from apps.tenants.authentication.actor_resolution import (
 from apps.tenants.models import AgentToken, User
 
 
-class Kind(StrEnum):
+class HolderKind(StrEnum):
     """By what somebody came in."""
 
     PERSON = "person"
@@ -27,41 +27,41 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class SignedLinkHolder:
     """A person of a tenant, or one token of an agent; by id, which is no secret."""
 
     tenant_id: int
-    kind: Kind
+    kind: HolderKind
     row_id: int
 
 
-def holder_of(actor: Actor, token: str) -> Holder:
+def holder_of(actor: Actor, token: str) -> SignedLinkHolder:
     """The person, or the very token, behind an actor."""
     if actor.role is Role.STAFF:
         raise NotPermitted("Platform staff fetch no files. Ask a member of the tenant.")
     if actor.is_person:
-        return Holder(actor.tenant_id, Kind.PERSON, actor.user_id or 0)
+        return SignedLinkHolder(actor.tenant_id, HolderKind.PERSON, actor.user_id or 0)
     system = system_actor(actor.tenant_id)
-    with acting(system):
+    with acting_as(system):
         row = AgentToken.objects.visible_to(system).get(digest=token_digest(token))
-    return Holder(actor.tenant_id, Kind.AGENT, row.pk)
+    return SignedLinkHolder(actor.tenant_id, HolderKind.AGENT, row.pk)
 
 
-def actor_of(holder: Holder) -> Actor | None:
+def actor_of(holder: SignedLinkHolder) -> Actor | None:
     """Who the holder is now; None for who left, was deactivated, or whose token was revoked or ran out."""
-    return _person(holder) if holder.kind is Kind.PERSON else _agent(holder)
+    return _person_actor(holder) if holder.kind is HolderKind.PERSON else _token_actor(holder)
 
 
-def _person(holder: Holder) -> Actor | None:
+def _person_actor(holder: SignedLinkHolder) -> Actor | None:
     if not User.objects.filter(pk=holder.row_id, is_active=True, is_service=False).exists():
         return None
     role = dict(memberships_of(holder.row_id)).get(holder.tenant_id)
     return person_actor(holder.row_id, holder.tenant_id, role) if role else None
 
 
-def _agent(holder: Holder) -> Actor | None:
+def _token_actor(holder: SignedLinkHolder) -> Actor | None:
     system = system_actor(holder.tenant_id)
-    with acting(system):
+    with acting_as(system):
         live = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
         tokens = AgentToken.objects.visible_to(system).filter(live, revoked_at__isnull=True)
         token = tokens.select_related("agent").filter(pk=holder.row_id).first()

@@ -6,62 +6,62 @@ from datetime import datetime
 from django.db.models import Q
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid
-from apps.governance.governed_write import governed, take_values
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid
+from apps.governance.governed_write import assign_values, governed
 from apps.governance.policy.table import Act
 from apps.outbound.ssrf import origin_of
 from apps.tenants.models import Agent
 from apps.tenants.models.endpoints import Endpoint, ModelPrice, SealedSecret
-from apps.tenants.sealed_secrets import forget, lay_down
+from apps.tenants.sealed_secrets import delete_secrets, store_secret
 
 KEY_CHARACTERS = 500
 # Of the agents that stand in the way of something.
-NAMED_AT_MOST = 5
+AGENTS_NAMED = 5
 
 
 def create_endpoint(key: str, title: str, base_url: str, *, actor: Actor, api_key: str = "") -> Endpoint:
     """Name an address that agents of the tenant may think at. None does until it is chosen for it."""
     endpoint = Endpoint(tenant_id=actor.tenant_id, key=key, title=title, base_url=base_url)
     with governed(Act.ENDPOINT_CREATE, endpoint, actor=actor) as row:
-        row.secret = _laid_down(api_key, actor)
+        row.secret = _seal_api_key(api_key, actor)
     return endpoint
 
 
 def amend_endpoint(endpoint: Endpoint, *, actor: Actor, read_at: int | None = None, **values: object) -> Endpoint:
     """Change title or address, from the next turn on. A key never follows to another server: it is forgotten."""
     forgotten: int | None = None
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.ENDPOINT_AMEND, endpoint, actor=actor, read_at=read_at) as row:
             origin = origin_of(row.base_url)
-            take_values(row, Act.ENDPOINT_AMEND, values)
+            assign_values(row, Act.ENDPOINT_AMEND, values)
             if origin != origin_of(row.base_url):
                 forgotten, row.secret = row.secret_id, None
-        forget(forgotten, actor=actor)
+        delete_secrets(forgotten, actor=actor)
     return endpoint
 
 
 def rotate_endpoint_key(endpoint: Endpoint, *, actor: Actor, api_key: str, read_at: int | None = None) -> Endpoint:
     """Put another key in the place of the present one, or with an empty one none. Turns under way end with the old one."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.ENDPOINT_ROTATE_KEY, endpoint, actor=actor, read_at=read_at) as row:
-            before, row.secret = row.secret_id, _laid_down(api_key, actor)
-        forget(before, actor=actor)
+            before, row.secret = row.secret_id, _seal_api_key(api_key, actor)
+        delete_secrets(before, actor=actor)
     return endpoint
 
 
 def remove_endpoint(endpoint: Endpoint, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Take an endpoint away, with its key, once no agent thinks there. Turns under way end as they began."""
-    with acting(actor):
+    with acting_as(actor):
         with governed(Act.ENDPOINT_REMOVE, endpoint, actor=actor, read_at=read_at, reason=reason, removes=True) as row:
             here = Q(endpoint=row) | Q(distil_endpoint_mid=row) | Q(distil_endpoint_long=row)
             thinking = Agent.objects.visible_to(actor).filter(here).order_by("key")
-            if keys := list(thinking.values_list("key", flat=True)[:NAMED_AT_MOST]):
-                raise Conflicting(
+            if keys := list(thinking.values_list("key", flat=True)[:AGENTS_NAMED]):
+                raise Conflict(
                     f"Agents still think there, among them {', '.join(keys)}. Choose another endpoint for them first."
                 )
             secret_id = row.secret_id
-        forget(secret_id, actor=actor)
+        delete_secrets(secret_id, actor=actor)
 
 
 def set_price(
@@ -70,7 +70,7 @@ def set_price(
     """Say what a model costs from a moment on. What was charged before stays as it was."""
     price = ModelPrice(tenant_id=actor.tenant_id)
     with governed(Act.PRICE_SET, price, actor=actor, reason=reason) as row:
-        take_values(row, Act.PRICE_SET, {"model": model, "valid_from": valid_from, **rates})
+        assign_values(row, Act.PRICE_SET, {"model": model, "valid_from": valid_from, **rates})
     return price
 
 
@@ -80,7 +80,7 @@ def withdraw_price(price: ModelPrice, *, actor: Actor, read_at: int | None = Non
         pass
 
 
-def _laid_down(api_key: str, actor: Actor) -> SealedSecret | None:
+def _seal_api_key(api_key: str, actor: Actor) -> SealedSecret | None:
     if not api_key:
         return None
     if len(api_key) > KEY_CHARACTERS or not api_key.isascii() or not api_key.isprintable() or " " in api_key:
@@ -88,4 +88,4 @@ def _laid_down(api_key: str, actor: Actor) -> SealedSecret | None:
             f"This is no key: it is at most {KEY_CHARACTERS} visible ASCII characters without spaces.",
             {"api_key": ["Copy the key anew."]},
         )
-    return lay_down(api_key, actor=actor)
+    return store_secret(api_key, actor=actor)

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.llm.model_backend import NotAuthorised
 from apps.tenants.models.endpoints import Endpoint
 from apps.tenants.sealed_secrets import CannotOpen, unseal
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class OpenedEndpoint:
     """An endpoint of a tenant's own. Its key is in nothing that is printed or logged."""
 
     endpoint_id: int
@@ -20,19 +20,19 @@ class Reached:
     api_key: str = field(repr=False)
 
 
-def reached(endpoint: Mapping[str, Any], tenant_id: int) -> Reached:  # Any: a JSON object
+def decrypt_endpoint(endpoint: Mapping[str, Any], tenant_id: int) -> OpenedEndpoint:  # Any: a JSON object
     """An endpoint with its key open."""
     sealed = endpoint["ciphertext"]
     try:
         api_key = unseal(sealed, tenant_id) if sealed else ""
     except CannotOpen as refusal:
         raise NotAuthorised(str(refusal)) from refusal
-    return Reached(int(endpoint["id"]), str(endpoint["base_url"]), api_key)
+    return OpenedEndpoint(int(endpoint["id"]), str(endpoint["base_url"]), api_key)
 
 
-def opened(endpoint_id: int, *, system: Actor) -> Reached:
+def read_decrypted_endpoint(endpoint_id: int, *, system: Actor) -> OpenedEndpoint:
     """As it stands. People never read what is sealed; a worker does."""
-    with acting(system):
+    with acting_as(system):
         found = Endpoint.objects.visible_to(system).filter(pk=endpoint_id)
         values = found.values("id", "base_url", "secret__ciphertext").get()
-    return reached({**values, "ciphertext": values["secret__ciphertext"]}, system.tenant_id)
+    return decrypt_endpoint({**values, "ciphertext": values["secret__ciphertext"]}, system.tenant_id)

@@ -3,17 +3,17 @@
 from datetime import datetime
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.llm.prices import Rates
+from apps.governance.database.actor_transaction import acting_as
+from apps.llm.prices import TokenRates
 from apps.tenants.models import ModelPrice
 
 
-def own_rates(actor: Actor, now: datetime) -> dict[str, Rates]:
+def tenant_rates(actor: Actor, now: datetime) -> dict[str, TokenRates]:
     """The rates that hold now, by model."""
-    with acting(actor):
+    with acting_as(actor):
         rows = ModelPrice.objects.visible_to(actor).filter(valid_from__lte=now)
         return {
-            row.model: Rates.of_micro_usd(
+            row.model: TokenRates.of_micro_usd(
                 row.input_micro_usd,
                 row.output_micro_usd,
                 row.cache_read_micro_usd,

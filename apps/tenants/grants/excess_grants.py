@@ -7,41 +7,41 @@ from django.db import connections
 from guardian.models import GroupObjectPermissionBase
 
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import default_grants
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models.grants import RoleTemplateGroupObjectPermission
 
 # Nobody may list tenants; their numbers are counted, and row security shows each one's rows when its turn comes.
-_COUNTED: Final = "SELECT coalesce(last_value, 0) FROM pg_sequences WHERE sequencename = 'tenants_tenant_id_seq'"
+_LAST_TENANT_ID: Final = "SELECT coalesce(last_value, 0) FROM pg_sequences WHERE sequencename = 'tenants_tenant_id_seq'"
 
 
 def grants_beyond_floor() -> list[str]:
     """One sentence for each grant that a tenant or an agent holds and its role could never use."""
     with connections["default"].cursor() as cursor:
-        cursor.execute(_COUNTED)
+        cursor.execute(_LAST_TENANT_ID)
         [last] = cursor.fetchone()
-    with acting(system_actor(0)):
-        return [line for tenant_id in range(1, int(last) + 1) for line in _of_tenant(tenant_id)]
+    with acting_as(system_actor(0)):
+        return [line for tenant_id in range(1, int(last) + 1) for line in _excess_of_tenant(tenant_id)]
 
 
-def _of_tenant(tenant_id: int) -> Iterator[str]:
+def _excess_of_tenant(tenant_id: int) -> Iterator[str]:
     with connections["default"].cursor() as cursor:
         cursor.execute("SELECT set_config('app.tenant', %s, true)", [str(tenant_id)])
-    for table in _tables():
+    for table in _grant_models():
         held = table._default_manager.values_list("content_object_id", "group__name", "permission__codename")
         for row_id, group, name in held.order_by("pk"):
-            if name not in _floor(group):
+            if name not in _role_floor(group):
                 yield (
                     f"grants of tenant {tenant_id}: {group} holds {name} on {table.__name__} {row_id}, beyond the policy."
                 )
 
 
-def _tables() -> list[type[GroupObjectPermissionBase]]:
+def _grant_models() -> list[type[GroupObjectPermissionBase]]:
     # The templates are no tenant's; they are compared with the policy grant by grant.
     every = GroupObjectPermissionBase.__subclasses__()
     return [table for table in every if not table._meta.abstract and table is not RoleTemplateGroupObjectPermission]
 
 
-def _floor(group: str) -> frozenset[str]:
+def _role_floor(group: str) -> frozenset[str]:
     return default_grants(Role(group)) if group in set(Role) else frozenset()

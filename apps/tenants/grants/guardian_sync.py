@@ -23,7 +23,7 @@ from apps.tenants.models.grants import (
 )
 
 
-def granted(role: Role, on: Model) -> frozenset[str]:
+def guardian_grants(role: Role, on: Model) -> frozenset[str]:
     """What guardian says the role's group holds on a row: a role template, a tenant or an agent. Two look-ups, no request's way."""
     group = Group.objects.filter(name=role.value).first()
     return frozenset(ObjectPermissionChecker(group).get_perms(on)) if group else frozenset()
@@ -32,7 +32,7 @@ def granted(role: Role, on: Model) -> frozenset[str]:
 def template_drift() -> dict[Role, tuple[frozenset[str], frozenset[str]]]:
     """Per role, the grants the templates lack and those they hold beyond the policy; empty when they agree."""
     templates = {Role(template.role): template for template in RoleTemplate.objects.all()}
-    held = {role: granted(role, templates[role]) if role in templates else frozenset() for role in Role}
+    held = {role: guardian_grants(role, templates[role]) if role in templates else frozenset() for role in Role}
     return {
         role: (default_grants(role) - held[role], held[role] - default_grants(role))
         for role in Role
@@ -60,9 +60,9 @@ def sync_templates(using: str) -> int:
     return changed
 
 
-def usual_grants(role: Role, tenant_id: int) -> frozenset[str]:
+def tenant_wide_grants(role: Role, tenant_id: int) -> frozenset[str]:
     """What a role holds in a tenant wherever nothing is said of the agent."""
-    own = granted(role, Tenant.objects.get(pk=tenant_id))
+    own = guardian_grants(role, Tenant.objects.get(pk=tenant_id))
     return (own or default_grants(role)) & default_grants(role)
 
 
@@ -72,11 +72,11 @@ def grants_of_tenant(tenant: Tenant) -> dict[Role, frozenset[str]]:
     return {Role(group.name): frozenset(names) for group, names in found.items() if group.name in set(Role)}
 
 
-def keep_role_grants(grants: RoleGrants, names: Collection[str]) -> None:
+def sync_role_grants(grants: RoleGrants, names: Collection[str]) -> None:
     """Let guardian's rows of the tenant be these, in the same transaction. A first row names hundreds: they go in at once."""
     group = Group.objects.get(name=grants.role)
     tenant = Tenant.objects.get(pk=grants.tenant_id)
-    held, rows = granted(Role(grants.role), tenant), TenantGroupObjectPermission.objects
+    held, rows = guardian_grants(Role(grants.role), tenant), TenantGroupObjectPermission.objects
     rows.filter(group=group, content_object=tenant, permission__codename__in=held - set(names)).delete()
     rows.bulk_create(
         TenantGroupObjectPermission(group=group, permission=permission, content_object=tenant)
@@ -84,7 +84,7 @@ def keep_role_grants(grants: RoleGrants, names: Collection[str]) -> None:
     )
 
 
-def keep_agent_grants(grants: AgentGrants) -> None:
+def sync_agent_grants(grants: AgentGrants) -> None:
     """Let guardian's rows be what the governed row says, in the same transaction."""
     AgentGroupObjectPermission.objects.filter(grants=grants).delete()
     group = Group.objects.get(name=grants.role)
@@ -100,7 +100,7 @@ def keep_agent_grants(grants: AgentGrants) -> None:
     )
 
 
-def keep_limit(limit: MemberLimit) -> None:
+def sync_member_limit(limit: MemberLimit) -> None:
     """The same for the agents a member is limited to."""
     AgentUserObjectPermission.objects.filter(limit=limit).delete()
     AgentUserObjectPermission.objects.bulk_create(

@@ -10,41 +10,41 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import connections, transaction
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database.migration_operations import role_name
-from apps.tenants.authentication.actor_resolution import member_named, tenant_named
+from apps.tenants.authentication.actor_resolution import member_by_username, system_actor_of_tenant
 from apps.tenants.models import Agent
 
 
-def add_names(parser: CommandParser) -> None:
+def add_agent_arguments(parser: CommandParser) -> None:
     """Every command about an agent names it the same way."""
     parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
     parser.add_argument("--agent", required=True, metavar="KEY", help="The key of one of its agents.")
 
 
-def add_importer(parser: CommandParser) -> None:
+def add_importer_argument(parser: CommandParser) -> None:
     """Whoever takes something over is named the same way."""
     parser.add_argument(
         "--as", dest="username", metavar="USERNAME", help="The member who imports. Without it, the system does."
     )
 
 
-def actor_named(tenant_key: str, username: str | None = None) -> Actor:
+def command_actor(tenant_key: str, username: str | None = None) -> Actor:
     """The member a command acts as; without a user name the system, which approves nothing."""
-    system = tenant_named(tenant_key)
+    system = system_actor_of_tenant(tenant_key)
     if system is None:
         raise CommandError(f"There is no tenant “{tenant_key}”. Open it with: manage.py create_tenant {tenant_key}")
     if not username:
         return system
-    member = member_named(username, system.tenant_id)
+    member = member_by_username(username, system.tenant_id)
     if member is None:
         raise CommandError(f"“{username}” is no active member of tenant {tenant_key}.")
     return member
 
 
-def agent_named(key: str, *, actor: Actor) -> Agent:
+def get_agent(key: str, *, actor: Actor) -> Agent:
     """One of the tenant's agents."""
-    with acting(actor):
+    with acting_as(actor):
         agents = {agent.key: agent for agent in Agent.objects.visible_to(actor)}
     if key not in agents:
         raise CommandError(
@@ -53,13 +53,13 @@ def agent_named(key: str, *, actor: Actor) -> Agent:
     return agents[key]
 
 
-ALL = "all"
+ALL_TENANTS = "all"
 
 
-def tenants_named(key: str) -> Iterator[tuple[str, int]]:
+def select_tenants(key: str) -> Iterator[tuple[str, int]]:
     """Each with its key and its number."""
-    if key != ALL:
-        actor = tenant_named(key)
+    if key != ALL_TENANTS:
+        actor = system_actor_of_tenant(key)
         if actor is None:
             raise CommandError(f"There is no tenant “{key}”.")
         yield key, actor.tenant_id

@@ -164,13 +164,19 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("title", models.CharField(max_length=120, validators=[apps.governance.stored_text.plain_text])),
+                (
+                    "title",
+                    models.CharField(max_length=120, validators=[apps.governance.stored_text.validate_storable_text]),
+                ),
                 (
                     "base_url",
                     models.CharField(
                         help_text="Such as https://models.example. Another host, port or scheme forgets the key; enter it anew then.",
                         max_length=300,
-                        validators=[apps.governance.stored_text.plain_text, apps.tenants.models.endpoints.reachable],
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.tenants.models.endpoints.validate_reachable_url,
+                        ],
                         verbose_name="address",
                     ),
                 ),
@@ -472,7 +478,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="Replaces the operating contract of slot 2. Empty: the one that ships with the product.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(20000),
                         ],
                     ),
@@ -874,7 +880,7 @@ class Migration(TableMigration):
                     "reason",
                     models.TextField(
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(500),
                         ],
                         verbose_name="why",
@@ -1164,7 +1170,7 @@ class Migration(TableMigration):
                         blank=True,
                         help_text="What to ask it for, in one line.",
                         max_length=300,
-                        validators=[apps.governance.stored_text.plain_text],
+                        validators=[apps.governance.stored_text.validate_storable_text],
                     ),
                 ),
                 (
@@ -1350,7 +1356,7 @@ class Migration(TableMigration):
                         default="UTC",
                         help_text="Such as Europe/Berlin. Agents are told the date and the time of this zone.",
                         max_length=60,
-                        validators=[apps.tenants.models.tenant.known_timezone],
+                        validators=[apps.tenants.models.tenant.validate_timezone],
                         verbose_name="time zone",
                     ),
                 ),
@@ -1459,9 +1465,9 @@ class Migration(TableMigration):
                         default="",
                         help_text="Up to 20, a line each: policy-number: POL-######. # is a digit, @ a letter, * either, {6,8} repeats. They are masked before anything is learned.",
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(2400),
-                            apps.tenants.models.tenant.usable_patterns,
+                            apps.tenants.models.tenant.validate_pii_patterns,
                         ],
                         verbose_name="numbers of your own",
                     ),

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from django.db import migrations
 
-from apps.governance.database.migration_operations import LoadSQL, OneReferenceEach
+from apps.governance.database.migration_operations import DropDuplicateForeignKeys, LoadSQL
 
 
 class Migration(migrations.Migration):
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
     ]
     operations: ClassVar = [
         LoadSQL("tenants", "keys"),
-        OneReferenceEach(),
+        DropDuplicateForeignKeys(),
         LoadSQL("tenants", "triggers"),
         LoadSQL("tenants", "row_security"),
     ]

@@ -9,14 +9,14 @@ from apps.governance.actors import Role
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
 from apps.governance.policy.table import permissions
-from apps.governance.stored_text import plain_text
+from apps.governance.stored_text import validate_storable_text
 from apps.prompt.prompt_input import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
-from apps.tenants.models.agent import AgentToken, Distilled, Taught
+from apps.tenants.models.agent import AgentToken, DistillationSettings, LearningSettings
 from apps.tenants.models.endpoints import Endpoint, ModelPrice, SealedSecret
 from apps.tenants.models.grants import AgentGrants, RoleGrants
 from apps.tenants.models.people import Membership, User
 from apps.tenants.models.sign_in import AccountEvent, RecoveryCode, SecondFactor, SignInAttempts
-from apps.tenants.models.tenant import StaffAccess, TenantSettings, known_timezone
+from apps.tenants.models.tenant import StaffAccess, TenantSettings, validate_timezone
 from apps.tenants.rules import MOST_STEPS
 from apps.tenants.session_store import BrowserSession
 
@@ -41,8 +41,8 @@ __all__ = [
     "Tenant",
     "TenantSettings",
     "User",
-    "known_timezone",
     "slug_rule",
+    "validate_timezone",
 ]
 
 SLUG = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
@@ -84,10 +84,10 @@ SEND_MODES: Final = (
 )
 
 # Longer, and a customer would think that nobody is there.
-BURST_SECONDS: Final = 60
+MOST_DEBOUNCE_SECONDS: Final = 60
 
 
-class Agent(Distilled, Taught, Governed):
+class Agent(DistillationSettings, LearningSettings, Governed):
     """A model-driven worker that talks to customers under a key of its own (R008, R010)."""
 
     class WhileThinking(models.TextChoices):
@@ -115,7 +115,7 @@ class Agent(Distilled, Taught, Governed):
     )
     contract = models.TextField(
         blank=True,
-        validators=[plain_text, MaxLengthValidator(20_000)],
+        validators=[validate_storable_text, MaxLengthValidator(20_000)],
         help_text="Replaces the operating contract of slot 2. Empty: the one that ships with the product.",
     )
     has_learning = models.BooleanField(default=True, help_text="Off: the bare agent, default prompt, no look-ups.")
@@ -171,7 +171,7 @@ class Agent(Distilled, Taught, Governed):
     debounce_seconds = models.PositiveSmallIntegerField(
         "wait for the rest of a burst, in seconds",
         default=0,
-        validators=[MaxValueValidator(BURST_SECONDS)],
+        validators=[MaxValueValidator(MOST_DEBOUNCE_SECONDS)],
         help_text="What a customer writes within so many seconds of a first message is answered with it. 0: at once.",
     )
     mid_turn_message_mode = models.CharField(
@@ -243,9 +243,9 @@ class Agent(Distilled, Taught, Governed):
                 name="agent_has_a_known_mid_turn_message_mode",
             ),
             models.CheckConstraint(
-                condition=models.Q(debounce_seconds__lte=BURST_SECONDS),
+                condition=models.Q(debounce_seconds__lte=MOST_DEBOUNCE_SECONDS),
                 name="debounce_takes_a_minute_at_most",
-                violation_error_message=f"The rest of a burst is waited for {BURST_SECONDS} seconds at most.",
+                violation_error_message=f"The rest of a burst is waited for {MOST_DEBOUNCE_SECONDS} seconds at most.",
             ),
         ]
 
@@ -269,7 +269,7 @@ class InvokableAgent(Governed):
     agent = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="invokables")
     callee = models.ForeignKey(Agent, on_delete=models.PROTECT, related_name="invoked_by", verbose_name="may ask")
     role_hint = models.CharField(
-        max_length=300, blank=True, validators=[plain_text], help_text="What to ask it for, in one line."
+        max_length=300, blank=True, validators=[validate_storable_text], help_text="What to ask it for, in one line."
     )
 
     budget_micro_usd = models.PositiveBigIntegerField(

@@ -9,7 +9,7 @@ from apps.governance.models.base import GovernedQuerySet
 from apps.tenants.models.endpoints import Endpoint
 
 
-def _endpoint(label: str, model: str) -> "models.ForeignKey[Endpoint | None]":
+def _endpoint_field(label: str, model: str) -> "models.ForeignKey[Endpoint | None]":
     return models.ForeignKey(
         Endpoint,
         verbose_name=label,
@@ -22,7 +22,7 @@ def _endpoint(label: str, model: str) -> "models.ForeignKey[Endpoint | None]":
     )
 
 
-class Distilled(models.Model):
+class DistillationSettings(models.Model):
     """Which tiers are distilled by the clock, and by which model at which endpoint (R174)."""
 
     is_memory_distilled = models.BooleanField(
@@ -41,14 +41,14 @@ class Distilled(models.Model):
     distil_model_long = models.CharField(
         "model of the long tier", max_length=80, blank=True, help_text="Empty: the agent's own."
     )
-    distil_endpoint_mid = _endpoint("endpoint of the mid tier", "model of the mid tier")
-    distil_endpoint_long = _endpoint("endpoint of the long tier", "model of the long tier")
+    distil_endpoint_mid = _endpoint_field("endpoint of the mid tier", "model of the mid tier")
+    distil_endpoint_long = _endpoint_field("endpoint of the long tier", "model of the long tier")
 
     class Meta:
         abstract = True
 
 
-class Taught(models.Model):
+class LearningSettings(models.Model):
     """Whether its days are read, whether it notes things, and whether it is shown how others' drafts were corrected."""
 
     has_reflection = models.BooleanField(

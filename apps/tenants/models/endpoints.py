@@ -9,8 +9,8 @@ from django.db import models
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
-from apps.governance.stored_text import plain_text
-from apps.outbound.ssrf import flaw_of
+from apps.governance.stored_text import validate_storable_text
+from apps.outbound.ssrf import url_flaw
 
 KEY: Final = r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z"
 key_rule = RegexValidator(KEY, "Use lower-case letters, digits and single hyphens.")
@@ -18,12 +18,12 @@ key_rule = RegexValidator(KEY, "Use lower-case letters, digits and single hyphen
 MODEL: Final = r"^[A-Za-z0-9][A-Za-z0-9._:/@-]*\*?\Z"
 model_rule = RegexValidator(MODEL, "Write a model's name, or the beginning of some followed by a star.")
 # A thousand dollars for a million tokens.
-DEAREST: Final = 1_000_000_000
+HIGHEST_MICRO_USD: Final = 1_000_000_000
 
 
-def reachable(url: str) -> None:
+def validate_reachable_url(url: str) -> None:
     """Refuse an address that leads where tenants may not."""
-    if flaw := flaw_of(url, settings.REACHABLE_NETWORKS):
+    if flaw := url_flaw(url, settings.REACHABLE_NETWORKS):
         raise ValidationError(flaw)
 
 
@@ -55,11 +55,11 @@ class Endpoint(Governed):
     """An address that speaks the Messages API, with the key it wants (R131)."""
 
     key = models.CharField(max_length=40, validators=[key_rule])
-    title = models.CharField(max_length=120, validators=[plain_text])
+    title = models.CharField(max_length=120, validators=[validate_storable_text])
     base_url = models.CharField(
         "address",
         max_length=300,
-        validators=[plain_text, reachable],
+        validators=[validate_storable_text, validate_reachable_url],
         help_text="Such as https://models.example. Another host, port or scheme forgets the key; enter it anew then.",
     )
     # The database holds the reference within the tenant, and a key goes once nothing names it.
@@ -88,10 +88,10 @@ class Endpoint(Governed):
         return self.secret_id is not None
 
 
-def _price(label: str) -> "models.PositiveIntegerField[int, int]":
+def _price_field(label: str) -> "models.PositiveIntegerField[int, int]":
     return models.PositiveIntegerField(
         label,
-        validators=[MaxValueValidator(DEAREST)],
+        validators=[MaxValueValidator(HIGHEST_MICRO_USD)],
         help_text="Micro-dollars for a million tokens: 2000000 is two dollars.",
     )
 
@@ -107,11 +107,11 @@ class ModelPrice(Governed):
     valid_from = models.DateTimeField(
         "from", help_text="Calls asked from then on are priced so; earlier ones keep theirs."
     )
-    input_micro_usd = _price("input")
-    output_micro_usd = _price("output")
-    cache_read_micro_usd = _price("read from the cache")
-    cache_write_5m_micro_usd = _price("kept for 5 minutes")
-    cache_write_1h_micro_usd = _price("kept for an hour")
+    input_micro_usd = _price_field("input")
+    output_micro_usd = _price_field("output")
+    cache_read_micro_usd = _price_field("read from the cache")
+    cache_write_5m_micro_usd = _price_field("kept for 5 minutes")
+    cache_write_1h_micro_usd = _price_field("kept for an hour")
 
     noun = "price"
     objects = GovernedQuerySet["ModelPrice"].as_manager()

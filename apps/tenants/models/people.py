@@ -50,25 +50,27 @@ class User(AbstractUser):
 
 
 # Whoever was invited is a member once they used the link while the account was theirs, or own the address beyond doubt.
-OPEN: Final = models.Q(is_active=True) & (
+ACCEPTED_MEMBERSHIP: Final = models.Q(is_active=True) & (
     models.Q(user__email_verified_at__isnull=False)
     | models.Q(accepted_at__isnull=False, user__account_claimed_at__isnull=True)
     | models.Q(accepted_at__gte=models.F("user__account_claimed_at"))
 )
 # A link is still to be used: before the first time, after a reset, and once the account is in other hands.
-AWAITED: Final = models.Q(is_active=True, user__email_verified_at__isnull=True) & (
+PENDING_MEMBERSHIP: Final = models.Q(is_active=True, user__email_verified_at__isnull=True) & (
     models.Q(accepted_at__isnull=True)
     | models.Q(accepted_at__lt=models.F("reset_at"))
     | models.Q(accepted_at__lt=models.F("user__account_claimed_at"))
 )
 
 
-class Members(GovernedQuerySet["Membership"]):
+class MembershipQuerySet(GovernedQuerySet["Membership"]):
     """Memberships, each with whether a link is still to be used, and whether a code is asked for beside the password."""
 
     def visible_to(self, actor: Actor) -> Self:
         """The tenant's."""
-        is_pending = models.Case(models.When(AWAITED, then=True), default=False, output_field=models.BooleanField())
+        is_pending = models.Case(
+            models.When(PENDING_MEMBERSHIP, then=True), default=False, output_field=models.BooleanField()
+        )
         has_second_factor = models.ExpressionWrapper(
             models.Q(user__second_factor_enabled_at__isnull=False), output_field=models.BooleanField()
         )
@@ -86,7 +88,7 @@ class Membership(Governed):
     accepted_at = models.DateTimeField("accepted", null=True, blank=True)
 
     noun = "member"
-    objects = Members.as_manager()
+    objects = MembershipQuerySet.as_manager()
 
     class Meta(Governed.Meta):
         ordering: ClassVar = ["id"]

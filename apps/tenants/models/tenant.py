@@ -11,24 +11,24 @@ from django.db import models
 
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
-from apps.governance.stored_text import plain_text
+from apps.governance.stored_text import validate_storable_text
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.prompt_input import Disclosure, SlotOrder
 from apps.tenants.models.endpoints import SealedSecret
 from apps.tenants.rules import TIME_ZONE_RULE, is_time_zone
-from apps.text_analysis.pii.tenant_patterns import TEMPLATES, TEMPLATES_CHARACTERS, Unusable, read_templates
+from apps.text_analysis.pii.tenant_patterns import MAX_TEMPLATES, TEMPLATES_CHARACTERS, UnusableTemplate, read_templates
 
 
-def known_timezone(name: str) -> None:
+def validate_timezone(name: str) -> None:
     """Refuse a zone that the zone database does not have."""
     if not is_time_zone(name):
         raise ValidationError(f"There is no time zone {name}. {TIME_ZONE_RULE}")
 
 
-def usable_patterns(written: str) -> None:
+def validate_pii_patterns(written: str) -> None:
     """Refuse what is no template, with the reasons."""
     read = read_templates(written)
-    if isinstance(read, Unusable):
+    if isinstance(read, UnusableTemplate):
         raise ValidationError(list(read.reasons))
 
 
@@ -39,7 +39,7 @@ class TenantSettings(Governed):
         "time zone",
         max_length=60,
         default="UTC",
-        validators=[known_timezone],
+        validators=[validate_timezone],
         help_text="Such as Europe/Berlin. Agents are told the date and the time of this zone.",
     )
     ai_disclosure = models.CharField(
@@ -114,8 +114,9 @@ class TenantSettings(Governed):
         "numbers of your own",
         blank=True,
         default="",
-        validators=[plain_text, MaxLengthValidator(TEMPLATES_CHARACTERS), usable_patterns],
-        help_text=f"Up to {TEMPLATES}, a line each: policy-number: POL-######. # is a digit, @ a letter, * either, {{6,8}} repeats."
+        validators=[validate_storable_text, MaxLengthValidator(TEMPLATES_CHARACTERS), validate_pii_patterns],
+        help_text=f"Up to {MAX_TEMPLATES}, a line each: policy-number: POL-######. # is a digit, @ a letter, * either,"
+        " {6,8} repeats."
         " They are masked before anything is learned.",
     )
     is_customer_proof_required = models.BooleanField(
@@ -198,7 +199,7 @@ class StaffAccess(Governed):
     """Who looked in, why, and until when at most. It belongs to the tenant, whose members read it."""
 
     user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
-    reason = models.TextField("why", validators=[plain_text, MaxLengthValidator(500)])
+    reason = models.TextField("why", validators=[validate_storable_text, MaxLengthValidator(500)])
     expires_at = models.DateTimeField("until at most")
     ended_at = models.DateTimeField("left", null=True, blank=True)
 

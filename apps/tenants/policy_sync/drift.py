@@ -1,26 +1,26 @@
 """Everything that could differ from the policy, asked in one place."""
 
 from apps.governance.database_drift.role_grants import rights_drift
-from apps.governance.database_drift.security_catalog import walls_drift
-from apps.governance.policy.surface_conformance import departures
+from apps.governance.database_drift.security_catalog import catalog_drift
+from apps.governance.policy.surface_conformance import all_policy_violations
 from apps.tenants.grants.excess_grants import grants_beyond_floor
 from apps.tenants.grants.guardian_sync import template_drift
 from apps.tenants.policy_sync.policy_page import page_drift
 
 
-def drift(using: str = "default") -> list[str]:
+def policy_drift(using: str = "default") -> list[str]:
     """One sentence for each difference; empty when the installation is what the policy says."""
     return [
-        *_grants(),
+        *_grant_drift(),
         *grants_beyond_floor(),
         *rights_drift(using),
-        *walls_drift(using),
-        *departures(),
+        *catalog_drift(using),
+        *all_policy_violations(),
         *page_drift(),
     ]
 
 
-def _grants() -> list[str]:
+def _grant_drift() -> list[str]:
     return [
         f"grants of role {role.value}: lacks {sorted(missing)}, holds beyond the policy {sorted(surplus)}"
         for role, (missing, surplus) in template_drift().items()

@@ -7,8 +7,8 @@ from typing import Final
 
 from apps.governance.actors import Role
 from apps.governance.database_drift.role_grants import rights_of_policy
-from apps.governance.policy.surface_conformance import offers
-from apps.governance.policy.table import POLICY, Rule
+from apps.governance.policy.surface_conformance import acts_by_surface
+from apps.governance.policy.table import POLICY, PolicyRule
 from apps.launcher.data_folders import PROJECT
 
 _HEAD: Final = """# Who may do what
@@ -23,16 +23,16 @@ surface, whatever grants somebody holds, and by PostgreSQL below. Grants narrow 
 
 Reviewers is how many people must agree before what was brought takes effect; a proposal's own risk may ask for more.
 """
-_FIELDS: Final = """
+_FIELDS_INTRODUCTION: Final = """
 ## What each act writes
 
 Governed fields are permissions of their own: a tenant can let somebody act and keep a field back. Fields in brackets are written
 only when the row is made. What an act stamps beside them, nobody chooses.
 """
-_OFFERED: Final = """
+_SURFACES_HEADING: Final = """
 ## Where each act is offered
 """
-_DATABASE: Final = """
+_DATABASE_INTRODUCTION: Final = """
 ## What the database lets through
 
 The same table, as rights of the roles that people (`operator`), agents (`agent`), workers (`worker`) and platform staff (`staff`)
@@ -41,24 +41,37 @@ may truncate a table.
 """
 
 
-def path() -> Path:
+def page_path() -> Path:
     """Where the page stands in a checkout; an image has no docs."""
     return PROJECT / "docs" / "policy.md"
 
 
-def page() -> str:
+def render_page() -> str:
     """The whole page."""
-    return "".join((_HEAD, _acts(), _FIELDS, _written(), _OFFERED, _places(), _DATABASE, _rights()))
+    return "".join(
+        (
+            _HEAD,
+            _act_table(),
+            _FIELDS_INTRODUCTION,
+            _field_table(),
+            _SURFACES_HEADING,
+            _surface_table(),
+            _DATABASE_INTRODUCTION,
+            _database_rights_table(),
+        )
+    )
 
 
 def page_drift() -> list[str]:
     """Whether the page says what the policy says."""
-    if not path().parent.is_dir() or (path().is_file() and path().read_text(encoding="utf-8") == page()):
+    if not page_path().parent.is_dir() or (
+        page_path().is_file() and page_path().read_text(encoding="utf-8") == render_page()
+    ):
         return []
     return ["docs/policy.md: not what the policy says any more. Run `manage.py sync_policy --write-docs`."]
 
 
-def _acts() -> str:
+def _act_table() -> str:
     head = ("act", *(role.value for role in Role), "risk", "reviewers")
     rows = (
         (act.value, *(verdict(rule, role) for role in Role), rule.risk.value, str(rule.reviewers or "none"))
@@ -67,45 +80,48 @@ def _acts() -> str:
     return _table(head, rows)
 
 
-def verdict(rule: Rule, role: Role) -> str:
+def verdict(rule: PolicyRule, role: Role) -> str:
     """What a role may, in a word."""
     return "yes" if role in rule.direct else "proposes" if role in rule.proposes else "no"
 
 
-def _written() -> str:
+def _field_table() -> str:
     rows = (
-        (act.value, rule.does.value, _listed(_governed(rule)), _listed(rule.stamps)) for act, rule in POLICY.items()
+        (act.value, rule.does.value, _code_list(_governed_fields(rule)), _code_list(rule.stamps))
+        for act, rule in POLICY.items()
     )
     return _table(("act", "does to the row", "governed fields", "stamps"), rows)
 
 
-def _governed(rule: Rule) -> Iterator[str]:
+def _governed_fields(rule: PolicyRule) -> Iterator[str]:
     return (f"({name})" if name in rule.settled else name for name in rule.fields)
 
 
-def _places() -> str:
-    rows = ((act.value, "; ".join(_ways(ways)) or "inside other acts") for act, ways in offers().items())
+def _surface_table() -> str:
+    rows = (
+        (act.value, "; ".join(_surface_cells(ways)) or "inside other acts") for act, ways in acts_by_surface().items()
+    )
     return _table(("act", "where"), rows)
 
 
-def _ways(by_surface: dict[str, list[str]]) -> Iterator[str]:
+def _surface_cells(by_surface: dict[str, list[str]]) -> Iterator[str]:
     return (f"**{surface}** {', '.join(f'`{way}`' for way in ways)}" for surface, ways in sorted(by_surface.items()))
 
 
-def _rights() -> str:
+def _database_rights_table() -> str:
     held: dict[tuple[str, str], list[str]] = defaultdict(list)
     for right in sorted(rights_of_policy()):
         held[right.table, right.role].append(right.right)
-    rows = ((f"`{table}`", role, *_split(rights)) for (table, role), rights in held.items())
+    rows = ((f"`{table}`", role, *_rights_cells(rights)) for (table, role), rights in held.items())
     return _table(("table", "role", "inserts", "deletes", "updates"), rows)
 
 
-def _split(rights: list[str]) -> tuple[str, str, str]:
+def _rights_cells(rights: list[str]) -> tuple[str, str, str]:
     columns = [right.removeprefix("UPDATE (").removesuffix(")") for right in rights if right.startswith("UPDATE")]
-    return ("yes" if "INSERT" in rights else "no", "yes" if "DELETE" in rights else "no", _listed(columns))
+    return ("yes" if "INSERT" in rights else "no", "yes" if "DELETE" in rights else "no", _code_list(columns))
 
 
-def _listed(names: Iterable[str]) -> str:
+def _code_list(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names) or "nothing"
 
 

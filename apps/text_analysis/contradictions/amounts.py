@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from apps.text_analysis.word_stems import key, plain
+from apps.text_analysis.word_stems import normalize_word, word_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +32,29 @@ class Amount:
         return Amount(self.dimension, low, high, self.unit, self.words, self.start, self.end)
 
 
-_ROUGH: Final = frozenset({"mon", "yea", "jah"})
-_ROUGHLY: Final = 0.08
+_ROUGH_UNITS: Final = frozenset({"mon", "yea", "jah"})
+_ROUGH_TOLERANCE: Final = 0.08
 
 
-def same(first: Amount, second: Amount) -> bool:
+def is_same_amount(first: Amount, second: Amount) -> bool:
     """Whether two amounts are one, whatever their units: a month is thirty days, or four weeks."""
-    if first.unit != second.unit and {first.unit, second.unit} & _ROUGH:
-        return math.isclose(first.low, second.low, rel_tol=_ROUGHLY) and math.isclose(
-            first.high, second.high, rel_tol=_ROUGHLY
+    if first.unit != second.unit and {first.unit, second.unit} & _ROUGH_UNITS:
+        return math.isclose(first.low, second.low, rel_tol=_ROUGH_TOLERANCE) and math.isclose(
+            first.high, second.high, rel_tol=_ROUGH_TOLERANCE
         )
     return math.isclose(first.low, second.low) and math.isclose(first.high, second.high)
 
 
-def overlap(first: Amount, second: Amount) -> bool:
+def has_overlap(first: Amount, second: Amount) -> bool:
     """Whether one thing can be both. What only touches does not: up to thirty, and after thirty."""
-    return same(first, second) or max(first.low, second.low) < min(first.high, second.high) or _holds(first, second)
+    return (
+        is_same_amount(first, second)
+        or max(first.low, second.low) < min(first.high, second.high)
+        or _is_point_within(first, second)
+    )
 
 
-def _holds(first: Amount, second: Amount) -> bool:
+def _is_point_within(first: Amount, second: Amount) -> bool:
     """Whether one of the two is a point within the other."""
     return any(
         one.low == one.high and (two.low < one.low < two.high or (two.is_exact and two.low <= one.low <= two.high))
@@ -58,23 +62,23 @@ def _holds(first: Amount, second: Amount) -> bool:
     )
 
 
-def _fit(first: Amount, second: Amount) -> bool:
+def _is_compatible(first: Amount, second: Amount) -> bool:
     """Whether what is said may be so: thirty fits to at most thirty."""
     return first.low <= second.high and second.low <= first.high
 
 
-def clash(first: Amount, second: Amount) -> bool:
+def has_conflict(first: Amount, second: Amount) -> bool:
     """Whether both cannot be right: bounds of one kind that differ, or amounts that lie apart."""
-    if first.dimension != second.dimension or same(first, second):
+    if first.dimension != second.dimension or is_same_amount(first, second):
         return False
     if not first.is_exact and not second.is_exact:
         is_one_kind = math.isinf(first.low) == math.isinf(second.low)
-        return is_one_kind or not _fit(first, second)
+        return is_one_kind or not _is_compatible(first, second)
     is_span = first.low < first.high and second.low < second.high
-    return (first.is_exact and second.is_exact and is_span) or not _fit(first, second)
+    return (first.is_exact and second.is_exact and is_span) or not _is_compatible(first, second)
 
 
-_ONES: Final = {
+_NUMBER_WORDS: Final = {
     word: value
     for value, words in (
         (0.5, "half"),
@@ -106,7 +110,7 @@ _ONES: Final = {
     )
     for word in words.split()
 }
-_DAYS: Final = {
+_UNIT_DAYS: Final = {
     word: days
     for days, words in (
         (1 / 86_400, "second seconds secs sekunde sekunden"),
@@ -120,7 +124,7 @@ _DAYS: Final = {
     )
     for word in words.split()
 }
-_WORKING: Final = frozenset(
+_WORKING_DAY_WORDS: Final = frozenset(
     {"business", "working", "arbeitstag", "arbeitstage", "arbeitstagen", "werktage", "werktagen"}
 )
 _CURRENCIES: Final = {
@@ -128,7 +132,7 @@ _CURRENCIES: Final = {
     **dict.fromkeys(("\u20ac", "euro", "euros", "eur"), "\u20ac"),
     **dict.fromkeys(("\u00a3", "pound", "pounds", "gbp"), "\u00a3"),
 }
-_SHARES: Final = frozenset({"%", "percent", "prozent", "pct"})
+_PERCENT_WORDS: Final = frozenset({"%", "percent", "prozent", "pct"})
 _MONTH_NAMES: Final = """
 january januar jan
 february februar feb
@@ -148,20 +152,20 @@ _MONTHS: Final = {
 }
 
 _NUMBER: Final = r"\d{1,12}(?:[.,]\d{1,12}){0,3}"
-_SPELLED: Final = "|".join(sorted(_ONES, key=len, reverse=True))
-_ANY: Final = rf"(?:{_NUMBER}|\b(?:{_SPELLED})(?:[- ](?:{_SPELLED}))?\b)"
+_SPELLED_NUMBERS: Final = "|".join(sorted(_NUMBER_WORDS, key=len, reverse=True))
+_NUMBER_OR_WORD: Final = rf"(?:{_NUMBER}|\b(?:{_SPELLED_NUMBERS})(?:[- ](?:{_SPELLED_NUMBERS}))?\b)"
 _CURRENCY: Final = r"(?:[$\u20ac\u00a3]|\b(?:usd|eur|gbp)\b)"
 _NO_UNIT: Final = r"(?!(?:per|each|pro|or|and|und|oder|to|bis|of|for|in|im|on|at|is)\b)"
 _UNIT: Final = rf"(?:%|[$\u20ac\u00a3]|per cent|{_NO_UNIT}[a-z]{{2,24}})"
-_TO: Final = r"\s?(?:-|\u2013|\bto\b|\bbis\b|\band\b|\bund\b)\s?"
+_RANGE_MARK: Final = r"\s?(?:-|\u2013|\bto\b|\bbis\b|\band\b|\bund\b)\s?"
 _MEASURE: Final = re.compile(
-    rf"(?P<before>{_CURRENCY})?\s?(?P<low>{_ANY})(?:\s?(?P<unit_low>{_UNIT})?{_TO}{_CURRENCY}?\s?(?P<high>{_ANY}))?"
+    rf"(?P<before>{_CURRENCY})?\s?(?P<low>{_NUMBER_OR_WORD})(?:\s?(?P<unit_low>{_UNIT})?{_RANGE_MARK}{_CURRENCY}?\s?(?P<high>{_NUMBER_OR_WORD}))?"
     rf"(?:[\s-]?(?P<unit>{_UNIT}))?(?:\s(?P<second>days?|tage?n?))?(?:\s(?:a|an|per|each|pro|im)\s(?P<rate>[a-z]{{3,12}}))?"
 )
 _CLOCK: Final = re.compile(
     r"\b(?P<hour>[01]?\d|2[0-4])(?::(?P<minute>[0-5]\d))?\s?(?P<half>[ap]\.?m\b\.?|uhr\b|o'clock\b)?"
 )
-_NAMES: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_MONTH_PATTERN: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _YEAR: Final = r"(?:,?\s(?P<year>(?:19|20)\d\d))?"
 _DATES: Final = (
     re.compile(r"\b(?P<year>(?:19|20)\d\d)-(?P<month>\d\d)-(?P<day>\d\d)\b"),
@@ -169,8 +173,8 @@ _DATES: Final = (
     re.compile(
         r"\b(?:am|bis|ab|vom|zum|seit|den|vor|nach) (?P<day>[0-3]?\d)\.(?P<month>0?[1-9]|1[0-2])\.(?P<year>)(?!\d)"
     ),
-    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<name>{_NAMES})\b\.?{_YEAR}"),
-    re.compile(rf"\b(?P<name>{_NAMES})\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}"),
+    re.compile(rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?\s(?:of\s)?(?P<name>{_MONTH_PATTERN})\b\.?{_YEAR}"),
+    re.compile(rf"\b(?P<name>{_MONTH_PATTERN})\s(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR}"),
 )
 _AT_MOST: Final = re.compile(
     r"\b(?:within(?: the (?:last|next|first))?|at (?:the )?most|at the latest|up to|max(?:imum|imal)?(?: of| is)?"
@@ -187,35 +191,35 @@ _OR_LESS: Final = re.compile(
 _OR_MORE: Final = re.compile(
     r"\s?(?:or (?:more|over|older|later|longer)|and (?:over|above)|minimum|and up|oder mehr)\b"
 )
-_LABEL: Final = re.compile(
+_NUMBER_LABEL: Final = re.compile(
     r"(?:\b(?:step|option|version|tier|level|section|line|no|nr|number|slot|page|part|schritt)\.?|#|\bv)\s?\Z"
 )
-_NEAR: Final = 24
+_CONTEXT_CHARACTERS: Final = 24
 
 
-def amounts(text: str) -> tuple[Amount, ...]:
+def find_amounts(text: str) -> tuple[Amount, ...]:
     """Everything a sentence measures, in its order. Dates are read first, since they are made of numbers."""
-    reads = plain_in_place(text)
+    reads = normalize_in_place(text)
     taken: list[tuple[int, int]] = []
     found: list[Amount] = []
-    for each in (_dates, _clocks, _measures):
+    for each in (_find_dates, _find_times, _find_measures):
         for amount in each(reads, text):
             found += [amount] if all(amount.end <= start or amount.start >= end for start, end in taken) else []
         taken = [(amount.start, amount.end) for amount in found]
     return tuple(sorted(found, key=lambda amount: (amount.start, amount.dimension)))
 
 
-def plain_in_place(text: str) -> str:
+def normalize_in_place(text: str) -> str:
     """A text in small letters without marks, every character in its place."""
     if text.isascii():
         return text.lower()
-    return "".join(known if len(known := plain(letter)) == 1 else letter for letter in text)
+    return "".join(known if len(known := normalize_word(letter)) == 1 else letter for letter in text)
 
 
-def _bounded(reads: str, start: int, end: int, low: float, high: float) -> tuple[float, float, int, int]:
+def _apply_bounds(reads: str, start: int, end: int, low: float, high: float) -> tuple[float, float, int, int]:
     """Low, high, and where the amount stands together with the words that bound it."""
-    before = reads[max(start - _NEAR, 0) : start]
-    after = reads[end : end + _NEAR]
+    before = reads[max(start - _CONTEXT_CHARACTERS, 0) : start]
+    after = reads[end : end + _CONTEXT_CHARACTERS]
     if low == high:
         if found := _AT_MOST.search(before):
             return -math.inf, high, start - len(before) + found.start(), end
@@ -228,27 +232,27 @@ def _bounded(reads: str, start: int, end: int, low: float, high: float) -> tuple
     return low, high, start, end
 
 
-def _amount(
+def _make_amount(
     dimension: str, unit: str, span: tuple[float, float], place: tuple[int, int], texts: tuple[str, str]
 ) -> Amount:
     reads, text = texts
-    low, high, start, end = _bounded(reads, *place, *span)
+    low, high, start, end = _apply_bounds(reads, *place, *span)
     return Amount(dimension, low, high, unit, " ".join(text[start:end].split()), start, end)
 
 
-def _dates(reads: str, text: str) -> Iterator[Amount]:
+def _find_dates(reads: str, text: str) -> Iterator[Amount]:
     for pattern in _DATES:
         for found in pattern.finditer(reads):
             parts = found.groupdict()
             month = int(parts["month"]) if parts.get("month") else _MONTHS[parts["name"]]
             day = month * 31 + int(parts["day"])
-            yield _amount("day", "day", (day, day), found.span(), (reads, text))
+            yield _make_amount("day", "day", (day, day), found.span(), (reads, text))
             if parts["year"]:
                 date = int(parts["year"]) * 500 + day
-                yield _amount("date", "date", (date, date), found.span(), (reads, text))
+                yield _make_amount("date", "date", (date, date), found.span(), (reads, text))
 
 
-def _clocks(reads: str, text: str) -> Iterator[Amount]:
+def _find_times(reads: str, text: str) -> Iterator[Amount]:
     for found in _CLOCK.finditer(reads):
         if not (found["minute"] or found["half"]):
             continue
@@ -256,31 +260,33 @@ def _clocks(reads: str, text: str) -> Iterator[Amount]:
         half = (found["half"] or "")[:1]
         minutes = minutes % 720 + 720 * (half == "p") if half in {"a", "p"} else minutes
         place = found.start(), found.start() + len(found.group().rstrip())
-        if re.search(r"(?:\bto|\bbis|-|\u2013|\band)\s?\Z", reads[: found.start()][-_NEAR:]):
+        if re.search(r"(?:\bto|\bbis|-|\u2013|\band)\s?\Z", reads[: found.start()][-_CONTEXT_CHARACTERS:]):
             yield Amount("clock", -math.inf, minutes, "clock", text[place[0] : place[1]], *place)
         else:
-            yield _amount("clock", "clock", (minutes, minutes), place, (reads, text))
+            yield _make_amount("clock", "clock", (minutes, minutes), place, (reads, text))
 
 
-def _measures(reads: str, text: str) -> Iterator[Amount]:
+def _find_measures(reads: str, text: str) -> Iterator[Amount]:
     at = 0
     while found := _MEASURE.search(reads, at):
         at = found.end()
-        known = _measured(found)
-        if known is None or (known[0] == "bare" and _LABEL.search(reads[: found.start()][-_NEAR:])):
+        known = _parse_measure(found)
+        if known is None or (
+            known[0] == "bare" and _NUMBER_LABEL.search(reads[: found.start()][-_CONTEXT_CHARACTERS:])
+        ):
             # What was taken for a unit may begin the next amount.
             at = max(found.end("high"), found.end("low"))
             continue
         dimension, unit, factor, end = known
-        low = value(found["low"])
-        high = value(found["high"]) if found["high"] else low
+        low = parse_number(found["low"])
+        high = parse_number(found["high"]) if found["high"] else low
         span = (min(low, high) * factor, max(low, high) * factor)
         start = found.start("before") if found["before"] else found.start("low")
         at = max(end, at if dimension != "bare" else found.end("low"))
-        yield _amount(dimension, unit, span, (start, end), (reads, text))
+        yield _make_amount(dimension, unit, span, (start, end), (reads, text))
 
 
-def _measured(found: re.Match[str]) -> tuple[str, str, float, int] | None:
+def _parse_measure(found: re.Match[str]) -> tuple[str, str, float, int] | None:
     """Dimension, unit, factor, and the end of an amount; None for words that only look like one."""
     unit, rate = found["unit"] or "", f"/{found['rate']}" if found["rate"] else ""
     number_end = found.end("high") if found["high"] else found.end("low")
@@ -290,30 +296,30 @@ def _measured(found: re.Match[str]) -> tuple[str, str, float, int] | None:
     unit_end = found.end("unit")
     if unit in _CURRENCIES:
         return f"money {_CURRENCIES[unit]}{rate}", "money", 1, found.end()
-    if unit in _SHARES or unit == "per cent":
+    if unit in _PERCENT_WORDS or unit == "per cent":
         return f"share{rate}", "share", 1, unit_end
-    if unit in _WORKING:
+    if unit in _WORKING_DAY_WORDS:
         return "working days", "day", 1, found.end("second") if found["second"] else unit_end
-    if unit in _DAYS:
-        return "time", unit[:3], _DAYS[unit], unit_end
-    return _counted(found, unit, number_end)
+    if unit in _UNIT_DAYS:
+        return "time", unit[:3], _UNIT_DAYS[unit], unit_end
+    return _parse_count(found, unit, number_end)
 
 
-def _counted(found: re.Match[str], unit: str, number_end: int) -> tuple[str, str, float, int] | None:
-    is_article = not found["low"][0].isdigit() and value(found["low"]) <= 1
+def _parse_count(found: re.Match[str], unit: str, number_end: int) -> tuple[str, str, float, int] | None:
+    is_article = not found["low"][0].isdigit() and parse_number(found["low"]) <= 1
     if is_article:
         return None
-    counted = key(unit) if len(unit) > 2 else ""
+    counted = word_key(unit) if len(unit) > 2 else ""
     if counted:
         # The noun stays a word of the sentence: it is what the amount is of.
         return f"count {counted}", counted, 1, number_end
     return ("bare", "", 1, number_end) if found["low"][0].isdigit() else None
 
 
-def value(words: str) -> float:
+def parse_number(words: str) -> float:
     """A number as written in English or German, or spelled out up to ninety-nine."""
     if not words[0].isdigit():
-        parts = [_ONES[part] for part in re.split("[- ]", words)]
+        parts = [_NUMBER_WORDS[part] for part in re.split("[- ]", words)]
         is_product = len(parts) > 1 and (parts[1] == 100 or parts[0] == 0.5 or parts[0] < 20)
         return math.prod(parts) if is_product else sum(parts)
     whole, mark, rest = words.rpartition(next((sign for sign in reversed(words) if sign in ".,"), " "))

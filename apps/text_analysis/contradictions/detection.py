@@ -15,72 +15,78 @@ from enum import StrEnum
 from itertools import islice, pairwise
 from typing import Final, Self
 
-from apps.text_analysis.contradictions.amounts import Amount, clash, overlap
-from apps.text_analysis.contradictions.statements import WHEN_TO_USE, Force, Statement, sections, statements
-from apps.text_analysis.word_stems import BESIDE_AMOUNTS, key, keys
+from apps.text_analysis.contradictions.amounts import Amount, has_conflict, has_overlap
+from apps.text_analysis.contradictions.statements import (
+    WHEN_TO_USE,
+    Statement,
+    StatementForce,
+    parse_sections,
+    parse_statements,
+)
+from apps.text_analysis.word_stems import AMOUNT_STOP_KEYS, word_key, word_keys
 
 # So many of the words of both make two triggers one.
-_ALIKE: Final = 0.8
+_MIN_TRIGGER_OVERLAP: Final = 0.8
 # Saying how something is said or done leads nowhere else.
 _MANNER_WORDS: Final = (
     "polite friendly calm kind apologise apologize thank patient empathy careful clear brief concise short greet"
 )
-_MANNERS: Final = frozenset(map(key, _MANNER_WORDS.split()))
+_MANNER_KEYS: Final = frozenset(map(word_key, _MANNER_WORDS.split()))
 
 
-def alike(first: frozenset[str], second: frozenset[str]) -> bool:
+def is_alike(first: frozenset[str], second: frozenset[str]) -> bool:
     """Whether two sets of words say the same."""
-    return len(first & second) >= _ALIKE * len(first | second)
+    return len(first & second) >= _MIN_TRIGGER_OVERLAP * len(first | second)
 
 
-def clashing_amounts(one: Statement, two: Statement) -> tuple[Amount, Amount] | None:
+def conflicting_amounts(one: Statement, two: Statement) -> tuple[Amount, Amount] | None:
     """The first amounts of the same thing that cannot both be right."""
     if not (one.amounts and two.amounts) or not _is_same_matter(one, two):
         return None
-    mine, yours = _asserted(one), _asserted(two)
+    mine, yours = _asserted_amounts(one), _asserted_amounts(two)
     for dimension in dict.fromkeys(each.dimension for each in mine):
         here = [each for each in mine if each.dimension == dimension]
         there = [each for each in yours if each.dimension == dimension]
         # Which of several belong together is not told by words; with one each there is nothing to choose.
         if len(here) == len(there):
             for pair in zip(here, there, strict=True):
-                if clash(*pair):
+                if has_conflict(*pair):
                     return pair
     return None
 
 
-def _asserted(statement: Statement) -> list[Amount]:
+def _asserted_amounts(statement: Statement) -> list[Amount]:
     """What a statement says to be so: never over ten says up to ten, and never ten says nothing of other amounts."""
-    if statement.force is not Force.FORBIDS:
+    if statement.force is not StatementForce.FORBIDS:
         return list(statement.amounts)
     return [each.turned() for each in statement.amounts if not each.is_exact]
 
 
 def _is_same_matter(one: Statement, two: Statement) -> bool:
     """Whether two measuring statements measure one thing, under the same condition."""
-    mine, yours = _matter(one), _matter(two)
+    mine, yours = _topic_words(one), _topic_words(two)
     if not mine or not yours or one.exception - two.subject != two.exception - one.subject:
         return False
     if mine == yours:
         return True
     more, less = (one, two) if len(mine) > len(yours) else (two, one)
-    extra = _matter(more) - _matter(less)
-    if not _matter(less) < _matter(more) or extra & (more.manner | more.condition):
+    extra = _topic_words(more) - _topic_words(less)
+    if not _topic_words(less) < _topic_words(more) or extra & (more.manner | more.condition):
         return False
-    return len(extra) <= max(1, len(_matter(less)) // 2) and not _narrows(extra, more)
+    return len(extra) <= max(1, len(_topic_words(less)) // 2) and not _is_narrowing(extra, more)
 
 
-def _matter(statement: Statement) -> frozenset[str]:
-    return (statement.subject | statement.condition) - BESIDE_AMOUNTS
+def _topic_words(statement: Statement) -> frozenset[str]:
+    return (statement.subject | statement.condition) - AMOUNT_STOP_KEYS
 
 
-def _narrows(extra: frozenset[str], statement: Statement) -> bool:
+def _is_narrowing(extra: frozenset[str], statement: Statement) -> bool:
     """Whether a word stands right before another one, as in international shipping."""
-    kept = [each for each in statement.about if each not in BESIDE_AMOUNTS]
+    kept = [each for each in statement.about if each not in AMOUNT_STOP_KEYS]
     return any(before in extra and after not in extra for before, after in pairwise(kept))
 
 
-def covers(no: Statement, yes: Statement, *, is_avoided: bool) -> bool:
+def is_violated_by(no: Statement, yes: Statement, *, is_avoided: bool) -> bool:
     """Whether what is forbidden is all in what is done: more general, or the very same."""
     if not (
         no.subject <= yes.subject and no.condition <= yes.condition | yes.subject and no.exception <= yes.exception
@@ -88,61 +94,63 @@ def covers(no: Statement, yes: Statement, *, is_avoided: bool) -> bool:
         return False
     if len(no.subject) < 2 and no.subject != yes.subject and not (is_avoided and len(yes.about) <= 2):
         return False
-    return all(any(each.dimension == of.dimension and overlap(each, of) for of in yes.amounts) for each in no.amounts)
+    return all(
+        any(each.dimension == of.dimension and has_overlap(each, of) for of in yes.amounts) for each in no.amounts
+    )
 
 
-def leads_elsewhere(one: Statement, two: Statement) -> bool:
+def has_different_steps(one: Statement, two: Statement) -> bool:
     """Whether the same trigger is followed by quite other steps."""
-    if not (_is_step(one) and _is_step(two) and alike(one.condition, two.condition)):
+    if not (_is_step(one) and _is_step(two) and is_alike(one.condition, two.condition)):
         return False
     together = one.subject | two.subject
-    return len(one.condition & two.condition) > 1 and not one.subject & two.subject and not together & _MANNERS
+    return len(one.condition & two.condition) > 1 and not one.subject & two.subject and not together & _MANNER_KEYS
 
 
 def _is_step(statement: Statement) -> bool:
-    is_told = statement.force is Force.DOES and bool(statement.about) and statement.section != WHEN_TO_USE
+    is_told = statement.force is StatementForce.DOES and bool(statement.about) and statement.section != WHEN_TO_USE
     return is_told and bool(statement.condition) and not (statement.exception or statement.is_led)
 
 
-def shared(no: Statement, yes: Statement) -> str:
+def shared_words(no: Statement, yes: Statement) -> str:
     return " ".join(each for each in (*no.about, *sorted(no.manner)) if each in yes.subject)
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
+class ToolNames:
     """What an agent may call, and which other names are known to be tools."""
 
     allowed: frozenset[str]
     known: frozenset[str] = frozenset()
 
 
-_NAME: Final = r"[a-z][a-z0-9]{0,30}(?:_[a-z0-9]{1,30}){1,6}"
-_NAMED: Final = re.compile(rf"(?<![\w./-])(?P<name>{_NAME})(?![\w/-])(?P<call>\s?\()?")
-_USED: Final = re.compile(
+_TOOL_NAME: Final = r"[a-z][a-z0-9]{0,30}(?:_[a-z0-9]{1,30}){1,6}"
+_TOOL_MENTION: Final = re.compile(rf"(?<![\w./-])(?P<name>{_TOOL_NAME})(?![\w/-])(?P<call>\s?\()?")
+_USE_WORDS: Final = re.compile(
     r"\b(?:use|using|call|calling|run|running|invoke|invoking|execute|via|with|tool|rufe|nutze|verwende)"
     r"(?:\s(?:the|a|das|die|den|tool|function|werkzeug)){0,2}\s?[`\"'\[]{0,2}\Z",
     re.IGNORECASE,
 )
-_IS_TOOL: Final = re.compile(r"[`\"'\]]{0,2}\s(?:tool|function)\b", re.IGNORECASE)
-_NEAR: Final = 40
+_TOOL_SUFFIX: Final = re.compile(r"[`\"'\]]{0,2}\s(?:tool|function)\b", re.IGNORECASE)
+_CONTEXT_CHARACTERS: Final = 40
 
 
-def forbidden_tools(sentence: str, tools: Tools) -> tuple[str, ...]:
+def forbidden_tools(sentence: str, tools: ToolNames) -> tuple[str, ...]:
     """The tools named that are not on the allow-list. A name that nobody says to use is taken for a field."""
     found = []
-    for each in _NAMED.finditer(sentence):
+    for each in _TOOL_MENTION.finditer(sentence):
         name = each["name"]
         is_used = bool(
             each["call"]
-            or _USED.search(sentence[max(each.start() - _NEAR, 0) : each.start()])
-            or _IS_TOOL.match(sentence, each.end("name"))
+            or _USE_WORDS.search(sentence[max(each.start() - _CONTEXT_CHARACTERS, 0) : each.start()])
+            or _TOOL_SUFFIX.match(sentence, each.end("name"))
         )
         if name not in tools.allowed and (name in tools.known or is_used):
             found.append(name)
     return tuple(dict.fromkeys(found))
 
 
-class Part(StrEnum):
+class TextKind(StrEnum):
     """What kind of text it is; what an agent avoids is forbidden without saying so."""
 
     PERSONA = "persona"
@@ -152,7 +160,7 @@ class Part(StrEnum):
     SKILL = "skill"
 
 
-class Kind(StrEnum):
+class ContradictionKind(StrEnum):
     """In what two lines contradict each other."""
 
     AMOUNT = "amount"
@@ -164,17 +172,17 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class NamedText:
     """A text of one record; `record` is what findings name it by, `first_line` where in the record the text begins."""
 
     record: str
-    part: Part
+    part: TextKind
     text: str
     first_line: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ConflictingLine:
     """A line, and the words of it that clash."""
 
     record: str
@@ -184,17 +192,17 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ContradictionFinding:
     """One contradiction, in a sentence for a reviewer; a tool that is not allowed contradicts no other line."""
 
-    kind: Kind
-    place: Place
-    other: Place | None
+    kind: ContradictionKind
+    place: ConflictingLine
+    other: ConflictingLine | None
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ComparisonLimits:
     """How much is looked at: pairs of statements, and findings."""
 
     pairs: int = 200_000
@@ -202,73 +210,80 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ContradictionCheck:
     """What was found; `is_whole` is false where a limit ended the look."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ContradictionFinding, ...]
     pairs: int
     is_whole: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _ScopedStatement:
     statement: Statement
-    written: Written
+    written: NamedText
     # What the runbook is for, by its words; what is no runbook holds anywhere.
     scope: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class IndexedTexts:
     """Texts that new ones are compared with, read once; reading takes longer than comparing."""
 
-    said: tuple[_Said, ...]
+    said: tuple[_ScopedStatement, ...]
 
     @classmethod
-    def of(cls, texts: Iterable[Written]) -> Self:
-        return cls(tuple(each for written in texts for each in _said(written)))
+    def of(cls, texts: Iterable[NamedText]) -> Self:
+        return cls(tuple(each for written in texts for each in _scoped_statements(written)))
 
 
-def contradictions(
-    new: Sequence[Written],
-    standing: Standing | Sequence[Written] = (),
+def detect_contradictions(
+    new: Sequence[NamedText],
+    standing: IndexedTexts | Sequence[NamedText] = (),
     *,
-    tools: Tools | None = None,
-    limits: Limits = Limits(),
-) -> Checked:
+    tools: ToolNames | None = None,
+    limits: ComparisonLimits = ComparisonLimits(),
+) -> ContradictionCheck:
     """What new texts contradict in each other and in those that stand. `tools` None: names of tools are not looked at."""
-    said = [each for written in new for each in _said(written)]
-    others = standing.said if isinstance(standing, Standing) else Standing.of(standing).said
-    named = list(dict.fromkeys(finding for each in said for finding in _tools(each, tools)))
-    found: dict[tuple[str, int, str, int], Finding] = {}
+    said = [each for written in new for each in _scoped_statements(written)]
+    others = standing.said if isinstance(standing, IndexedTexts) else IndexedTexts.of(standing).said
+    named = list(dict.fromkeys(finding for each in said for finding in _find_forbidden_tools(each, tools)))
+    found: dict[tuple[str, int, str, int], ContradictionFinding] = {}
     looked = 0
-    for first, second in islice(_pairs(said, others), limits.pairs + 1):
+    for first, second in islice(_candidate_pairs(said, others), limits.pairs + 1):
         looked += 1
         if looked > limits.pairs or len(found) + len(named) > limits.findings:
-            return Checked((*named, *found.values())[: limits.findings], looked - 1, is_whole=False)
-        finding = _compare(first, second)
+            return ContradictionCheck((*named, *found.values())[: limits.findings], looked - 1, is_whole=False)
+        finding = _compare_statements(first, second)
         if finding and finding.other:
             place, other = finding.place, finding.other
             found.setdefault((place.record, place.line, other.record, other.line), finding)
-    return Checked((*named, *found.values())[: limits.findings], looked, len(found) + len(named) <= limits.findings)
+    return ContradictionCheck(
+        (*named, *found.values())[: limits.findings], looked, len(found) + len(named) <= limits.findings
+    )
 
 
-def _said(written: Written) -> list[_Said]:
-    scope = _trigger(written) if written.part is Part.SKILL else frozenset[str]()
-    found = statements(written.text, first_line=written.first_line)
-    return [_Said(_forbidden(each) if written.part is Part.AVOID else each, written, scope) for each in found]
+def _scoped_statements(written: NamedText) -> list[_ScopedStatement]:
+    scope = _trigger_words(written) if written.part is TextKind.SKILL else frozenset[str]()
+    found = parse_statements(written.text, first_line=written.first_line)
+    return [
+        _ScopedStatement(_as_prohibition(each) if written.part is TextKind.AVOID else each, written, scope)
+        for each in found
+    ]
 
 
-def _forbidden(statement: Statement) -> Statement:
+def _as_prohibition(statement: Statement) -> Statement:
     """A line of what to avoid forbids, also where it only names it."""
-    return replace(statement, force=Force.FORBIDS) if statement.force is Force.DOES else statement
+    return replace(statement, force=StatementForce.FORBIDS) if statement.force is StatementForce.DOES else statement
 
 
-def _trigger(written: Written) -> frozenset[str]:
-    return frozenset(each for line in sections(written.text).get(WHEN_TO_USE, ()) for each in keys(line))
+def _trigger_words(written: NamedText) -> frozenset[str]:
+    return frozenset(each for line in parse_sections(written.text).get(WHEN_TO_USE, ()) for each in word_keys(line))
 
 
-def _pairs(said: Sequence[_Said], others: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
+def _candidate_pairs(
+    said: Sequence[_ScopedStatement], others: Sequence[_ScopedStatement]
+) -> Iterator[tuple[_ScopedStatement, _ScopedStatement]]:
     """Each pair once that shares a word; new statements come first in it."""
     by_key: dict[str, list[int]] = defaultdict(list)
     everything = [*said, *others]
@@ -281,74 +296,95 @@ def _pairs(said: Sequence[_Said], others: Sequence[_Said]) -> Iterator[tuple[_Sa
             yield each, everything[other]
 
 
-def _compare(first: _Said, second: _Said) -> Finding | None:
+def _compare_statements(first: _ScopedStatement, second: _ScopedStatement) -> ContradictionFinding | None:
     one, two = first.statement, second.statement
     if one.text == two.text:
         return None
-    is_scoped = _have_scopes(first, second)
+    is_scoped = _has_different_scopes(first, second)
     # What two runbooks are for tells situations, and these do not exclude each other.
-    against = None if is_scoped or one.section == two.section == WHEN_TO_USE else _against(first, second)
-    if against is Kind.AVOIDED:
-        return _in_words(against, first, second)
-    if (found := clashing_amounts(one, two)) and not (is_scoped and found[0].dimension.startswith(("count", "bare"))):
-        kind = Kind.DATE if found[0].dimension in {"day", "date"} else Kind.AMOUNT
-        return _finding(kind, first, second, found[0].words, found[1].words)
+    against = None if is_scoped or one.section == two.section == WHEN_TO_USE else _opposition_kind(first, second)
+    if against is ContradictionKind.AVOIDED:
+        return _opposition_finding(against, first, second)
+    if (found := conflicting_amounts(one, two)) and not (
+        is_scoped and found[0].dimension.startswith(("count", "bare"))
+    ):
+        kind = ContradictionKind.DATE if found[0].dimension in {"day", "date"} else ContradictionKind.AMOUNT
+        return _make_finding(kind, first, second, found[0].words, found[1].words)
     if against:
-        return _in_words(against, first, second)
-    is_elsewhere = not is_scoped and first.written.record != second.written.record and leads_elsewhere(one, two)
-    return _finding(Kind.STEPS, first, second, " ".join(one.about), " ".join(two.about)) if is_elsewhere else None
+        return _opposition_finding(against, first, second)
+    is_elsewhere = not is_scoped and first.written.record != second.written.record and has_different_steps(one, two)
+    return (
+        _make_finding(ContradictionKind.STEPS, first, second, " ".join(one.about), " ".join(two.about))
+        if is_elsewhere
+        else None
+    )
 
 
-def _against(first: _Said, second: _Said) -> Kind | None:
+def _opposition_kind(first: _ScopedStatement, second: _ScopedStatement) -> ContradictionKind | None:
     for forbidding, doing in ((first, second), (second, first)):
-        if _is_against(forbidding, doing):
-            return Kind.AVOIDED if forbidding.written.part is Part.AVOID else Kind.OPPOSITE
+        if _is_opposed(forbidding, doing):
+            return (
+                ContradictionKind.AVOIDED if forbidding.written.part is TextKind.AVOID else ContradictionKind.OPPOSITE
+            )
     return None
 
 
-def _in_words(kind: Kind, first: _Said, second: _Said) -> Finding:
-    words = shared(first.statement, second.statement)
-    return _finding(kind, first, second, words, words)
+def _opposition_finding(
+    kind: ContradictionKind, first: _ScopedStatement, second: _ScopedStatement
+) -> ContradictionFinding:
+    words = shared_words(first.statement, second.statement)
+    return _make_finding(kind, first, second, words, words)
 
 
-def _have_scopes(first: _Said, second: _Said) -> bool:
+def _has_different_scopes(first: _ScopedStatement, second: _ScopedStatement) -> bool:
     """Whether both are steps for different situations; then only what holds anywhere can clash."""
-    if not first.written.part is second.written.part is Part.SKILL or first.written.record == second.written.record:
+    if not first.written.part is second.written.part is TextKind.SKILL or first.written.record == second.written.record:
         return False
-    return not first.scope or not alike(first.scope, second.scope)
+    return not first.scope or not is_alike(first.scope, second.scope)
 
 
-def _is_against(forbidding: _Said, doing: _Said) -> bool:
+def _is_opposed(forbidding: _ScopedStatement, doing: _ScopedStatement) -> bool:
     """Whether the second does what the first forbids, or demands what the first leaves open."""
     no, yes = forbidding.statement, doing.statement
-    if yes.force is not Force.DOES or no.force is Force.DOES or (no.force is Force.LEAVES and not yes.is_strict):
+    if (
+        yes.force is not StatementForce.DOES
+        or no.force is StatementForce.DOES
+        or (no.force is StatementForce.LEAVES and not yes.is_strict)
+    ):
         return False
-    return covers(no, yes, is_avoided=forbidding.written.part is Part.AVOID)
+    return is_violated_by(no, yes, is_avoided=forbidding.written.part is TextKind.AVOID)
 
 
-def _tools(said: _Said, tools: Tools | None) -> Iterator[Finding]:
-    if tools is None or said.statement.force is Force.FORBIDS or said.written.part is Part.AVOID:
+def _find_forbidden_tools(said: _ScopedStatement, tools: ToolNames | None) -> Iterator[ContradictionFinding]:
+    if tools is None or said.statement.force is StatementForce.FORBIDS or said.written.part is TextKind.AVOID:
         return
     for name in forbidden_tools(said.statement.text, tools):
-        place = Place(said.written.record, said.statement.line, said.statement.text, name)
-        yield Finding(Kind.TOOL, place, None, f"{_where(place)} names the tool {name}, which is not on the allow-list.")
+        place = ConflictingLine(said.written.record, said.statement.line, said.statement.text, name)
+        yield ContradictionFinding(
+            ContradictionKind.TOOL,
+            place,
+            None,
+            f"{_describe_line(place)} names the tool {name}, which is not on the allow-list.",
+        )
 
 
-_SAYS: Final = {
-    Kind.AMOUNT: "give different amounts for the same thing: {here} and {there}.",
-    Kind.DATE: "give different dates for the same thing: {here} and {there}.",
-    Kind.OPPOSITE: "say the opposite of each other.",
-    Kind.AVOIDED: "clash: one does what the other says to avoid.",
-    Kind.STEPS: "tell different steps for the same situation.",
+_SENTENCE_TEMPLATES: Final = {
+    ContradictionKind.AMOUNT: "give different amounts for the same thing: {here} and {there}.",
+    ContradictionKind.DATE: "give different dates for the same thing: {here} and {there}.",
+    ContradictionKind.OPPOSITE: "say the opposite of each other.",
+    ContradictionKind.AVOIDED: "clash: one does what the other says to avoid.",
+    ContradictionKind.STEPS: "tell different steps for the same situation.",
 }
 
 
-def _finding(kind: Kind, first: _Said, second: _Said, here: str, there: str) -> Finding:
-    place = Place(first.written.record, first.statement.line, first.statement.text, here)
-    other = Place(second.written.record, second.statement.line, second.statement.text, there)
-    says = _SAYS[kind].format(here=here, there=there)
-    return Finding(kind, place, other, f"{_where(place)} and {_where(other)} {says}")
+def _make_finding(
+    kind: ContradictionKind, first: _ScopedStatement, second: _ScopedStatement, here: str, there: str
+) -> ContradictionFinding:
+    place = ConflictingLine(first.written.record, first.statement.line, first.statement.text, here)
+    other = ConflictingLine(second.written.record, second.statement.line, second.statement.text, there)
+    says = _SENTENCE_TEMPLATES[kind].format(here=here, there=there)
+    return ContradictionFinding(kind, place, other, f"{_describe_line(place)} and {_describe_line(other)} {says}")
 
 
-def _where(place: Place) -> str:
+def _describe_line(place: ConflictingLine) -> str:
     return f"Line {place.line} of {place.record}"

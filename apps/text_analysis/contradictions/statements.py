@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from apps.text_analysis.contradictions.amounts import Amount, amounts, plain_in_place
-from apps.text_analysis.word_stems import WORD, key, keys, turns
+from apps.text_analysis.contradictions.amounts import Amount, find_amounts, normalize_in_place
+from apps.text_analysis.word_stems import WORD, is_opposite, word_key, word_keys
 
 LINE_CHARACTERS: Final = 1_000
-LINES: Final = 1_000
+MAX_LINES: Final = 1_000
 # The section of a runbook that says what it is for.
 WHEN_TO_USE: Final = "when to use"
-STATEMENTS: Final = 2_000
+MAX_STATEMENTS: Final = 2_000
 
 
-class Force(StrEnum):
+class StatementForce(StrEnum):
     """What a statement wants."""
 
     DOES = "does"
@@ -37,7 +37,7 @@ class Statement:
     condition: frozenset[str]
     exception: frozenset[str]
     amounts: tuple[Amount, ...]
-    force: Force
+    force: StatementForce
     is_strict: bool
     # The condition stands in a line above.
     is_led: bool
@@ -54,9 +54,9 @@ class Statement:
 
 
 _HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s+(?P<title>.{1,200})")
-_MARK: Final = re.compile(r"\s{0,40}(?:[-*+\u2022]|\d{1,3}[.)])\s+")
-_SENTENCES: Final = re.compile(r"(?<=[.!?;])\s+|\s*[;\u2014]\s+|\s+[>|]\s+(?:>\s+)?")
-_ABBREVIATED: Final = re.compile(r"\b(?:e\.g|i\.e|ca|approx|max|min|no|nr|z\.b|bzw|\d{1,2})\.\Z", re.IGNORECASE)
+_LIST_MARK: Final = re.compile(r"\s{0,40}(?:[-*+\u2022]|\d{1,3}[.)])\s+")
+_SENTENCE_BREAK: Final = re.compile(r"(?<=[.!?;])\s+|\s*[;\u2014]\s+|\s+[>|]\s+(?:>\s+)?")
+_ABBREVIATION: Final = re.compile(r"\b(?:e\.g|i\.e|ca|approx|max|min|no|nr|z\.b|bzw|\d{1,2})\.\Z", re.IGNORECASE)
 _EMPHASIS: Final = re.compile(r"(?<!\w)[*_`\"\u201c\u201d\u201e]+(?=\w)|(?<=[\w.!?])[*_`\"\u201c\u201d]+(?!\w)")
 
 _WHEN: Final = (
@@ -69,30 +69,32 @@ _CONDITION: Final = re.compile(
     rf"(?:^|(?<=\s))(?:(?P<when>{_WHEN})|(?P<unless>{_UNLESS}))\s(?P<rest>[^,:]{{1,400}}?)(?=,|:|\sthen\s|\sdann\s|$)"
 )
 # A phrase before the first comma, or a few words before a colon, hold for all that follows.
-_LEADING: Final = re.compile(
+_LEADING_CONDITION: Final = re.compile(
     r"^\s*(?:(?:for|in|on|during|at|by|via|with|fur|bei|im|am|mit)\s(?P<rest>[^,:]{1,200})[,:]|(?P<label>\w+(?:\s\w+){0,4}):(?=\s|$))"
 )
-_FOR_NOT_WHOM: Final = r"(?<!ask )(?<!asks )(?<!asking )(?<!look )(?<!search )(?<!wait )(?<!check )(?<!pay )(?<!apply )"
+_FOR_WITHOUT_VERB: Final = (
+    r"(?<!ask )(?<!asks )(?<!asking )(?<!look )(?<!search )(?<!wait )(?<!check )(?<!pay )(?<!apply )"
+)
 _MANNER: Final = re.compile(
-    rf"(?:^|(?<=\s))(?:{_FOR_NOT_WHOM}for|during|on|in|inside|outside|via|by|with|to|into|at|from|of|fur|bei|per|im|am)\s"
+    rf"(?:^|(?<=\s))(?:{_FOR_WITHOUT_VERB}for|during|on|in|inside|outside|via|by|with|to|into|at|from|of|fur|bei|per|im|am)\s"
     r"(?:(?:the|a|an|our|their|your|its|all|any|every|each|der|die|das|den|dem)\s)?(?P<words>[^\W\d_][\w'-]{0,40}(?:\s[^\W\d_][\w'-]{0,40})?)"
 )
 # From when an amount counts: it tells apart no two rules.
-_ANCHOR: Final = re.compile(
+_TIME_ANCHOR: Final = re.compile(
     r"\b(?:after|of|from|since|following|nach|ab|seit)\s(?:the\s|their\s|its\s|receiving\s|date of\s|der\s|dem\s)?"
     r"(?:date of )?(?:purchase|purchasing|buying|delivery|receipt|arrival|order|ordering|request|approval|payment"
     r"|kauf|lieferung|erhalt|bestellung)"
     r"(?:\sdate)?\b"
 )
-_CLAUSES: Final = re.compile(
+_CLAUSE_BREAK: Final = re.compile(
     r"\s*[,:]\s+(?:(?:and|but|or|then|und|aber|dann|sondern)\s+)?|\s+(?:and|but|then|und|aber|dann)\s+"
 )
 
-_LEAVES: Final = re.compile(
+_LEAVES_OPEN: Final = re.compile(
     r"\b(?:need(?:s)? not|needn't|(?:do|does)(?:n't| not) (?:have|need)|no need|nothing to|optional(?:ly)?|voluntary"
     r"|(?:not?|isn't|aren't) (?:required|necessary|mandatory|obligatory|needed)|braucht? nicht|nicht notig)\b"
 )
-_TWICE: Final = re.compile(
+_DOUBLE_NEGATION: Final = re.compile(
     r"\b(?:(?:do not|don't|never|not) (?:forget|hesitate|fail|neglect|miss)(?: to)?|not only|not just|no doubt|if not|nicht nur"
     r"|why not|not yet|no (?:problem|matter|worries)|nicht vergessen)\b"
 )
@@ -101,35 +103,35 @@ _FORBIDS: Final = re.compile(
     r"|(?:do|does|did|is|are|was|were|could|must|should|would|wo|sha|have|has)n't|ban(?:s|ned)?|disallow(?:ed|s)?|unable"
     r"|nie|niemals|nicht|kein(?:e|en|em|er)?|verboten|untersagt|vermeiden?)\b"
 )
-_TWICE_FORBIDDEN: Final = re.compile(r"\b(?:never|not|don't)\b.{0,20}\b(?:avoid|refuse|reject|decline|deny)\b")
+_NEGATED_REFUSAL: Final = re.compile(r"\b(?:never|not|don't)\b.{0,20}\b(?:avoid|refuse|reject|decline|deny)\b")
 _STRICT: Final = re.compile(
     r"\b(?:always|must|have to|has to|required|mandatory|obligatory|every time|without exception|need to|immer|muss|mussen)\b"
 )
 
 
-def statements(text: str, *, first_line: int = 1) -> list[Statement]:
+def parse_statements(text: str, *, first_line: int = 1) -> list[Statement]:
     """The statements of a text by line. What lies beyond the limits of lines and characters is not read."""
     found: list[Statement] = []
-    section, above = "", _Above(-1, frozenset(), frozenset())
-    for number, raw in enumerate(text.splitlines()[:LINES], start=first_line):
+    section, above = "", _OpenConditions(-1, frozenset(), frozenset())
+    for number, raw in enumerate(text.splitlines()[:MAX_LINES], start=first_line):
         line = unicodedata.normalize("NFKC", raw[:LINE_CHARACTERS]).replace("\u2019", "'")
         if heading := _HEADING.match(line):
-            section, above = heading["title"].strip().casefold(), _Above(-1, frozenset(), frozenset())
+            section, above = heading["title"].strip().casefold(), _OpenConditions(-1, frozenset(), frozenset())
             continue
         indent = len(line) - len(line.lstrip())
         # A condition that ends in a colon holds for the lines that are set in below it.
-        within = above if indent > above.indent >= 0 else _Above(-1, frozenset(), frozenset())
-        for sentence in _sentences(" ".join(_EMPHASIS.sub("", _MARK.sub("", line, count=1)).split())):
-            stated, within = _stated(sentence, within, indent)
+        within = above if indent > above.indent >= 0 else _OpenConditions(-1, frozenset(), frozenset())
+        for sentence in _split_sentences(" ".join(_EMPHASIS.sub("", _LIST_MARK.sub("", line, count=1)).split())):
+            stated, within = _parse_sentence(sentence, within, indent)
             found += [replace(each, line=number, section=section) for each in stated]
         above = within if line.strip() else above
-        if len(found) >= STATEMENTS:
+        if len(found) >= MAX_STATEMENTS:
             break
-    return found[:STATEMENTS]
+    return found[:MAX_STATEMENTS]
 
 
 @dataclass(frozen=True, slots=True)
-class _Above:
+class _OpenConditions:
     """Conditions that were opened and not followed by anything yet, and how far their line is set in."""
 
     indent: int
@@ -137,11 +139,11 @@ class _Above:
     exception: frozenset[str]
 
 
-def sections(text: str) -> dict[str, list[str]]:
+def parse_sections(text: str) -> dict[str, list[str]]:
     """The lines below each heading; those above the first stand under no name."""
     found: dict[str, list[str]] = {"": []}
     section = ""
-    for line in text.splitlines()[:LINES]:
+    for line in text.splitlines()[:MAX_LINES]:
         if heading := _HEADING.match(line[:LINE_CHARACTERS]):
             section = heading["title"].strip().casefold()
         else:
@@ -149,95 +151,99 @@ def sections(text: str) -> dict[str, list[str]]:
     return found
 
 
-def _sentences(line: str) -> Iterator[str]:
+def _split_sentences(line: str) -> Iterator[str]:
     kept = ""
-    for part in _SENTENCES.split(line):
+    for part in _SENTENCE_BREAK.split(line):
         kept = f"{kept} {part}".strip()
-        if not _ABBREVIATED.search(kept):
+        if not _ABBREVIATION.search(kept):
             yield kept.rstrip(".!;")
             kept = ""
     if kept:
         yield kept
 
 
-def _stated(sentence: str, above: _Above, indent: int) -> tuple[list[Statement], _Above]:
+def _parse_sentence(sentence: str, above: _OpenConditions, indent: int) -> tuple[list[Statement], _OpenConditions]:
     """The clauses of one sentence, whose conditions hold for all of them, and the conditions that it leaves open."""
     if not sentence or sentence.endswith("?"):
         return [], above
-    measured = amounts(sentence)
-    reads = _without(plain_in_place(sentence), [(each.start, each.end) for each in measured])
-    reads = _blank(_ANCHOR, reads)
-    condition, exception = _conditions(reads)
+    measured = find_amounts(sentence)
+    reads = _blank_spans(normalize_in_place(sentence), [(each.start, each.end) for each in measured])
+    reads = _blank_matches(_TIME_ANCHOR, reads)
+    condition, exception = _parse_conditions(reads)
     condition, exception = condition | above.condition, exception | above.exception
-    main = _blank(_LEADING, _blank(_CONDITION, reads))
+    main = _blank_matches(_LEADING_CONDITION, _blank_matches(_CONDITION, reads))
     is_led = bool(above.condition | above.exception)
     found = []
-    for start, end in _clauses(main, measured):
+    for start, end in _split_clauses(main, measured):
         clause = main[start:end]
-        about, manner = _about(clause)
+        about, manner = _subject_and_manner(clause)
         inside = tuple(each for each in measured if start <= each.start < end)
-        force = _force(clause)
+        force = _statement_force(clause)
         # What a clause of nothing but a condition says is the condition.
         if about or manner or (inside and condition):
-            is_strict = force is Force.FORBIDS or _STRICT.search(clause) is not None
+            is_strict = force is StatementForce.FORBIDS or _STRICT.search(clause) is not None
             found.append(
                 Statement(0, "", sentence, about, manner, condition, exception, inside, force, is_strict, is_led)
             )
     if sentence.endswith(":"):
-        return found, _Above(indent, condition, exception)
+        return found, _OpenConditions(indent, condition, exception)
     return found, above
 
 
-def _without(reads: str, spans: Sequence[tuple[int, int]]) -> str:
+def _blank_spans(reads: str, spans: Sequence[tuple[int, int]]) -> str:
     for start, end in spans:
         # No space, which would be taken for the beginning of the comma behind it.
         reads = reads[:start] + "\x00" * (end - start) + reads[end:]
     return reads
 
 
-def _blank(pattern: re.Pattern[str], reads: str) -> str:
+def _blank_matches(pattern: re.Pattern[str], reads: str) -> str:
     return pattern.sub(lambda found: " " * len(found.group()), reads)
 
 
-def _conditions(reads: str) -> tuple[frozenset[str], frozenset[str]]:
+def _parse_conditions(reads: str) -> tuple[frozenset[str], frozenset[str]]:
     when: set[str] = set()
     unless: set[str] = set()
     for found in _CONDITION.finditer(reads):
-        (when if found["when"] else unless).update(_keys(found["rest"]), _NOT & {_denied(found["rest"])})
-    if leading := _LEADING.match(_blank(_CONDITION, reads)):
-        when.update(_keys(leading["rest"] or leading["label"]))
+        (when if found["when"] else unless).update(
+            _content_keys(found["rest"]), _NEGATION_KEYS & {_negation_key(found["rest"])}
+        )
+    if leading := _LEADING_CONDITION.match(_blank_matches(_CONDITION, reads)):
+        when.update(_content_keys(leading["rest"] or leading["label"]))
     return frozenset(when), frozenset(unless)
 
 
-_NOT: Final = frozenset({"not"})
+_NEGATION_KEYS: Final = frozenset({"not"})
 
 
-def _denied(words: str) -> str:
+def _negation_key(words: str) -> str:
     """A condition that something is not the case is another one than that it is."""
     return "not" if _FORBIDS.search(words) else ""
 
 
-def _clauses(main: str, measured: Sequence[Amount]) -> Iterator[tuple[int, int]]:
+def _split_clauses(main: str, measured: Sequence[Amount]) -> Iterator[tuple[int, int]]:
     """Clauses by where they stand; a part that says too little alone stays with what came before it."""
     start = 0
-    for found in _CLAUSES.finditer(main):
+    for found in _CLAUSE_BREAK.finditer(main):
         # Amounts are blanked, so what looks like an end may lie between two of them.
-        if _is_whole(main, start, found.start(), measured) and _is_whole(main, found.end(), len(main), measured):
+        if _is_whole_clause(main, start, found.start(), measured) and _is_whole_clause(
+            main, found.end(), len(main), measured
+        ):
             yield start, found.start()
             start = found.end()
     yield start, len(main)
 
 
-def _is_whole(main: str, start: int, end: int, measured: Sequence[Amount]) -> bool:
-    keys = len(_keys(main[start:end]))
+def _is_whole_clause(main: str, start: int, end: int, measured: Sequence[Amount]) -> bool:
+    keys = len(_content_keys(main[start:end]))
     return keys >= 2 or (keys == 1 and any(start <= each.start < end for each in measured))
 
 
-def _about(clause: str) -> tuple[tuple[str, ...], frozenset[str]]:
+def _subject_and_manner(clause: str) -> tuple[tuple[str, ...], frozenset[str]]:
     manner: set[str] = set()
     for found in _MANNER.finditer(clause):
-        manner.update(_keys(found["words"]))
-    return tuple(dict.fromkeys(each for each in _keys(clause) if each not in manner)), frozenset(manner)
+        manner.update(_content_keys(found["words"]))
+    return tuple(dict.fromkeys(each for each in _content_keys(clause) if each not in manner)), frozenset(manner)
 
 
 _FORCE_WORDS: Final = """
@@ -245,19 +251,19 @@ avoid refrain stop forbidden forbid prohibit prohibited ban banned disallow cann
 can't won't isn't aren't mustn't shouldn't required necessary mandatory obligatory optional exception unable
 hesitate forget fail neglect verboten untersagt vermeide vermeiden
 """
-_SAYS_FORCE: Final = frozenset(key(word) for word in _FORCE_WORDS.split())
+_FORCE_KEYS: Final = frozenset(word_key(word) for word in _FORCE_WORDS.split())
 
 
-def _keys(words: str) -> list[str]:
-    return [each for each in keys(words) if each not in _SAYS_FORCE]
+def _content_keys(words: str) -> list[str]:
+    return [each for each in word_keys(words) if each not in _FORCE_KEYS]
 
 
-def _force(clause: str) -> Force:
-    reads = _blank(_TWICE, clause)
-    if _LEAVES.search(reads):
-        return Force.LEAVES
-    turned = bool(_FORBIDS.search(reads)) and not _TWICE_FORBIDDEN.search(reads)
-    opposite = sum(turns(word) for word in WORD.findall(reads)) % 2 == 1
-    if _TWICE_FORBIDDEN.search(reads):
-        return Force.DOES
-    return Force.FORBIDS if turned != opposite else Force.DOES
+def _statement_force(clause: str) -> StatementForce:
+    reads = _blank_matches(_DOUBLE_NEGATION, clause)
+    if _LEAVES_OPEN.search(reads):
+        return StatementForce.LEAVES
+    turned = bool(_FORBIDS.search(reads)) and not _NEGATED_REFUSAL.search(reads)
+    opposite = sum(is_opposite(word) for word in WORD.findall(reads)) % 2 == 1
+    if _NEGATED_REFUSAL.search(reads):
+        return StatementForce.DOES
+    return StatementForce.FORBIDS if turned != opposite else StatementForce.DOES

@@ -9,24 +9,24 @@ from typing import Final
 # What is masked already; no finder reads it, looks past it or takes it for the end of a word.
 BARRIER: Final = "\x00"
 # What stays, such as a price; a finder neither takes it nor looks past it.
-KEPT: Final = "\x01"
-TAKEN: Final = frozenset((BARRIER, KEPT))
+KEPT_MARK: Final = "\x01"
+RESERVED_CHARACTERS: Final = frozenset((BARRIER, KEPT_MARK))
 # Edges of a word, for patterns: neither a letter, a digit nor something masked beside it.
-LEFT: Final = r"(?<![\w\x00])"
-RIGHT: Final = r"(?![\w\x00])"
+WORD_START: Final = r"(?<![\w\x00])"
+WORD_END: Final = r"(?![\w\x00])"
 
-_HIDDEN: Final = frozenset(("Cf", "Cc", "Mn", "Me"))
+_HIDDEN_CATEGORIES: Final = frozenset(("Cf", "Cc", "Mn", "Me"))
 _BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0")
-_SIGNS: Final = {
+_FOLDED_SIGNS: Final = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
     **dict.fromkeys("\u2018\u2019\u02bc\u00b4", "'"),
-    **dict.fromkeys((BARRIER, KEPT), " "),
+    **dict.fromkeys((BARRIER, KEPT_MARK), " "),
     **dict.fromkeys("\n\t", None),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class SearchText:
     """The text to search in; `origins[n]` is where its character n stood, with the end of the text as the last."""
 
     text: str
@@ -37,22 +37,22 @@ class Folded:
         return self.origins[start], self.origins[end - 1] + 1
 
 
-def fold(text: str) -> Folded:
+def fold(text: str) -> SearchText:
     """Invisible characters and accents go, other scripts' digits, spaces and dashes become those of ASCII."""
     characters, origins = [], []
     for place, character in enumerate(text):
-        if plain := _plain(character):
+        if plain := _fold_character(character):
             characters.append(plain)
             origins.append(place)
-    return Folded("".join(characters), origins)
+    return SearchText("".join(characters), origins)
 
 
 @lru_cache(maxsize=8192)
-def _plain(character: str) -> str:
-    if character in _SIGNS:
-        return _SIGNS[character] or character
+def _fold_character(character: str) -> str:
+    if character in _FOLDED_SIGNS:
+        return _FOLDED_SIGNS[character] or character
     category = unicodedata.category(character)
-    if category in _HIDDEN or character in _BLANK_LETTERS:
+    if category in _HIDDEN_CATEGORIES or character in _BLANK_LETTERS:
         return ""
     if category == "Zs":
         return " "

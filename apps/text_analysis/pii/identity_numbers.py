@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from apps.text_analysis.pii.folding import LEFT, RIGHT
-from apps.text_analysis.pii.impersonal_numbers import says_phone
+from apps.text_analysis.pii.folding import WORD_END, WORD_START
+from apps.text_analysis.pii.impersonal_numbers import is_phone_announced
 
-Found: TypeAlias = "tuple[int, int, str]"
+FoundSpan: TypeAlias = "tuple[int, int, str]"
 
 CARD: Final = "card"
 IBAN: Final = "iban"
@@ -18,63 +18,65 @@ NUMBER: Final = "number"
 CARD_DIGITS: Final = range(13, 20)
 IBAN_CHARACTERS: Final = 15
 PHONE_DIGITS: Final = range(7, 18)
-SAID_PHONE_DIGITS: Final = range(5, 18)
-LONG: Final = 8
+ANNOUNCED_PHONE_DIGITS: Final = range(5, 18)
+LONG_NUMBER_DIGITS: Final = 8
 
-_CARD: Final = re.compile(rf"(?<![\w\x00+])[2-6][0-9](?:[ -]?[0-9]){{11,17}}{RIGHT}")
+_CARD: Final = re.compile(rf"(?<![\w\x00+])[2-6][0-9](?:[ -]?[0-9]){{11,17}}{WORD_END}")
 _CARD_START: Final = re.compile(r"4|5[0-8]|2[2-7]|3[0-9]|6")
-_IBAN: Final = re.compile(rf"{LEFT}[A-Z]{{2}}[0-9]{{2}}(?:[ -]?[A-Z0-9]){{11,30}}", re.IGNORECASE)
-_RUN: Final = re.compile(r"(?<![\w\x00])[+(]{0,2}[0-9](?:(?: ?[-/] ?|[.]| ?\(|\)[ -]?| )?[0-9]){4,}(?![\w\x00])")
-_GROUP: Final = re.compile(r"[0-9]+")
+_IBAN: Final = re.compile(rf"{WORD_START}[A-Z]{{2}}[0-9]{{2}}(?:[ -]?[A-Z0-9]){{11,30}}", re.IGNORECASE)
+_DIGIT_RUN: Final = re.compile(r"(?<![\w\x00])[+(]{0,2}[0-9](?:(?: ?[-/] ?|[.]| ?\(|\)[ -]?| )?[0-9]){4,}(?![\w\x00])")
+_DIGIT_GROUP: Final = re.compile(r"[0-9]+")
 # 06 12 34 56 78, (212) 555-0123, 212-555-0123, 030 23125 012
-_SHAPED: Final = re.compile(
+_PHONE_SHAPE: Final = re.compile(
     r"0[0-9](?:[ .-][0-9]{2}){4}|\([0-9]{2,5}\)[0-9 -]{6,12}|0[1-9][0-9]{1,4} ?[ /-] ?[0-9](?:[ -]?[0-9]){5,9}"
     r"|(?:1-)?[2-9][0-9]{2}([. -])[2-9][0-9]{2}\1[0-9]{4}"
 )
 # Forms that nothing else has: social security in the USA, AHV, codice fiscale, CPF, NIR, UUID.
 _IDENTITY: Final = re.compile(
-    rf"{LEFT}(?:[0-9]{{3}}-[0-9]{{2}}-[0-9]{{4}}"
+    rf"{WORD_START}(?:[0-9]{{3}}-[0-9]{{2}}-[0-9]{{4}}"
     r"|756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}"
     r"|[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]"
     r"|[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}"
     r"|[12] [0-9]{2} [01][0-9] [0-9][0-9AB] [0-9]{3} [0-9]{3} [0-9]{2}"
-    rf"|[0-9A-F]{{8}}(?:-[0-9A-F]{{4}}){{3}}-[0-9A-F]{{12}}){RIGHT}",
+    rf"|[0-9A-F]{{8}}(?:-[0-9A-F]{{4}}){{3}}-[0-9A-F]{{12}}){WORD_END}",
     re.IGNORECASE,
 )
-_SPANISH: Final = re.compile(rf"{LEFT}(?:([XYZ])[ -]?([0-9]{{7}})|([0-9]{{8}}))[ -]?([A-Z]){RIGHT}", re.IGNORECASE)
-_SPANISH_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
+_SPANISH_ID: Final = re.compile(
+    rf"{WORD_START}(?:([XYZ])[ -]?([0-9]{{7}})|([0-9]{{8}}))[ -]?([A-Z]){WORD_END}", re.IGNORECASE
+)
+_SPANISH_CHECK_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
 
 
-def identities_in(text: str) -> Iterator[Found]:
+def identities_in(text: str) -> Iterator[FoundSpan]:
     """National numbers of persons, and UUIDs."""
     for found in _IDENTITY.finditer(text):
         yield *found.span(), IDENTITY
-    for found in _SPANISH.finditer(text):
+    for found in _SPANISH_ID.finditer(text):
         number = f"{'XYZ'.index(found[1].upper())}{found[2]}" if found[1] else found[3]
-        if _SPANISH_LETTERS[int(number) % 23] == found[4].upper():
+        if _SPANISH_CHECK_LETTERS[int(number) % 23] == found[4].upper():
             yield *found.span(), IDENTITY
 
 
-def accounts_in(text: str) -> Iterator[Found]:
+def accounts_in(text: str) -> Iterator[FoundSpan]:
     """IBANs by their check digits, whatever is written behind."""
     for found in _IBAN.finditer(text):
         for end in range(found.end(), found.start() + IBAN_CHARACTERS - 1, -1):
-            if _ends_group(text, end) and _checks(text[found.start() : end]):
+            if _is_group_end(text, end) and _is_valid_iban(text[found.start() : end]):
                 yield found.start(), end, IBAN
                 break
 
 
-def _ends_group(text: str, place: int) -> bool:
+def _is_group_end(text: str, place: int) -> bool:
     return place == len(text) or not (text[place].isalnum() or text[place] in "_\x00")
 
 
-def _checks(iban: str) -> bool:
+def _is_valid_iban(iban: str) -> bool:
     characters = re.sub(r"[ -]", "", iban)
     turned = characters[4:] + characters[:4]
     return int("".join(str(int(character, 36)) for character in turned)) % 97 == 1
 
 
-def cards_in(text: str) -> Iterator[Found]:
+def cards_in(text: str) -> Iterator[FoundSpan]:
     """Card numbers: a known beginning, 13 to 19 digits, and Luhn's check digit."""
     for found in _CARD.finditer(text):
         digits = re.sub(r"[ -]", "", found[0])
@@ -87,30 +89,30 @@ def _is_luhn(digits: str) -> bool:
     return (sum(map(int, digits[-1::-2])) + sum(doubled)) % 10 == 0
 
 
-def telephones_in(text: str) -> Iterator[Found]:
+def telephones_in(text: str) -> Iterator[FoundSpan]:
     """Telephone numbers, and any other long number; prices, dates and their like are out of the way."""
-    for found in _RUN.finditer(text):
-        if kind := _kind(text, found):
+    for found in _DIGIT_RUN.finditer(text):
+        if kind := _number_kind(text, found):
             yield *found.span(), kind
 
 
-def _kind(text: str, run: re.Match[str]) -> str:
+def _number_kind(text: str, run: re.Match[str]) -> str:
     written = run[0]
-    groups = [len(group) for group in _GROUP.findall(written)]
+    groups = [len(group) for group in _DIGIT_GROUP.findall(written)]
     digits = sum(groups)
-    if says_phone(text, run.start()) and digits in SAID_PHONE_DIGITS:
+    if is_phone_announced(text, run.start()) and digits in ANNOUNCED_PHONE_DIGITS:
         return PHONE
     if written.lstrip("(").startswith(("+", "00")) and digits in PHONE_DIGITS:
         return PHONE
-    if not _may_be_one(written):
+    if not _can_be_one_number(written):
         return ""
-    if _SHAPED.fullmatch(written):
+    if _PHONE_SHAPE.fullmatch(written):
         return PHONE
     # 12 15 18 21 are figures, however many of them.
-    return NUMBER if digits >= LONG and max(groups) >= 3 else ""
+    return NUMBER if digits >= LONG_NUMBER_DIGITS and max(groups) >= 3 else ""
 
 
-def _may_be_one(written: str) -> bool:
+def _can_be_one_number(written: str) -> bool:
     """Ranges and alternatives have more than one sign between their figures: 408/409/429, 1.5-2.1, 1000 / 2000."""
     several = written.count("/") > 1 or ("." in written and ("-" in written or "/" in written))
     return not several and (" / " not in written or written.startswith(("0", "(")))

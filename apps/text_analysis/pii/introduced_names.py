@@ -4,28 +4,28 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.known_values import KnownValues
 
 # Longer texts are no chat, and a name is told at their beginning or end.
-READ: Final = 4_000
-MOST_WORDS: Final = 3
+READ_CHARACTERS: Final = 4_000
+MAX_NAME_WORDS: Final = 3
 
 _WORD: Final = r"[^\W\d_][\w'\u2019.-]{0,30}"
-_WORDS: Final = rf"(?P<words>{_WORD}(?:[ \t]+{_WORD}){{0,{MOST_WORDS - 1}}})"
+_WORDS: Final = rf"(?P<words>{_WORD}(?:[ \t]+{_WORD}){{0,{MAX_NAME_WORDS - 1}}})"
 # Behind these one word with a capital is a name.
-_SURELY: Final = re.compile(
+_NAME_INTRODUCTION: Final = re.compile(
     r"\b(?:my (?:full |first )?name is|my name['\u2019]s|ich heiße|ich heisse|mein name ist|me llamo|mi nombre es"
     rf"|je m['\u2019]appelle|mon nom est|mi chiamo|il mio nome è|me chamo|meu nome é)[ \t]+{_WORDS}",
     re.IGNORECASE,
 )
 # Behind these one word may be anything: I am German, this is Urgent. Two are a name.
-_PERHAPS: Final = re.compile(rf"\b(?:i am|i['\u2019]m|ich bin|je suis)[ \t]+{_WORDS}", re.IGNORECASE)
-_FIRST: Final = re.compile(
+_SELF_INTRODUCTION: Final = re.compile(rf"\b(?:i am|i['\u2019]m|ich bin|je suis)[ \t]+{_WORDS}", re.IGNORECASE)
+_OPENING_INTRODUCTION: Final = re.compile(
     rf"\A\W*(?:(?:hello|hi|hey|hallo|dear|good \w+|guten \w+)\b[\w ]{{0,20}}[,.!]*\s*)?"
     rf"(?:this is|hier ist|hier spricht)[ \t]+{_WORDS}",
     re.IGNORECASE,
 )
-_SIGNED: Final = re.compile(
+_SIGNATURE: Final = re.compile(
     r"\b(?:regards|sincerely|yours|wishes|thanks|thank you|cheers|grüße|grüßen|grüssen|gruß|saludos|cordialement|saluti)"
     rf"[,.!]{{0,3}}[ \t]{{0,3}}[\n,]\s{{0,9}}{_WORDS}[.!]?\s*\Z",
     re.IGNORECASE,
@@ -34,7 +34,7 @@ _TITLES: Final = frozenset(
     ("mr", "mrs", "ms", "miss", "dr", "prof", "herr", "frau", "señor", "señora", "madame", "monsieur")
 )
 # With a capital because of where they stand, or how they are always written, and no name.
-_NO_NAME: Final = frozenset(
+_NOT_A_NAME: Final = frozenset(
     re.findall(
         r"\w+",
         "i and but bye goodbye team support all everyone everybody sir madam please hello again you"
@@ -44,29 +44,34 @@ _NO_NAME: Final = frozenset(
 )
 
 
-def introduced_in(text: str) -> Known:
+def find_introduced_names(text: str) -> KnownValues:
     """The names somebody gives as their own. What is written all in capitals, or all small, tells no name from a word."""
     if text.isupper():
-        return Known()
-    return Known(names=frozenset(_names(text[:READ], text[-READ:])))
+        return KnownValues()
+    return KnownValues(names=frozenset(_find_names(text[:READ_CHARACTERS], text[-READ_CHARACTERS:])))
 
 
-def _names(begin: str, end: str) -> Iterator[str]:
-    for pattern, text, least in ((_SURELY, begin, 1), (_PERHAPS, begin, 2), (_FIRST, begin, 2), (_SIGNED, end, 1)):
+def _find_names(begin: str, end: str) -> Iterator[str]:
+    for pattern, text, least in (
+        (_NAME_INTRODUCTION, begin, 1),
+        (_SELF_INTRODUCTION, begin, 2),
+        (_OPENING_INTRODUCTION, begin, 2),
+        (_SIGNATURE, end, 1),
+    ):
         for found in pattern.finditer(text):
-            words = list(_capitalised(found["words"]))
+            words = list(_capitalised_words(found["words"]))
             if len(words) >= least:
                 yield " ".join(words)
 
 
-def _capitalised(said: str) -> Iterator[str]:
+def _capitalised_words(said: str) -> Iterator[str]:
     """The words up to the first that is no part of a name; a title before them is left out, a full stop ends them."""
     for word in said.split():
         bare = word.rstrip(".\u2019'-")
         plain = bare.casefold()
         if plain in _TITLES:
             continue
-        if not bare[:1].isupper() or plain in _NO_NAME:
+        if not bare[:1].isupper() or plain in _NOT_A_NAME:
             return
         yield bare
         if word.endswith(".") and len(bare) > 1:

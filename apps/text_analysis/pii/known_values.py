@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from apps.text_analysis.pii.folding import BARRIER, fold
-from apps.text_analysis.pii.impersonal_numbers import stays
+from apps.text_analysis.pii.impersonal_numbers import hide_impersonal_numbers
 
 NAME: Final = "name"
 ID: Final = "id"
@@ -14,7 +14,7 @@ LEAST_CHARACTERS: Final = 4
 PHRASE_WORDS: Final = 16
 
 # Names that are words as well: written small they are the word.
-ORDINARY: Final = frozenset(
+ORDINARY_WORDS: Final = frozenset(
     re.findall(
         r"\w+",
         "amber angel art august autumn baker bill black bond bright brook brown carol case chance charity chase"
@@ -29,66 +29,70 @@ ORDINARY: Final = frozenset(
 )
 _WORD: Final = re.compile(r"[^\W_]{1,200}")
 # Between two words of one value: `mia.li@x`, `mia_li`, `Li, Mia`.
-_GAP: Final = re.compile(r"[^\w\n\x00?!;]{0,3}|_{1,3}")
+_WORD_GAP: Final = re.compile(r"[^\w\n\x00?!;]{0,3}|_{1,3}")
 _CODE: Final = re.compile(r"(?<![^\W_])(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{5,41}(?![^\W_])")
-_UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_UNSPACED_SCRIPT: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValues:
     """Names of people, and values that belong to one of them, as written by whoever wrote them."""
 
     names: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
 
-    def __or__(self, other: "Known") -> "Known":
-        return Known(self.names | other.names, self.values | other.values)
+    def __or__(self, other: "KnownValues") -> "KnownValues":
+        return KnownValues(self.names | other.names, self.values | other.values)
 
 
 @dataclass(slots=True)
-class _Node:
+class _PhraseNode:
     """What may follow the words so far, and what these are if they end here."""
 
     kind: str = ""
-    after: "dict[str, _Node]" = field(default_factory=dict)
+    after: "dict[str, _PhraseNode]" = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Phrases:
+class KnownPhrases:
     """Known values by their words, so that a text is read once however many there are."""
 
-    words: _Node
+    words: _PhraseNode
     unspaced: tuple[str, ...]
 
 
 def codes_in(spoken: Iterable[str]) -> frozenset[str]:
     """Codes with digits in them that were said: order numbers, user ids, flight numbers; no dates, prices or error codes."""
-    return frozenset(code.lower() for text in spoken for code in _CODE.findall(stays(fold(text).text)))
+    return frozenset(
+        code.lower() for text in spoken for code in _CODE.findall(hide_impersonal_numbers(fold(text).text))
+    )
 
 
-def phrases(known: Known) -> Phrases:
+def build_phrases(known: KnownValues) -> KnownPhrases:
     """What of it can be looked for; a value of fewer than four letters and digits says nothing about anybody."""
-    tree = _Node()
+    tree = _PhraseNode()
     for name in known.names:
         words = [word.casefold() for word in _WORD.findall(fold(name).text)]
         for phrase in (words, words[::-1], *([word] for word in words)):
             if sum(map(len, phrase)) > 1:
-                _plant(tree, phrase, NAME)
+                _add_phrase(tree, phrase, NAME)
     for value in known.values:
         words = [word.casefold() for word in _WORD.findall(fold(value).text)]
         if sum(map(len, words)) >= LEAST_CHARACTERS:
-            _plant(tree, words, ID)
-    return Phrases(tree, tuple(sorted(filter(_UNSPACED.search, known.names), key=lambda name: (-len(name), name))))
+            _add_phrase(tree, words, ID)
+    return KnownPhrases(
+        tree, tuple(sorted(filter(_UNSPACED_SCRIPT.search, known.names), key=lambda name: (-len(name), name)))
+    )
 
 
-def _plant(tree: _Node, words: Sequence[str], kind: str) -> None:
+def _add_phrase(tree: _PhraseNode, words: Sequence[str], kind: str) -> None:
     if 0 < len(words) <= PHRASE_WORDS:
         for word in words:
-            tree = tree.after.setdefault(word, _Node())
+            tree = tree.after.setdefault(word, _PhraseNode())
         tree.kind = tree.kind or kind
 
 
-def known_in(text: str, looked_for: Phrases) -> Iterator[tuple[int, int, str]]:
+def find_known_values(text: str, looked_for: KnownPhrases) -> Iterator[tuple[int, int, str]]:
     """Each known value in a folded text: start, end and kind. Of two that begin together the longer; names in a row as one."""
     for name in looked_for.unspaced:
         for found in re.finditer(re.escape(name), text):
@@ -97,9 +101,9 @@ def known_in(text: str, looked_for: Phrases) -> Iterator[tuple[int, int, str]]:
     words = list(_WORD.finditer(text))
     place, start, before = 0, 0, ""
     while place < len(words):
-        length, kind = _longest(text, words[place : place + PHRASE_WORDS], looked_for.words)
+        length, kind = _longest_match(text, words[place : place + PHRASE_WORDS], looked_for.words)
         if before and not (
-            kind == before == NAME and _GAP.fullmatch(text, words[place - 1].end(), words[place].start())
+            kind == before == NAME and _WORD_GAP.fullmatch(text, words[place - 1].end(), words[place].start())
         ):
             yield start, words[place - 1].end(), before
             before = ""
@@ -110,10 +114,10 @@ def known_in(text: str, looked_for: Phrases) -> Iterator[tuple[int, int, str]]:
         yield start, words[-1].end(), before
 
 
-def _longest(text: str, words: Sequence[re.Match[str]], node: _Node) -> tuple[int, str]:
+def _longest_match(text: str, words: Sequence[re.Match[str]], node: _PhraseNode) -> tuple[int, str]:
     best = (0, "")
     for length, word in enumerate(words, 1):
-        if length > 1 and not _GAP.fullmatch(text, words[length - 2].end(), word.start()):
+        if length > 1 and not _WORD_GAP.fullmatch(text, words[length - 2].end(), word.start()):
             break
         if (deeper := node.after.get(word[0].casefold())) is None:
             break
@@ -125,4 +129,4 @@ def _longest(text: str, words: Sequence[re.Match[str]], node: _Node) -> tuple[in
 
 def _is_written_as_name(word: str) -> bool:
     """A part of a name alone: with a capital, or no ordinary word and of four letters or more."""
-    return word[0].isupper() or (len(word) >= LEAST_CHARACTERS and word not in ORDINARY)
+    return word[0].isupper() or (len(word) >= LEAST_CHARACTERS and word not in ORDINARY_WORDS)

@@ -4,12 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from apps.text_analysis.pii.folding import LEFT, RIGHT
+from apps.text_analysis.pii.folding import WORD_END, WORD_START
 
 ADDRESS: Final = "address"
 
 
-def _any(words: str) -> str:
+def _any_of(words: str) -> str:
     return f"(?:{'|'.join(words.split())})"
 
 
@@ -18,107 +18,116 @@ _LETTER = r"[^\W\d_]"
 _WORD = rf"{_LETTER}[^\W\d_'.-]{{0,24}}(?:['.-]{_LETTER}{{1,24}}){{0,2}}+\.?"
 _UPPER = rf"(?-i:[^\W\d_a-z]{_LETTER}{{0,24}})"
 _CAPITAL = rf"(?:(?-i:[^\W\d_a-z][^\W\d_'.-]{{0,24}}(?:['.-]{_LETTER}{{1,24}}){{0,2}})|[0-9]{{1,3}}(?:st|nd|rd|th))\.?"
-_HOUSE = r"[0-9]{1,5}(?: ?[A-Za-z](?![A-Za-z]))?(?: ?[-/] ?[0-9]{1,4}[A-Za-z]?)?"
+_STREET_NUMBER = r"[0-9]{1,5}(?: ?[A-Za-z](?![A-Za-z]))?(?: ?[-/] ?[0-9]{1,4}[A-Za-z]?)?"
 
-_BETWEEN = _any("am an der de del la las le les los sur sous en of on upon in im the")
-_CITY = rf"{_UPPER}(?:(?:[' .-]|\. |[ -]{_BETWEEN}(?:[ -](?:der|la|the))?[ -]){_UPPER}){{0,3}}"
+_NAME_PARTICLE = _any_of("am an der de del la las le les los sur sous en of on upon in im the")
+_CITY = rf"{_UPPER}(?:(?:[' .-]|\. |[ -]{_NAME_PARTICLE}(?:[ -](?:der|la|the))?[ -]){_UPPER}){{0,3}}"
 _STATES = (
     "A[LKZR] C[AOT] D[EC] FL GA HI I[DLNA] K[SY] LA M[EDAINSOT] N[EVHJMYCD] O[HKR] PA RI S[CD] T[NX] UT V[TA] W[AVIY]"
 )
-_STATE = rf"(?-i:{_any(_STATES)})"
+_STATE = rf"(?-i:{_any_of(_STATES)})"
 _ZIP = r"[0-9]{5}(?:-[0-9]{4})?"
-_UK = r"(?-i:[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2})"
+_UK_POSTCODE = r"(?-i:[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2})"
 _POSTCODE = r"(?-i:[A-Z]{1,2}-)?[0-9]{4,5}"
-_FLAT = _any("apartment apt suite ste unit flat floor room app appt wohnung whg etage piso puerta planta bat esc")
-_INNER = (
+_FLAT = _any_of("apartment apt suite ste unit flat floor room app appt wohnung whg etage piso puerta planta bat esc")
+_FLAT_NUMBER = (
     rf"(?:,? {{0,2}}(?:{_FLAT}\.? ?#?[0-9A-Z]{{1,5}}(?![A-Za-z])|#[0-9]{{1,5}}"
     r"|[0-9]{1,2}[o\u00ba\u00aa]\.? ?[A-Z]?(?![A-Za-z])))"
 )
-_BEHIND = (
-    rf"(?:{_INNER}{{0,2}}(?:(?:,? {{0,2}}|\n)"
-    rf"(?:(?:{_CITY},? )?(?:{_STATE},? {_ZIP}|{_UK})|{_POSTCODE} {_CITY}))?)"
+_ADDRESS_END = (
+    rf"(?:{_FLAT_NUMBER}{{0,2}}(?:(?:,? {{0,2}}|\n)"
+    rf"(?:(?:{_CITY},? )?(?:{_STATE},? {_ZIP}|{_UK_POSTCODE})|{_POSTCODE} {_CITY}))?)"
 )
 _TOWN = rf"(?:, {{0,2}}{_CITY}(?:, {_STATE})?)?"
 
-_STREETS = _any(
+_STREETS = _any_of(
     "street str? road rd avenue ave lane ln boulevard blvd terrace crescent highway hwy parkway pkwy mews gardens alley"
 )
 # Words with another meaning: streets only where everything before them has a capital too.
-_WAYS = _any("Drive Dr Court Ct Way Place Pl Square Sq Close Circle Cir Grove Row Trail Walk Hill Park View Loop")
+_AMBIGUOUS_STREETS = _any_of(
+    "Drive Dr Court Ct Way Place Pl Square Sq Close Circle Cir Grove Row Trail Walk Hill Park View Loop"
+)
 _NOT_A_NAME = (
     "in on at to of the a an from down up off and or is are was for by with your my our their this that per more bis ter"
     " quater minutes? hours? days? weeks? months? years? miles? met(?:er|re)s? km people items? times? steps? ways? factor"
     " press click tap select choose percent"
 )
-_NAME = rf"(?!{_any(_NOT_A_NAME)}\b)"
-_QUARTER = r"(?:(?:north|south|east|west|[nsew])\.? )?"
-_BOX = r"(?:p\.? ?o\.? ?box|postfach|boite postale|b\.?p\.?|apartado(?: de correos)?|apdo\.?)"
+_NAME = rf"(?!{_any_of(_NOT_A_NAME)}\b)"
+_COMPASS = r"(?:(?:north|south|east|west|[nsew])\.? )?"
+_PO_BOX = r"(?:p\.? ?o\.? ?box|postfach|boite postale|b\.?p\.?|apartado(?: de correos)?|apdo\.?)"
 
 _ENGLISH = (
     # 742 Evergreen Terrace, Springfield, IL 62704
     (
-        rf"{LEFT}(?:{_FLAT}\.? ?[0-9A-Z]{{1,4}},? )?{_HOUSE},? {_QUARTER}"
-        rf"(?:{_NAME}{_WORD} |[0-9]{{1,3}}(?:st|nd|rd|th) ){{1,3}}{_STREETS}\b\.?{_BEHIND}{_TOWN}"
+        rf"{WORD_START}(?:{_FLAT}\.? ?[0-9A-Z]{{1,4}},? )?{_STREET_NUMBER},? {_COMPASS}"
+        rf"(?:{_NAME}{_WORD} |[0-9]{{1,3}}(?:st|nd|rd|th) ){{1,3}}{_STREETS}\b\.?{_ADDRESS_END}{_TOWN}"
     ),
-    rf"{LEFT}{_HOUSE} (?:{_NAME}{_CAPITAL} ){{1,3}}(?-i:{_WAYS})\b\.?{_BEHIND}{_TOWN}",
-    rf"{LEFT}{_HOUSE} (?-i:Broadway|Piccadilly|Strand|Whitehall){RIGHT}{_BEHIND}{_TOWN}",
-    rf"{LEFT}{_BOX} ?(?:no\.? ?|# ?)?[0-9]{{2,7}}{RIGHT}{_BEHIND}",
-    rf"{LEFT}{_CITY}, {_STATE},? {_ZIP}{RIGHT}",
-    rf"{LEFT}{_UK}{RIGHT}",
+    rf"{WORD_START}{_STREET_NUMBER} (?:{_NAME}{_CAPITAL} ){{1,3}}(?-i:{_AMBIGUOUS_STREETS})\b\.?{_ADDRESS_END}{_TOWN}",
+    rf"{WORD_START}{_STREET_NUMBER} (?-i:Broadway|Piccadilly|Strand|Whitehall){WORD_END}{_ADDRESS_END}{_TOWN}",
+    rf"{WORD_START}{_PO_BOX} ?(?:no\.? ?|# ?)?[0-9]{{2,7}}{WORD_END}{_ADDRESS_END}",
+    rf"{WORD_START}{_CITY}, {_STATE},? {_ZIP}{WORD_END}",
+    rf"{WORD_START}{_UK_POSTCODE}{WORD_END}",
 )
 
 # A folded text has no umlauts.
-_NO_STREET = _any("Sitz Park Arbeits Bahn Haupt Flug Steh Lager Stell Um Ruck Aus Hin An Ab Speicher")
+_NOT_A_STREET = _any_of("Sitz Park Arbeits Bahn Haupt Flug Steh Lager Stell Um Ruck Aus Hin An Ab Speicher")
 _GERMAN = (
     # Karl-Marx-Allee 93, 10243 Berlin
     (
-        rf"{LEFT}(?:{_UPPER}\.?[ -]){{0,4}}{_LETTER}{{0,25}}"
-        rf"(?:stra(?:ss|\u00df)e|str\.|allee|gasse|chaussee|damm|ufer) {_HOUSE}{RIGHT}{_BEHIND}"
+        rf"{WORD_START}(?:{_UPPER}\.?[ -]){{0,4}}{_LETTER}{{0,25}}"
+        rf"(?:stra(?:ss|\u00df)e|str\.|allee|gasse|chaussee|damm|ufer) {_STREET_NUMBER}{WORD_END}{_ADDRESS_END}"
     ),
     (
-        rf"{LEFT}(?-i:(?!{_NO_STREET})[A-Z]{_LETTER}{{2,24}}{_any('weg platz ring steig hof markt winkel graben bogen berg')})"
-        rf" {_HOUSE}{RIGHT}(?! ?(?:Minuten|Stunden|Uhr|km)){_BEHIND}"
+        rf"{WORD_START}(?-i:(?!{_NOT_A_STREET})[A-Z]{_LETTER}{{2,24}}"
+        rf"{_any_of('weg platz ring steig hof markt winkel graben bogen berg')})"
+        rf" {_STREET_NUMBER}{WORD_END}(?! ?(?:Minuten|Stunden|Uhr|km)){_ADDRESS_END}"
     ),
     (
-        rf"{LEFT}(?-i:Am|An der|An den|Im|In der|Auf de[rm]|Unter de[nr]|Zum|Zur|Alte[rs]?|Neue[rs]?) {_UPPER} {_HOUSE},"
-        rf" {_POSTCODE} {_CITY}"
+        rf"{WORD_START}(?-i:Am|An der|An den|Im|In der|Auf de[rm]|Unter de[nr]|Zum|Zur|Alte[rs]?|Neue[rs]?)"
+        rf" {_UPPER} {_STREET_NUMBER}, {_POSTCODE} {_CITY}"
     ),
 )
 
 # Whatever the street is called: Carrer de Mallorca 401, 08013 Barcelona
-_BY_FORM = rf"{LEFT}{_CITY}(?: [0-9]{{1,2}}\. {_UPPER})? {_HOUSE}, (?-i:[A-Z]{{1,2}}-)?[0-9]{{5}} {_CITY}"
+_ANY_STREET = (
+    rf"{WORD_START}{_CITY}(?: [0-9]{{1,2}}\. {_UPPER})? {_STREET_NUMBER}, (?-i:[A-Z]{{1,2}}-)?[0-9]{{5}} {_CITY}"
+)
 
-_REPEATED = r"(?: ?(?:bis|ter|quater))?,? "
-_OF = r"(?: (?:de|du|des|la|le|les|l'|d')){0,2} ?"
+_NUMBER_SUFFIX = r"(?: ?(?:bis|ter|quater))?,? "
+_FRENCH_ARTICLE = r"(?: (?:de|du|des|la|le|les|l'|d')){0,2} ?"
 _FRENCH = (
     # 12 bis rue de la Paix, 75002 Paris
     (
-        rf"{LEFT}{_HOUSE}{_REPEATED}(?:av\.|bd\.?|{_any('rue avenue boulevard chemin allee impasse quai faubourg sentier')})"
-        rf"(?: {_WORD}){{1,6}}?(?=[,;.\n)]|$|\s[0-9]| -| et | ou | a | est ){_BEHIND}"
+        rf"{WORD_START}{_STREET_NUMBER}{_NUMBER_SUFFIX}"
+        rf"(?:av\.|bd\.?|{_any_of('rue avenue boulevard chemin allee impasse quai faubourg sentier')})"
+        rf"(?: {_WORD}){{1,6}}?(?=[,;.\n)]|$|\s[0-9]| -| et | ou | a | est ){_ADDRESS_END}"
     ),
     (
-        rf"{LEFT}{_HOUSE}{_REPEATED}{_any('place route cours square passage voie villa cite')}{_OF}"
-        rf"{_CAPITAL}(?:[ -](?:(?:de|du|des|la|le|les) ){{0,2}}{_CAPITAL}){{0,3}}{_BEHIND}"
+        rf"{WORD_START}{_STREET_NUMBER}{_NUMBER_SUFFIX}{_any_of('place route cours square passage voie villa cite')}"
+        rf"{_FRENCH_ARTICLE}{_CAPITAL}(?:[ -](?:(?:de|du|des|la|le|les) ){{0,2}}{_CAPITAL}){{0,3}}{_ADDRESS_END}"
     ),
 )
 
-_NO_CALLE = rf"(?!{_any('es esta tiene hay que y con sin donde')}\b)"
+_NO_CALLE = rf"(?!{_any_of('es esta tiene hay que y con sin donde')}\b)"
 _SPANISH = (
     # Calle Mayor 15, 28013 Madrid
     (
-        rf"{LEFT}(?:c/|pza\.?|ctra\.?|avda\.?|{_any('calle avenida plaza paseo camino carretera ronda travesia rambla via')})"
+        rf"{WORD_START}(?:c/|pza\.?|ctra\.?|avda\.?"
+        rf"|{_any_of('calle avenida plaza paseo camino carretera ronda travesia rambla via')})"
         rf" ?(?:(?:de|del|la|las|los|el) ){{0,2}}(?:{_NO_CALLE}{_WORD} ?){{1,5}}?,? "
-        rf"(?:n[.\u00b0\u00bao]{{0,2}} ?|num\.? ?|numero )?(?:{_HOUSE}|s/n){RIGHT}{_BEHIND}"
+        rf"(?:n[.\u00b0\u00bao]{{0,2}} ?|num\.? ?|numero )?(?:{_STREET_NUMBER}|s/n){WORD_END}{_ADDRESS_END}"
     ),
 )
 
-_CODE_WORD = r"(?:plz|postleitzahl|post ?code|zip(?: ?code)?|code postal|codigo postal|c\.?p\.?)"
-_NAMED_CODE = (
-    rf"{LEFT}{_CODE_WORD}[ :.]{{1,3}}(?:is |ist |est |es )?(?P<part>{_POSTCODE}(?:-[0-9]{{3,4}})?(?: {_CITY})?){RIGHT}"
+_POSTCODE_LABEL = r"(?:plz|postleitzahl|post ?code|zip(?: ?code)?|code postal|codigo postal|c\.?p\.?)"
+_LABELLED_POSTCODE = (
+    rf"{WORD_START}{_POSTCODE_LABEL}[ :.]{{1,3}}(?:is |ist |est |es )?"
+    rf"(?P<part>{_POSTCODE}(?:-[0-9]{{3,4}})?(?: {_CITY})?){WORD_END}"
 )
 
 _PATTERNS: Final = tuple(
-    re.compile(pattern, re.IGNORECASE) for pattern in (*_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH, _BY_FORM, _NAMED_CODE)
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (*_ENGLISH, *_GERMAN, *_FRENCH, *_SPANISH, _ANY_STREET, _LABELLED_POSTCODE)
 )
 
 

@@ -6,21 +6,23 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from apps.text_analysis.pii.folding import LEFT, RIGHT, fold
+from apps.text_analysis.pii.folding import WORD_END, WORD_START, fold
 
-LABEL: Final = re.compile(r"[a-z](?:[a-z]|-(?=[a-z])){1,23}")
-CHARACTERS: Final = 80
-WIDTH: Final = 64
-LEAST_KNOWN: Final = 3
-TEMPLATES: Final = 20
+LABEL_PATTERN: Final = re.compile(r"[a-z](?:[a-z]|-(?=[a-z])){1,23}")
+TEMPLATE_CHARACTERS: Final = 80
+TEMPLATE_WIDTH: Final = 64
+MIN_FIXED_CHARACTERS: Final = 3
+MAX_TEMPLATES: Final = 20
 TEMPLATES_CHARACTERS: Final = 2_400
 
-_PLACES: Final = {"#": "[0-9]", "@": r"[^\W\d_]", "*": r"[^\W_]"}
-_PIECE: Final = re.compile(r"(?P<place>[#@*])(?:\{(?P<least>[0-9]{1,2})(?:,(?P<most>[0-9]{1,2}))?\})?|(?P<literal>.)")
+_PLACEHOLDERS: Final = {"#": "[0-9]", "@": r"[^\W\d_]", "*": r"[^\W_]"}
+_TEMPLATE_PART: Final = re.compile(
+    r"(?P<place>[#@*])(?:\{(?P<least>[0-9]{1,2})(?:,(?P<most>[0-9]{1,2}))?\})?|(?P<literal>.)"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class PiiTemplate:
     """`#` is a digit, `@` a letter, `*` either; `{2,8}` behind one repeats it. All else stands for itself, in either case."""
 
     label: str
@@ -32,14 +34,14 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Unusable:
+class UnusableTemplate:
     """A template that is not taken, and why, for the operator who wrote it."""
 
     reasons: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _TemplatePart:
     written: str
     least: int
     most: int
@@ -50,63 +52,67 @@ class _Piece:
         if not self.is_place:
             return re.escape(self.written)
         # Possessive: what a place has taken it does not give back, so there is one way to read a text.
-        return f"{_PLACES[self.written]}{{{self.least},{self.most}}}+"
+        return f"{_PLACEHOLDERS[self.written]}{{{self.least},{self.most}}}+"
 
-    def may_begin(self, before: "_Piece") -> bool:
+    def may_begin(self, before: "_TemplatePart") -> bool:
         """Whether a character that this piece begins with could have been taken by the one before."""
         if not before.is_place or before.least == before.most:
             return False
-        taken = _PLACES[before.written]
+        taken = _PLACEHOLDERS[before.written]
         return any(re.fullmatch(taken, sample) for sample in (("7", "x") if self.is_place else self.written)) and (
             not self.is_place or self.written == "*" or before.written in ("*", self.written)
         )
 
 
-def read_template(label: str, written: str) -> Template | Unusable:
+def read_template(label: str, written: str) -> PiiTemplate | UnusableTemplate:
     """Take a template only if it can be tried at any place of a text in at most WIDTH steps."""
     plain = fold(written).text
-    pieces = list(_pieces(plain))
+    pieces = list(_parse_parts(plain))
     reasons = tuple(_flaws(label, written, plain, pieces))
     if reasons:
-        return Unusable(reasons)
+        return UnusableTemplate(reasons)
     body = "".join(piece.pattern for piece in pieces)
-    return Template(label, re.compile(f"{LEFT}{body}{RIGHT}", re.IGNORECASE))
+    return PiiTemplate(label, re.compile(f"{WORD_START}{body}{WORD_END}", re.IGNORECASE))
 
 
-def read_templates(written: str) -> tuple[Template, ...] | Unusable:
+def read_templates(written: str) -> tuple[PiiTemplate, ...] | UnusableTemplate:
     """A tenant's templates as its settings hold them, each on a line: `policy-number: POL-######`."""
     lines = [line for line in written.splitlines() if line.strip()]
     read = [read_template(label.strip(), rest.strip()) for label, _, rest in (line.partition(":") for line in lines)]
     reasons = [
-        f"{line.strip()[:CHARACTERS]}: {reason}"
+        f"{line.strip()[:TEMPLATE_CHARACTERS]}: {reason}"
         for line, found in zip(lines, read, strict=True)
-        if isinstance(found, Unusable)
+        if isinstance(found, UnusableTemplate)
         for reason in found.reasons
     ]
-    if len(lines) > TEMPLATES:
-        reasons.append(f"There are {len(lines)} templates; {TEMPLATES} are allowed.")
-    return Unusable(tuple(reasons)) if reasons else tuple(found for found in read if isinstance(found, Template))
+    if len(lines) > MAX_TEMPLATES:
+        reasons.append(f"There are {len(lines)} templates; {MAX_TEMPLATES} are allowed.")
+    return (
+        UnusableTemplate(tuple(reasons))
+        if reasons
+        else tuple(found for found in read if isinstance(found, PiiTemplate))
+    )
 
 
-def _pieces(written: str) -> Iterator[_Piece]:
-    for found in _PIECE.finditer(written):
+def _parse_parts(written: str) -> Iterator[_TemplatePart]:
+    for found in _TEMPLATE_PART.finditer(written):
         if place := found["place"]:
             least = int(found["least"] or 1)
-            yield _Piece(place, least, int(found["most"] or least), is_place=True)
+            yield _TemplatePart(place, least, int(found["most"] or least), is_place=True)
         else:
-            yield _Piece(found["literal"], 1, 1, is_place=False)
+            yield _TemplatePart(found["literal"], 1, 1, is_place=False)
 
 
-def _flaws(label: str, written: str, plain: str, pieces: list[_Piece]) -> Iterator[str]:
-    if not LABEL.fullmatch(label):
+def _flaws(label: str, written: str, plain: str, pieces: list[_TemplatePart]) -> Iterator[str]:
+    if not LABEL_PATTERN.fullmatch(label):
         yield "A label is 2 to 24 small letters, with single hyphens between them, such as policy-number."
-    if len(written) > CHARACTERS or "\n" in plain or plain != plain.strip():
-        yield f"A template is one line of at most {CHARACTERS} characters, without spaces at its ends."
+    if len(written) > TEMPLATE_CHARACTERS or "\n" in plain or plain != plain.strip():
+        yield f"A template is one line of at most {TEMPLATE_CHARACTERS} characters, without spaces at its ends."
     if any(piece.least > piece.most or piece.most == 0 for piece in pieces):
         yield "In {2,8} the first number is at most the second, and the second is not 0."
-    if sum(piece.most for piece in pieces) > WIDTH:
-        yield f"A template finds at most {WIDTH} characters."
-    if sum(piece.least for piece in pieces if not piece.is_place or piece.written == "#") < LEAST_KNOWN:
-        yield f"A template needs at least {LEAST_KNOWN} digits or fixed characters, or it would find ordinary words."
+    if sum(piece.most for piece in pieces) > TEMPLATE_WIDTH:
+        yield f"A template finds at most {TEMPLATE_WIDTH} characters."
+    if sum(piece.least for piece in pieces if not piece.is_place or piece.written == "#") < MIN_FIXED_CHARACTERS:
+        yield f"A template needs at least {MIN_FIXED_CHARACTERS} digits or fixed characters, or it would find ordinary words."
     if any(after.may_begin(before) for before, after in pairwise(pieces)):
         yield "What follows a {2,8} must differ from what it repeats; write #{3,9} for #{2,8}#."

@@ -5,20 +5,20 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from apps.text_analysis.pii.known_values import Known
+from apps.text_analysis.pii.known_values import KnownValues
 
-DEEPEST: Final = 12
+MAX_DEPTH: Final = 12
 
-_WHO: Final = (
+_PERSON_WORDS: Final = (
     "user|customer|client|contact|passenger|traveller|traveler|guest|patient|member|subscriber|recipient|sender|buyer"
     "|driver|employee|owner|holder|cardholder|account_holder|person|profile|caller"
 )
-_OF_PERSON: Final = re.compile(rf"(?:^|_)(?:{_WHO})s?$")
+_PERSON_KEY: Final = re.compile(rf"(?:^|_)(?:{_PERSON_WORDS})s?$")
 _NAME_KEY: Final = re.compile(
-    rf"(?:^|_)(?:(?:first|last|full|given|family|middle|maiden|display|legal|{_WHO})_?names?|surname|forename|nickname)$"
+    rf"(?:^|_)(?:(?:first|last|full|given|family|middle|maiden|display|legal|{_PERSON_WORDS})_?names?|surname|forename|nickname)$"
 )
 # A thing has a name as well; who has one of these beside it is a person.
-_BESIDE_NAME: Final = re.compile(
+_PERSON_DETAIL_KEY: Final = re.compile(
     r"(?:^|_)(?:e_?mails?|phones?|phone_numbers?|mobile|dob|birth_?(?:date|day)|date_of_birth|gender|(?:first|last)_name)$"
 )
 _VALUE_KEY: Final = re.compile(
@@ -35,81 +35,82 @@ _CODE_KEY: Final = re.compile(r"(?:^|_)code$")
 _KEYED_BY_ID: Final = re.compile(r"(?:^|_)(?:ids|payment_methods|methods|reservations|orders|bookings|cards|accounts)$")
 _SNAKE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Five capitals may be a reservation; one word in other letters says what kind of thing it is: visa, none, gold.
-_WORD: Final = re.compile(r"\s*[^\W\d_]*\s*")
+_SINGLE_WORD: Final = re.compile(r"\s*[^\W\d_]*\s*")
 _CAPITALS: Final = re.compile(r"[A-Z]{5,12}")
 
 
 # What somebody who gives no name is called, and what says whose side they are on: no name of anybody.
-_NO_NAME: Final = frozenset(
+_NOT_A_NAME: Final = frozenset(
     (
-        f"{_WHO.replace('|', ' ')} customers clients users guests members first second third new old test demo anonymous unknown"
+        f"{_PERSON_WORDS.replace('|', ' ')} customers clients users guests members first second third new old test demo anonymous"
+        " unknown"
         " visitor web chat support service team agent order orders mr mrs ms"
     ).split()
 )
 
 
-def known_of_sender(name: str) -> Known:
+def known_values_of_sender(name: str) -> KnownValues:
     """What whoever writes calls themselves; words that name nobody, such as in “New customer”, are left out."""
-    said = " ".join(word for word in name.split() if word.casefold().strip(".,:;()") not in _NO_NAME)
-    return Known(names=frozenset([said] if said else []))
+    said = " ".join(word for word in name.split() if word.casefold().strip(".,:;()") not in _NOT_A_NAME)
+    return KnownValues(names=frozenset([said] if said else []))
 
 
-def known_in_notes(text: str) -> Known:
+def known_values_in_notes(text: str) -> KnownValues:
     """What notes about a customer say of them, told by the words before a colon: `- Name: Mia Li`; notes may be JSON (R084)."""
     try:
-        return known_from(json.loads(text), "customer")
+        return known_values_from(json.loads(text), "customer")
     except (ValueError, RecursionError):
         parts = (line.partition(":") for line in text.splitlines())
-        said = ((_snake(key.strip(" \t-*").replace(" ", "_")), value.strip(" \t*")) for key, _, value in parts)
-        return _joined(known_from({key: value}, "customer") for key, value in said if value)
+        said = ((_to_snake_case(key.strip(" \t-*").replace(" ", "_")), value.strip(" \t*")) for key, _, value in parts)
+        return _merge(known_values_from({key: value}, "customer") for key, value in said if value)
 
 
-def known_from(result: object, key: str = "", depth: int = 0) -> Known:
+def known_values_from(result: object, key: str = "", depth: int = 0) -> KnownValues:
     """What a tool's answer, read from JSON, says about somebody: told by the names of its keys."""
-    if depth > DEEPEST:
-        return Known()
+    if depth > MAX_DEPTH:
+        return KnownValues()
     if isinstance(result, Mapping):
-        return _of_mapping({str(name): value for name, value in result.items()}, key, depth)
+        return _values_of_mapping({str(name): value for name, value in result.items()}, key, depth)
     if isinstance(result, list | tuple):
-        return _joined(known_from(item, key, depth + 1) for item in result)
+        return _merge(known_values_from(item, key, depth + 1) for item in result)
     if isinstance(result, bool) or not isinstance(result, str | int):
-        return Known()
-    return _of_value(str(result), key)
+        return KnownValues()
+    return _classify_value(str(result), key)
 
 
-def _of_mapping(result: Mapping[str, object], key: str, depth: int) -> Known:
-    keys = {name: _snake(name) for name in result}
-    if _OF_PERSON.search(key) or any(map(_BESIDE_NAME.search, keys.values())):
+def _values_of_mapping(result: Mapping[str, object], key: str, depth: int) -> KnownValues:
+    keys = {name: _to_snake_case(name) for name in result}
+    if _PERSON_KEY.search(key) or any(map(_PERSON_DETAIL_KEY.search, keys.values())):
         keys |= {name: "full_name" for name, plain in keys.items() if plain == "name"}
     elif key == "name" or _NAME_KEY.search(key):
         keys |= {name: f"{plain}_name" for name, plain in keys.items() if not plain.endswith("name")}
-    found = [known_from(value, keys[name], depth + 1) for name, value in result.items()]
+    found = [known_values_from(value, keys[name], depth + 1) for name, value in result.items()]
     if _KEYED_BY_ID.search(key):
-        found.append(Known(values=frozenset(name for name in result if re.search("[0-9]", name))))
-    return _joined(found)
+        found.append(KnownValues(values=frozenset(name for name in result if re.search("[0-9]", name))))
+    return _merge(found)
 
 
-def _snake(name: str) -> str:
+def _to_snake_case(name: str) -> str:
     return _SNAKE.sub("_", name).replace("-", "_").lower()
 
 
-def _of_value(value: str, key: str) -> Known:
+def _classify_value(value: str, key: str) -> KnownValues:
     if _NAME_KEY.search(key):
-        return Known(names=frozenset({value}))
-    if _VALUE_KEY.search(key) and not _PUBLIC_KEY.search(key) and _tells(value, key):
-        return Known(values=frozenset({value}))
-    return Known()
+        return KnownValues(names=frozenset({value}))
+    if _VALUE_KEY.search(key) and not _PUBLIC_KEY.search(key) and _is_identifying(value, key):
+        return KnownValues(values=frozenset({value}))
+    return KnownValues()
 
 
-def _tells(value: str, key: str) -> bool:
+def _is_identifying(value: str, key: str) -> bool:
     """A word alone belongs to nobody."""
-    return not _WORD.fullmatch(value) or (bool(_CAPITALS.fullmatch(value)) and not _CODE_KEY.search(key))
+    return not _SINGLE_WORD.fullmatch(value) or (bool(_CAPITALS.fullmatch(value)) and not _CODE_KEY.search(key))
 
 
-def _joined(found: Iterable[Known]) -> Known:
+def _merge(found: Iterable[KnownValues]) -> KnownValues:
     names: set[str] = set()
     values: set[str] = set()
     for known in found:
         names |= known.names
         values |= known.values
-    return Known(frozenset(names), frozenset(values))
+    return KnownValues(frozenset(names), frozenset(values))

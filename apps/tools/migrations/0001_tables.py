@@ -58,13 +58,19 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("title", models.CharField(max_length=120, validators=[apps.governance.stored_text.plain_text])),
+                (
+                    "title",
+                    models.CharField(max_length=120, validators=[apps.governance.stored_text.validate_storable_text]),
+                ),
                 (
                     "url",
                     models.CharField(
                         help_text="Such as https://tools.example/mcp. Another host, port or scheme forgets the headers; enter them anew then.",
                         max_length=300,
-                        validators=[apps.governance.stored_text.plain_text, apps.tenants.models.endpoints.reachable],
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.tenants.models.endpoints.validate_reachable_url,
+                        ],
                         verbose_name="address",
                     ),
                 ),
@@ -325,7 +331,7 @@ class Migration(TableMigration):
                     models.TextField(
                         blank=True,
                         validators=[
-                            apps.governance.stored_text.plain_text,
+                            apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(1000),
                         ],
                         verbose_name="why not",

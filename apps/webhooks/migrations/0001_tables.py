@@ -57,13 +57,19 @@ class Migration(TableMigration):
                         ],
                     ),
                 ),
-                ("title", models.CharField(max_length=120, validators=[apps.governance.stored_text.plain_text])),
+                (
+                    "title",
+                    models.CharField(max_length=120, validators=[apps.governance.stored_text.validate_storable_text]),
+                ),
                 (
                     "url",
                     models.CharField(
                         help_text="Such as https://example.com/preceptor. Redirects are not followed.",
                         max_length=300,
-                        validators=[apps.governance.stored_text.plain_text, apps.tenants.models.endpoints.reachable],
+                        validators=[
+                            apps.governance.stored_text.validate_storable_text,
+                            apps.tenants.models.endpoints.validate_reachable_url,
+                        ],
                         verbose_name="address",
                     ),
                 ),

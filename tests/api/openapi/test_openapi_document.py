@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from apps.api.protocol.problem_details import MEMBERS, STATUS, TITLES
+from apps.api.protocol.problem_details import EXTRA_MEMBERS, STATUS_BY_ERROR, TITLES
 from apps.launcher.data_folders import PROJECT
 from tests.support.drivers.rest_client import ROOT
 from tests.support.worlds.world import World
@@ -53,11 +53,11 @@ def test_every_operation_can_refuse_and_asks_who_is_there(document: dict[str, An
 
 
 def test_every_member_of_a_problem_is_in_the_document(document: dict[str, Any]) -> None:
-    assert set(document["components"]["schemas"]["Problem"]["properties"]) >= {*MEMBERS, "errors"}
+    assert set(document["components"]["schemas"]["Problem"]["properties"]) >= {*EXTRA_MEMBERS, "errors"}
 
 
 @pytest.mark.parametrize("address", [f"{ROOT}/docs/", f"{ROOT}/docs"])
-def test_documentation_page_is_served_from_here_to_whoever_is_signed_in(world: World, address: str) -> None:
+def test_documentation_page_is_served_locally_to_signed_in_people(world: World, address: str) -> None:
     stranger = Client().get(address)
     assert (stranger.status_code, "/login/" in stranger["Location"]) == (302, True)
     client = Client()
@@ -77,4 +77,4 @@ def test_documentation_page_is_served_from_here_to_whoever_is_signed_in(world: W
 def test_every_code_of_a_problem_has_a_section_of_its_own() -> None:
     sections = set(re.findall(r"^### `(\S+)`$", PAGE.read_text(encoding="utf-8"), re.MULTILINE))
     assert sections >= set(TITLES)
-    assert sections >= {kind.code for kind in STATUS}
+    assert sections >= {kind.code for kind in STATUS_BY_ERROR}

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from apps.api.openapi.body_examples import sample_of
-from apps.api.policy_conformance import bodies
-from apps.api.protocol.request_bodies import Body
+from apps.api.openapi.body_examples import example_body
+from apps.api.policy_conformance import body_classes
+from apps.api.protocol.request_bodies import RequestBody
 from tests.governance.isolation.test_isolation_over_rest import description
 
 
-@pytest.mark.parametrize("body", list(bodies()))
-def test_an_example_is_taken_by_its_body(body: type[Body]) -> None:
-    sample = sample_of(body())
+@pytest.mark.parametrize("body", list(body_classes()))
+def test_an_example_is_taken_by_its_body(body: type[RequestBody]) -> None:
+    sample = example_body(body())
     read = body(data=sample)
     assert read.is_valid(), (sample, read.errors)
 

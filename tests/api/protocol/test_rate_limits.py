@@ -6,10 +6,10 @@ import pytest
 import redis
 from pytest_django import Settings
 
-from apps.api.framework.in_process_requests import Asked, Caller, ask
+from apps.api.framework.in_process_requests import ApiCaller, ApiRequest, call_api
 from apps.api.protocol import rate_limits
 from apps.launcher.valkey import Valkey
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.factories.notes import make_note
 from tests.support.rate_limit_window import window
 from tests.support.temp_folders import own_folder
@@ -21,7 +21,7 @@ TASK = {"kind": "task", "text": "Call them back."}
 
 
 @pytest.mark.usefixtures("window")
-def test_who_asks_too_often_is_told_until_when(world: World, bot: Asker, operator: Asker) -> None:
+def test_who_asks_too_often_is_told_until_when(world: World, bot: RestClient, operator: RestClient) -> None:
     for left in (2, 1, 0):
         answer = bot.get("notes/")
         assert answer.status == 200
@@ -37,7 +37,7 @@ def test_who_asks_too_often_is_told_until_when(world: World, bot: Asker, operato
 
 
 @pytest.mark.usefixtures("window")
-def test_a_refused_request_does_nothing(world: World, bot: Asker, settings: Settings) -> None:
+def test_a_refused_request_does_nothing(world: World, bot: RestClient, settings: Settings) -> None:
     settings.REQUESTS_PER_MINUTE = 1
     assert bot.post("notes/", TASK).status == 201
     assert bot.post("notes/", TASK).status == 429
@@ -48,7 +48,7 @@ def test_a_refused_request_does_nothing(world: World, bot: Asker, settings: Sett
 
 
 @pytest.mark.usefixtures("window")
-def test_a_bulk_counts_for_each_of_its_items(world: World, operator: Asker) -> None:
+def test_a_bulk_counts_for_each_of_its_items(world: World, operator: RestClient) -> None:
     note = make_note(world)
     items = [{"action": "update", "id": note.pk, "body": {"text": text}} for text in "abcd"]
     assert operator.post("notes/bulk/", {"items": items}).code == "throttled"
@@ -57,29 +57,29 @@ def test_a_bulk_counts_for_each_of_its_items(world: World, operator: Asker) -> N
 
 @pytest.mark.usefixtures("window")
 def test_a_request_made_inside_counts_as_one_that_came_over_the_wire(world: World) -> None:
-    caller = Caller(world.bot, world.token, "testserver", is_secure=False)
-    told = [ask(Asked("GET", "notes/", {}), caller).status for _ in range(4)]
+    caller = ApiCaller(world.bot, world.token, "testserver", is_secure=False)
+    told = [call_api(ApiRequest("GET", "notes/", {}), caller).status for _ in range(4)]
     assert told == [200, 200, 200, 429]
 
 
 def test_the_broker_counts_for_all_processes_and_its_going_away_refuses_nobody(
-    world: World, bot: Asker, settings: Settings, window: None
+    world: World, bot: RestClient, settings: Settings, window: None
 ) -> None:
     valkey = Valkey(own_folder(), throwaway=True)
     valkey.start()
     settings.CELERY_BROKER_URL = valkey.url
-    rate_limits._own.away_until = 0.0
+    rate_limits._local_counts.away_until = 0.0
     try:
         assert bot.get("notes/").headers["RateLimit"].startswith('"asker";r=2')
         with redis.Redis.from_url(valkey.client_url, decode_responses=True) as client:
             keys = sorted(client.scan_iter("preceptor:rate:*"))
             assert len(keys) == 2
-            assert all(0 < client.ttl(key) <= rate_limits.KEPT_SECONDS for key in keys)
+            assert all(0 < client.ttl(key) <= rate_limits.COUNTER_TTL_SECONDS for key in keys)
             client.incrby(next(key for key in keys if "agent" in key), 2)
         assert bot.get("notes/").status == 429
     finally:
         valkey.stop()
     began = time.monotonic()
     assert bot.get("notes/").headers["RateLimit"].startswith('"asker";r=2')
-    assert rate_limits._own.away_until > time.monotonic()
+    assert rate_limits._local_counts.away_until > time.monotonic()
     assert time.monotonic() - began < 5

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from apps.tenants.authentication.actor_resolution import agent_of_token
-from tests.support.drivers.rest_client import Answer, agent_of
+from tests.support.drivers.rest_client import Answer, agent_client
 from tests.support.factories.notes import make_note
 from tests.support.worlds.world import (
     World,
@@ -21,7 +21,7 @@ from tests.support.worlds.world import (
 )
 
 # What opens and closes a transaction, and asks for nothing.
-AROUND = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
+TRANSACTION_STATEMENTS = ("BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE")
 NOUNS: dict[str, Callable[[World], object]] = {
     "personas": make_persona,
     "rules": make_rule,
@@ -32,7 +32,7 @@ NOUNS: dict[str, Callable[[World], object]] = {
     "notes": make_note,
 }
 # The role with tenant and agent, and the rows.
-OF_A_REQUEST = 2
+STATEMENTS_PER_REQUEST = 2
 # The row that is read for its use, which only an approved skill has, and for the answer.
 READ_TWICE = {"skills": 1}
 
@@ -40,7 +40,7 @@ READ_TWICE = {"skills": 1}
 def statements(ask: Callable[[], object]) -> int:
     with CaptureQueriesContext(connection) as captured:
         ask()
-    return sum(not query["sql"].startswith(AROUND) for query in captured)
+    return sum(not query["sql"].startswith(TRANSACTION_STATEMENTS) for query in captured)
 
 
 @pytest.mark.parametrize("noun", NOUNS)
@@ -48,11 +48,11 @@ def test_a_list_and_a_row_cost_two_statements_beside_who_asks(committing: str, n
     # MEASUREMENTS A4
     world = make_world()
     NOUNS[noun](world)
-    bot, asked = agent_of(world), list[Answer]()
+    bot, asked = agent_client(world), list[Answer]()
     row_id = bot.get(f"{noun}/").body["results"][0]["id"]
     known = statements(lambda: agent_of_token(world.token))
     for address in (f"{noun}/", f"{noun}/?fields=id", f"{noun}/{row_id}/", f"{noun}/{row_id}/?fields=id"):
         cost = statements(lambda address=address: asked.append(bot.get(address)))  # type: ignore[misc]  # bound for each
         twice = READ_TWICE.get(noun, 0) if str(row_id) in address else 0
-        assert cost - known <= OF_A_REQUEST + twice, address
+        assert cost - known <= STATEMENTS_PER_REQUEST + twice, address
     assert {answer.status for answer in asked} == {200}

@@ -8,16 +8,16 @@ from django.test.utils import CaptureQueriesContext
 from psycopg.errors import CheckViolation
 from pytest_django import Settings
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
 from apps.launcher.postgres import Postgres
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.support.drivers.console_client import page_of, save, signed_in, text_of, words_of
-from tests.support.drivers.mcp_client import Door, door
-from tests.support.drivers.rest_client import Asker, agent_of
+from tests.support.drivers.console_client import page_of, page_text, page_words, save_form, signed_in
+from tests.support.drivers.mcp_client import McpTestServer, door
+from tests.support.drivers.rest_client import RestClient, agent_client
 from tests.support.rate_limit_window import window
 from tests.support.worlds.world import World, make_world
 
@@ -27,19 +27,19 @@ EACH, ALL = "requests_per_minute", "requests_per_minute_of_tenant"
 
 
 def settings_of(world: World) -> TenantSettings:
-    with acting(world.admin):
+    with acting_as(world.admin):
         return TenantSettings.objects.visible_to(world.admin).get()
 
 
-def pace(world: World, each: int | None, of_all: int | None) -> None:
+def set_rate_limits(world: World, each: int | None, of_all: int | None) -> None:
     amend_settings(settings_of(world), actor=world.admin, **{EACH: each, ALL: of_all})
 
 
 @pytest.mark.usefixtures("window")
 def test_what_a_tenant_says_of_each_holds_for_its_agents_and_its_people(
-    world: World, bot: Asker, operator: Asker
+    world: World, bot: RestClient, operator: RestClient
 ) -> None:
-    pace(world, 1, 4)
+    set_rate_limits(world, 1, 4)
     for asker in (bot, operator):
         answer = asker.get("notes/")
         assert answer.headers["RateLimit-Policy"] == '"asker";q=1;w=60, "tenant";q=4;w=60'
@@ -52,21 +52,21 @@ def test_what_a_tenant_says_of_each_holds_for_its_agents_and_its_people(
 
 @pytest.mark.usefixtures("window")
 def test_what_a_tenant_says_of_all_holds_for_all_and_for_no_other_tenant(
-    world: World, bot: Asker, operator: Asker, other: World
+    world: World, bot: RestClient, operator: RestClient, other: World
 ) -> None:
-    pace(world, None, 2)
+    set_rate_limits(world, None, 2)
     assert (bot.get("notes/").status, operator.get("notes/").status) == (200, 200)
     refused = operator.get("notes/")
     assert refused.body["detail"].startswith("Your tenant asks more than 2 times a minute.")
-    elsewhere = agent_of(other).get("notes/")
+    elsewhere = agent_client(other).get("notes/")
     assert (elsewhere.status, elsewhere.headers["RateLimit-Policy"]) == (200, '"asker";q=3;w=60, "tenant";q=5;w=60')
 
 
 @pytest.mark.usefixtures("window")
 def test_the_installation_holds_where_it_takes_less_than_a_tenant_says(
-    world: World, bot: Asker, settings: Settings
+    world: World, bot: RestClient, settings: Settings
 ) -> None:
-    pace(world, 3, 5)
+    set_rate_limits(world, 3, 5)
     settings.REQUESTS_PER_MINUTE, settings.REQUESTS_PER_MINUTE_OF_TENANT = 2, 4
     assert bot.get("notes/").headers["RateLimit-Policy"] == '"asker";q=2;w=60, "tenant";q=4;w=60'
     # What stands above what the installation takes by now keeps nobody from changing something else.
@@ -75,16 +75,16 @@ def test_the_installation_holds_where_it_takes_less_than_a_tenant_says(
 
 @pytest.mark.usefixtures("window")
 def test_a_tenant_may_say_something_where_the_installation_says_nothing(
-    world: World, bot: Asker, settings: Settings
+    world: World, bot: RestClient, settings: Settings
 ) -> None:
     settings.REQUESTS_PER_MINUTE = settings.REQUESTS_PER_MINUTE_OF_TENANT = 0
-    pace(world, 1_000_000, None)
+    set_rate_limits(world, 1_000_000, None)
     assert bot.get("notes/").headers["RateLimit-Policy"] == '"asker";q=1000000;w=60'
 
 
 @pytest.mark.usefixtures("window")
-def test_tools_are_called_under_the_same_limits(world: World, door: Door) -> None:
-    pace(world, 1, 3)
+def test_tools_are_called_under_the_same_limits(world: World, door: McpTestServer) -> None:
+    set_rate_limits(world, 1, 3)
     assert not door.call(world.token, "list_notes", {}).is_refusal
     refused = door.call(world.token, "list_notes", {})
     assert refused.code == "throttled"
@@ -112,7 +112,7 @@ def test_none_at_all_is_refused_by_the_application(world: World, field: str) -> 
     assert list(refused.value.fields) == [field]
 
 
-def test_none_at_all_is_refused_by_the_database_whoever_writes(postgres: Postgres, committing: str) -> None:
+def test_the_database_refuses_a_limit_of_zero_to_every_role(postgres: Postgres, committing: str) -> None:
     make_world()
     with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
         for field in (EACH, ALL):
@@ -124,19 +124,19 @@ def test_none_at_all_is_refused_by_the_database_whoever_writes(postgres: Postgre
 def test_only_an_admin_says_so_and_every_change_is_recorded(world: World) -> None:
     with pytest.raises(NotPermitted):
         amend_settings(settings_of(world), actor=world.operator, **{EACH: 2})
-    pace(world, 2, 3)
-    with acting(world.admin):
+    set_rate_limits(world, 2, 3)
+    with acting_as(world.admin):
         record = ChangeRecord.objects.select_related("text").filter(act=Act.SETTINGS_AMEND).latest("id")
         assert [record.text.before[EACH], record.text.after[EACH], record.text.after[ALL]] == [None, 2, 3]
 
 
-def test_limits_of_its_own_cost_no_statement(world: World, bot: Asker, operator: Asker) -> None:
+def test_limits_of_its_own_cost_no_statement(world: World, bot: RestClient, operator: RestClient) -> None:
     for asker in (bot, operator):
-        pace(world, None, None)
+        set_rate_limits(world, None, None)
         asker.get("notes/")
         with CaptureQueriesContext(connection) as bare:
             asker.get("notes/")
-        pace(world, 1000, 2000)
+        set_rate_limits(world, 1000, 2000)
         with CaptureQueriesContext(connection) as limited:
             assert "q=1000" in asker.get("notes/").headers["RateLimit-Policy"]
         assert len(limited) == len(bare)
@@ -147,16 +147,16 @@ def test_the_console_shows_them_takes_them_and_says_what_it_cannot_take(world: W
     settings.REQUESTS_PER_MINUTE, settings.REQUESTS_PER_MINUTE_OF_TENANT = 300, 500
     admin: Client = signed_in(world.admin_user)
     page = page_of(settings_of(world))
-    assert "as many as the installation takes of an agent or member in a minute" in words_of(admin.get(page))
-    assert save(admin, page, **{EACH: 20, ALL: 50}).status_code == 302
-    assert "20 of an agent or member in a minute, 50 of all together" in words_of(admin.get(page))
-    assert "Ensure this value is greater than or equal to 1." in text_of(save(admin, page, **{ALL: 0}))
-    refused = save(admin, page, **{EACH: 301})
-    assert "301 a minute is more than this installation takes. Enter 300 or less, or leave it empty." in text_of(
+    assert "as many as the installation takes of an agent or member in a minute" in page_words(admin.get(page))
+    assert save_form(admin, page, **{EACH: 20, ALL: 50}).status_code == 302
+    assert "20 of an agent or member in a minute, 50 of all together" in page_words(admin.get(page))
+    assert "Ensure this value is greater than or equal to 1." in page_text(save_form(admin, page, **{ALL: 0}))
+    refused = save_form(admin, page, **{EACH: 301})
+    assert "301 a minute is more than this installation takes. Enter 300 or less, or leave it empty." in page_text(
         refused
     )
-    assert 'value="301"' in text_of(refused)
+    assert 'value="301"' in page_text(refused)
     row = settings_of(world)
     assert (row.requests_per_minute, row.requests_per_minute_of_tenant) == (20, 50)
-    assert save(admin, page, **{EACH: "", ALL: ""}).status_code == 302
+    assert save_form(admin, page, **{EACH: "", ALL: ""}).status_code == 302
     assert settings_of(world).requests_per_minute is None

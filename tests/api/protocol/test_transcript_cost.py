@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
-from apps.conversations.rules import Line
-from tests.support.drivers.rest_client import Asker, agent_of
+from apps.conversations.rules import ConversationLine
+from tests.support.drivers.rest_client import RestClient, agent_client
 from tests.support.worlds.world import World, make_memory, make_skill
 
 
@@ -22,10 +22,10 @@ def count_queries(ask: Callable[[], Any], rows: int) -> int:
     return len(captured)
 
 
-def test_transcript_costs_the_same_at_any_length(world: World, operator: Asker) -> None:
+def test_transcript_costs_the_same_at_any_length(world: World, operator: RestClient) -> None:
     lengths = {}
     for length in (4, 50):
-        lines = [Line("customer", f"Line {number}.") for number in range(length)]
+        lines = [ConversationLine("customer", f"Line {number}.") for number in range(length)]
         conversation = import_conversation(
             world.agent.pk,
             actor=world.operator,
@@ -44,7 +44,7 @@ def test_an_answer_to_a_token_takes_three_statements(world: World, path: str) ->
     # Who asks and what they may, the role in which PostgreSQL answers, and the rows.
     make_skill(world)
     memory = make_memory(world, "Parcels take three days.")
-    asker = agent_of(world)
+    asker = agent_client(world)
     with CaptureQueriesContext(connection) as captured:
         assert asker.get(path.format(memory=memory.pk)).status == 200
     # Within a test's own transaction savepoints stand for one, and the role is given back at the end of one.

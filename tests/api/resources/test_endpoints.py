@@ -5,7 +5,7 @@ from ipaddress import ip_network
 
 from pytest_django import Settings
 
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.factories.endpoints import RATES, make_endpoint, make_price
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World
@@ -14,7 +14,7 @@ SECRET = "sk-very-secret-0815"  # of nothing
 
 
 def test_an_endpoint_is_made_changed_and_tried(
-    world: World, admin: Asker, operator: Asker, bot: Asker, standin: StandIn, settings: Settings
+    world: World, admin: RestClient, operator: RestClient, bot: RestClient, standin: StandIn, settings: Settings
 ) -> None:  # R131
     settings.REACHABLE_NETWORKS = (ip_network("127.0.0.0/8"),)
     body = {"key": "house", "title": "The house", "base_url": standin.url, "api_key": SECRET}
@@ -37,7 +37,7 @@ def test_an_endpoint_is_made_changed_and_tried(
     assert admin.post("endpoints/999999/test/", {}).code == "not_found"
 
 
-def test_an_address_that_leads_inside_is_refused_in_words(world: World, admin: Asker) -> None:
+def test_an_address_that_leads_inside_is_refused_in_words(world: World, admin: RestClient) -> None:
     body = {"key": "house", "title": "The house", "base_url": "http://169.254.169.254/latest"}
     refused = admin.post("endpoints/", body)
     assert (refused.status, refused.code) == (400, "invalid")
@@ -46,7 +46,7 @@ def test_an_address_that_leads_inside_is_refused_in_words(world: World, admin: A
     assert admin.ask("PATCH", f"endpoints/{endpoint.pk}/", {"base_url": "http://[::1]"}).code == "invalid"
 
 
-def test_a_price_is_set_once_for_a_moment_and_withdrawn(world: World, admin: Asker, operator: Asker) -> None:
+def test_a_price_is_set_once_for_a_moment_and_withdrawn(world: World, admin: RestClient, operator: RestClient) -> None:
     body = {"model": "house-*", "valid_from": "2026-01-01T00:00:00Z", **RATES}
     made = admin.post("prices/", body)
     assert (made.status, made.body["input_micro_usd"]) == (201, 1_000_000)

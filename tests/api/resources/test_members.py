@@ -6,13 +6,13 @@ import pytest
 from django.test import Client
 
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
 from apps.tenants.actions import add_member
 from apps.tenants.authentication.actor_resolution import memberships_of
 from apps.tenants.models import Membership, User
-from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.drivers.rest_client import RestClient, person_client
 from tests.support.worlds.world import World, make_member, make_neighbour, make_skill, make_world, member_of
 
 ADA = {"email": "ada@example.org", "role": "operator"}
@@ -29,7 +29,9 @@ def kim(world: World) -> Membership:
     return make_member(world)
 
 
-def test_an_invited_person_comes_in_by_the_link_of_one_answer(world: World, admin: Asker, operator: Asker) -> None:
+def test_an_invited_person_comes_in_by_the_link_of_one_answer(
+    world: World, admin: RestClient, operator: RestClient
+) -> None:
     once, again = (admin.post("members/", ADA, Idempotency_Key="k-1") for _ in range(2))
     assert (once.status, once.headers["Cache-Control"]) == (201, "private, no-store")
     assert (once.body["username"], once.body["role"], once.body["is_pending"]) == (ADA["email"], "operator", True)
@@ -45,12 +47,14 @@ def test_an_invited_person_comes_in_by_the_link_of_one_answer(world: World, admi
     assert admin.post("members/", ADA).code == "conflict"
 
 
-def test_whoever_is_known_to_own_the_address_needs_no_link(admin: Asker) -> None:
+def test_a_person_with_a_verified_address_needs_no_link(admin: RestClient) -> None:
     theirs = make_world().admin_user
     assert admin.post("members/", {"email": theirs.username, "role": "operator"}).body["link"] == ""
 
 
-def test_only_admins_decide_on_members(admin: Asker, operator: Asker, bot: Asker, kim: Membership) -> None:
+def test_only_admins_decide_on_members(
+    admin: RestClient, operator: RestClient, bot: RestClient, kim: Membership
+) -> None:
     path = f"members/{kim.pk}/"
     for asker in (operator, bot):
         assert asker.post("members/", ADA).code == "not_permitted"
@@ -61,7 +65,7 @@ def test_only_admins_decide_on_members(admin: Asker, operator: Asker, bot: Asker
     assert bot.get(path).code == bot.get("members/").code == "not_permitted"
 
 
-def test_a_member_is_changed_as_it_was_read(world: World, admin: Asker, kim: Membership) -> None:
+def test_a_member_is_changed_as_it_was_read(world: World, admin: RestClient, kim: Membership) -> None:
     path = f"members/{kim.pk}/"
     read = admin.get(path)
     changed = admin.patch(path, {"role": "admin", "reason": "Runs it now."}, If_Match=read.headers["ETag"])
@@ -71,13 +75,13 @@ def test_a_member_is_changed_as_it_was_read(world: World, admin: Asker, kim: Mem
     assert (late.status, late.code, late.body["current_version"]) == (409, "stale", changed.body["version"])
     put = admin.put(path, {**changed.body, "role": "operator"})
     assert (put.status, put.body["role"]) == (200, "operator")
-    with acting(world.admin):
+    with acting_as(world.admin):
         [said] = ChangeRecord.objects.filter(act=Act.MEMBER_CHANGE_ROLE, text__reason="Runs it now.")
         assert said.subject_id == kim.pk
 
 
-def test_a_deactivated_member_is_nobody_until_they_are_let_in_again(admin: Asker, kim: Membership) -> None:
-    theirs, path = person_of(kim.user), f"members/{kim.pk}/"
+def test_a_deactivated_member_is_nobody_until_they_are_let_in_again(admin: RestClient, kim: Membership) -> None:
+    theirs, path = person_client(kim.user), f"members/{kim.pk}/"
     assert theirs.get("members/").status == 200
     assert admin.post(f"{path}deactivate/", {"reason": "Left us."}).body["is_active"] is False
     assert theirs.get("members/").status in {401, 403}
@@ -86,15 +90,15 @@ def test_a_deactivated_member_is_nobody_until_they_are_let_in_again(admin: Asker
     assert (back.status, back.body["is_active"], back.body["role"]) == (200, True, "operator")
 
 
-def test_a_reset_ends_what_they_had_and_tells_a_link_once(admin: Asker, kim: Membership) -> None:
-    theirs, path = person_of(kim.user), f"members/{kim.pk}/reset/"
+def test_a_reset_ends_what_they_had_and_tells_a_link_once(admin: RestClient, kim: Membership) -> None:
+    theirs, path = person_client(kim.user), f"members/{kim.pk}/reset/"
     once, again = (admin.post(path, {"reason": "Lost it."}, Idempotency_Key="k-2") for _ in range(2))
     assert (once.status, "link" in again.body) == (200, False)
     assert theirs.get("members/").status in {401, 403}
     assert follow(once.body["link"]) == 303
 
 
-def test_nobody_decides_on_themselves_and_wider_accounts_stay(world: World, admin: Asker, kim: Membership) -> None:
+def test_nobody_decides_on_themselves_and_wider_accounts_stay(world: World, admin: RestClient, kim: Membership) -> None:
     mine = f"members/{member_of(world, world.admin_user).pk}/"
     assert admin.post(f"{mine}deactivate/", {}).code == admin.patch(mine, {"role": "operator"}).code == "conflict"
     add_member(kim.user, actor=make_world().admin, role=Role.ADMIN)
@@ -112,14 +116,16 @@ def test_nobody_decides_on_themselves_and_wider_accounts_stay(world: World, admi
         ({"colour": "red"}, "colour"),
     ],
 )
-def test_who_cannot_be_let_in_is_refused_by_the_field(admin: Asker, sent: dict[str, Any], field: str) -> None:
+def test_who_cannot_be_let_in_is_refused_by_the_field(admin: RestClient, sent: dict[str, Any], field: str) -> None:
     refused = admin.post("members/", {**ADA, **sent})
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 
 @pytest.mark.slow
-def test_a_limit_holds_from_the_next_request_until_it_is_lifted(world: World, admin: Asker, kim: Membership) -> None:
-    theirs, other = person_of(kim.user), make_neighbour(world)
+def test_a_limit_holds_from_the_next_request_until_it_is_lifted(
+    world: World, admin: RestClient, kim: Membership
+) -> None:
+    theirs, other = person_client(kim.user), make_neighbour(world)
     keep = f"skills/{make_skill(world, status='approved').pk}/retain/"
     asked = {"member_id": kim.pk, "limited_act": "skill.retain", "agent_ids": [other.pk]}
     made = admin.post("limits/", asked)
@@ -150,13 +156,13 @@ def test_a_limit_holds_from_the_next_request_until_it_is_lifted(world: World, ad
     ],
 )
 def test_a_limit_that_cannot_be_is_refused_by_its_field(
-    admin: Asker, kim: Membership, sent: dict[str, Any], field: str
+    admin: RestClient, kim: Membership, sent: dict[str, Any], field: str
 ) -> None:
     refused = admin.post("limits/", {"member_id": kim.pk, "limited_act": "skill.retain", "agent_ids": [], **sent})
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 
-def test_members_of_another_tenant_and_their_agents_are_nobodys(admin: Asker, kim: Membership) -> None:
+def test_members_of_another_tenant_and_their_agents_are_nobodys(admin: RestClient, kim: Membership) -> None:
     theirs = make_world()
     stranger = make_member(theirs)
     asked = {"member_id": stranger.pk, "limited_act": "skill.retain", "agent_ids": []}
@@ -165,7 +171,9 @@ def test_members_of_another_tenant_and_their_agents_are_nobodys(admin: Asker, ki
     assert list(admin.post("limits/", asked).body["errors"]) == ["agent_ids"]
 
 
-def test_neither_operators_nor_agents_write_limits(admin: Asker, operator: Asker, bot: Asker, kim: Membership) -> None:
+def test_neither_operators_nor_agents_write_limits(
+    admin: RestClient, operator: RestClient, bot: RestClient, kim: Membership
+) -> None:
     asked = {"member_id": kim.pk, "limited_act": "skill.retain", "agent_ids": []}
     path = f"limits/{admin.post('limits/', asked).body['id']}/"
     for asker in (operator, bot):

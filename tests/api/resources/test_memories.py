@@ -4,13 +4,13 @@ import pytest
 
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.actions import create_agent
-from tests.support.drivers.rest_client import Asker, agent_of, person_of
+from tests.support.drivers.rest_client import RestClient, agent_client, person_client
 from tests.support.worlds.world import World, make_memory, make_profile, make_world
 
 PROFILE = {"end_user_key": "slack:U12345", "preferences": "Prefers email."}
 
 
-def test_agent_writes_its_own_memory(bot: Asker) -> None:
+def test_agent_writes_its_own_memory(bot: RestClient) -> None:
     # R023, R078, R079
     made = bot.post("memories/", {"body": "Most customers are in the EU."})
     assert (made.status, made.body["agent_key"], made.body["updated_by"]) == (201, "support", "agent")
@@ -18,7 +18,7 @@ def test_agent_writes_its_own_memory(bot: Asker) -> None:
     assert (changed.status, changed.body["body"], changed.body["version"]) == (200, "Half of them are.", 2)
 
 
-def test_person_is_named_as_author(world: World, operator: Asker) -> None:
+def test_person_is_named_as_author(world: World, operator: RestClient) -> None:
     # R080, R081
     memory = make_memory(world)
     answer = operator.patch(f"memories/{memory.pk}/", {"body": "By hand."})
@@ -31,7 +31,7 @@ def test_person_is_named_as_author(world: World, operator: Asker) -> None:
 @pytest.mark.parametrize("who", ["bot", "operator"])
 def test_author_cannot_be_forged(world: World, request: pytest.FixtureRequest, who: str) -> None:
     # R080, R087
-    asker: Asker = request.getfixturevalue(who)
+    asker: RestClient = request.getfixturevalue(who)
     author = "agent" if who == "bot" else f"operator:{world.operator_user.pk}"
     made = asker.post("memories/", {"agent_key": "support", "body": "x", "updated_by": "operator:999"})
     assert (made.body["updated_by"], made.body["ignored_fields"]) == (author, ["updated_by"])
@@ -41,13 +41,13 @@ def test_author_cannot_be_forged(world: World, request: pytest.FixtureRequest, w
     assert (alone.status, alone.code) == (403, "nothing_permitted")
 
 
-def test_second_memory_of_an_agent_is_rejected(world: World, bot: Asker) -> None:
+def test_second_memory_of_an_agent_is_rejected(world: World, bot: RestClient) -> None:
     # R081
     make_memory(world)
     assert bot.post("memories/", {"body": "x"}).code == "conflict"
 
 
-def test_agent_has_no_other_agents_memory(world: World, bot: Asker, operator: Asker) -> None:
+def test_agent_has_no_other_agents_memory(world: World, bot: RestClient, operator: RestClient) -> None:
     # R008, R010
     create_agent("sales", "Sales", actor=world.system)
     made = operator.post("memories/", {"agent_key": "sales", "body": "Only sales knows."})
@@ -57,19 +57,19 @@ def test_agent_has_no_other_agents_memory(world: World, bot: Asker, operator: As
     assert bot.get("memories/?agent_key=sales").body["results"] == []
 
 
-def test_stale_memory_is_refused(world: World, bot: Asker, operator: Asker) -> None:
+def test_stale_memory_is_refused(world: World, bot: RestClient, operator: RestClient) -> None:
     memory = make_memory(world)
     operator.patch(f"memories/{memory.pk}/", {"body": "By hand."})
     answer = bot.put(f"memories/{memory.pk}/", {"body": "From an old read.", "version": 1})
     assert (answer.status, answer.body["current_version"]) == (409, 2)
 
 
-def test_memory_cannot_be_deleted(world: World, bot: Asker) -> None:
+def test_memory_cannot_be_deleted(world: World, bot: RestClient) -> None:
     assert bot.delete(f"memories/{make_memory(world).pk}/").status == 405
     assert bot.delete(f"profiles/{make_profile(world).pk}/").status == 405
 
 
-def test_profile_is_found_by_its_end_user(world: World, bot: Asker) -> None:
+def test_profile_is_found_by_its_end_user(world: World, bot: RestClient) -> None:
     # R084, R085, R009
     made = bot.post("profiles/", PROFILE)
     assert (made.status, made.body["end_user_key"]) == (201, "slack:U12345")
@@ -79,18 +79,18 @@ def test_profile_is_found_by_its_end_user(world: World, bot: Asker) -> None:
 
 
 @pytest.mark.parametrize("key", ["U12345", "slack:", "Slack:U1", "slack:U 1", "", "slack:" + "x" * 200])
-def test_end_user_key_names_its_channel(bot: Asker, key: str) -> None:
+def test_end_user_key_names_its_channel(bot: RestClient, key: str) -> None:
     # R009
     answer = bot.post("profiles/", {**PROFILE, "end_user_key": key})
     assert (answer.status, list(answer.body["errors"])) == (400, ["end_user_key"])
 
 
-def test_second_profile_of_an_end_user_is_rejected(bot: Asker) -> None:
+def test_second_profile_of_an_end_user_is_rejected(bot: RestClient) -> None:
     assert bot.post("profiles/", PROFILE).status == 201
     assert bot.post("profiles/", PROFILE).code == "conflict"
 
 
-def test_writing_a_profile_sees_the_customer(world: World, bot: Asker) -> None:
+def test_writing_a_profile_sees_the_customer(world: World, bot: RestClient) -> None:
     # R086
     profile = make_profile(world)
     answer = bot.patch(f"profiles/{profile.pk}/", {"notes": "Called twice."})
@@ -98,7 +98,7 @@ def test_writing_a_profile_sees_the_customer(world: World, bot: Asker) -> None:
     assert answer.body["preferences"] == "Prefers email."
 
 
-def test_put_of_a_profile_wants_both_texts(world: World, bot: Asker) -> None:
+def test_put_of_a_profile_wants_both_texts(world: World, bot: RestClient) -> None:
     profile = make_profile(world)
     assert list(bot.put(f"profiles/{profile.pk}/", {"notes": "x"}).body["errors"]) == ["preferences"]
     assert bot.put(f"profiles/{profile.pk}/", {"notes": "x", "preferences": ""}).body["preferences"] == ""
@@ -108,10 +108,10 @@ def test_put_of_a_profile_wants_both_texts(world: World, bot: Asker) -> None:
 def test_lines_that_wait_for_a_person_are_answered_as_accepted_with_where_they_wait() -> None:
     world = make_world(memory_review=MemoryReview.ALL)
     memory = make_memory(world, "Refunds take a week.")
-    answer = agent_of(world).patch(f"memories/{memory.pk}/", {"body": "Refunds take a week.\nMondays are busy."})
+    answer = agent_client(world).patch(f"memories/{memory.pk}/", {"body": "Refunds take a week.\nMondays are busy."})
     assert answer.status == 202
     assert answer.body["notice"]
-    waits = person_of(world.operator_user).get(answer.headers["Location"]).body
+    waits = person_client(world.operator_user).get(answer.headers["Location"]).body
     assert "Mondays are busy." in str(waits["content"])
 
 
@@ -119,7 +119,7 @@ def test_lines_that_wait_for_a_person_are_answered_as_accepted_with_where_they_w
 @pytest.mark.parametrize("review", MemoryReview)
 def test_a_text_that_does_not_fit_says_what_to_merge_and_waits_for_nobody(review: MemoryReview) -> None:
     world = make_world(memory_review=review)
-    bot = agent_of(world)
+    bot = agent_client(world)
     long = "\n".join(f"- Fact {number} of the trade, told at length." for number in range(700))
     answer = bot.post("memories/", {"body": long})
     assert (answer.status, answer.body["code"]) == (400, "invalid")

@@ -4,23 +4,23 @@ from datetime import UTC, datetime
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.memory.actions import amend_memory, amend_profile, create_profile
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.memory_lines.write_holds import MemoryReview
-from apps.prompt.text_reuse.derived_lines import Heard
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.drivers.rest_client import RestClient, person_client
 from tests.support.worlds.world import World, make_block, make_memory, make_world
 
 pytestmark = pytest.mark.django_db
 
 
-def test_person_reads_whose_words_lines_are_and_what_replaced_them(world: World, operator: Asker) -> None:
+def test_person_reads_whose_words_lines_are_and_what_replaced_them(world: World, operator: RestClient) -> None:
     # R080, R087
     memory, block = make_memory(world, "Lunch is at noon."), make_block(world)
-    heard = Heard(("Remember: lunch starts at one o'clock sharp.",))
+    heard = ReceivedTexts(("Remember: lunch starts at one o'clock sharp.",))
     body = "Lunch starts at one o'clock sharp."
     amend_memory(memory, actor=world.bot, heard=heard, body=body, evidence={"conversation_id": 5})
     [new, old] = operator.get(f"memory-lines/?memory_id={memory.pk}").body["results"]
@@ -33,18 +33,18 @@ def test_person_reads_whose_words_lines_are_and_what_replaced_them(world: World,
     assert operator.get(f"memory-lines/{line['id']}/").body == line
 
 
-def test_agent_does_not_read_the_ledger(world: World, bot: Asker) -> None:
+def test_agent_does_not_read_the_ledger(world: World, bot: RestClient) -> None:
     make_memory(world)
     assert bot.get("memory-lines/").code == "not_permitted"
 
 
-def test_the_day_of_a_line_that_waits_is_read_with_it_and_decided_on(world: World, operator: Asker) -> None:
-    with acting(world.admin):
+def test_the_day_of_a_line_that_waits_is_read_with_it_and_decided_on(world: World, operator: RestClient) -> None:
+    with acting_as(world.admin):
         settings = TenantSettings.objects.get()
     amend_settings(settings, actor=world.admin, memory_review=MemoryReview.TAINTED)
     memory, line = make_memory(world), "Lunch starts at one o'clock sharp."
     dates = {line: LineDates(datetime(3000, 1, 1, tzinfo=UTC))}
-    heard = Heard(("Remember: lunch starts at one o'clock sharp.",))
+    heard = ReceivedTexts(("Remember: lunch starts at one o'clock sharp.",))
     amend_memory(memory, actor=world.bot, heard=heard, body=line, dates=dates)
     [waiting] = operator.get("proposals/").body["results"]
     assert waiting["content"] == {"lines": [line], "valid_until": {line: "2999-12-31"}}
@@ -62,7 +62,9 @@ def test_the_day_of_a_line_that_waits_is_read_with_it_and_decided_on(world: Worl
     assert standing["valid_until"] == "3000-01-01T00:00:00Z"
 
 
-def test_person_reads_whose_words_each_line_of_a_profile_is(world: World, operator: Asker, bot: Asker) -> None:
+def test_person_reads_whose_words_each_line_of_a_profile_is(
+    world: World, operator: RestClient, bot: RestClient
+) -> None:
     # R087, R161
     evidence = {"conversation_id": 5}
     values = {"notes": "Has a dog.", "preferences": "E-mail."}
@@ -79,11 +81,11 @@ def test_person_reads_whose_words_each_line_of_a_profile_is(world: World, operat
     assert (old["status"], old["superseded_by_id"], old["conversation_id"]) == ("superseded", new["id"], 5)
     assert (other["text"], other["taint"], other["author"]) == ("E-mail.", "customer", "agent")
     assert bot.get(path).code == "not_permitted"
-    stranger = person_of(make_world().operator_user)
+    stranger = person_client(make_world().operator_user)
     assert stranger.get(path).status == 404
 
 
-def test_a_line_of_a_profile_is_dated_by_people_alone(world: World, operator: Asker, bot: Asker) -> None:
+def test_a_line_of_a_profile_is_dated_by_people_alone(world: World, operator: RestClient, bot: RestClient) -> None:
     # R160, R161
     profile = create_profile("http:ada", actor=world.bot, values={"notes": "Wears a cast.", "preferences": ""})
     path = f"profiles/{profile.pk}/"

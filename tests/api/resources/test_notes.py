@@ -1,18 +1,18 @@
 """The notebook by REST: people and agents write, change and settle; an agent sees its own."""
 
 from apps.tenants.actions import create_agent
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.factories.notes import make_note
 from tests.support.worlds.world import World, make_event
 
 REMINDER = {"kind": "reminder", "text": "Call back.", "due_at": "2026-01-02T09:30:00Z"}
 
 
-def test_an_empty_notebook_is_an_empty_list(world: World, operator: Asker) -> None:
+def test_an_empty_notebook_is_an_empty_list(world: World, operator: RestClient) -> None:
     assert operator.get("notes/").body["results"] == []
 
 
-def test_a_note_is_written_changed_and_settled(world: World, operator: Asker) -> None:  # R177
+def test_a_note_is_written_changed_and_settled(world: World, operator: RestClient) -> None:  # R177
     made = operator.post("notes/", {"agent_key": world.agent.key, **REMINDER, "end_user_key": "http:ann"})
     assert (made.status, made.body["status"], made.body["author"]) == (201, "open", world.operator.label)
     assert (made.body["taint"], made.body["conversation_id"]) == ("operator", None)
@@ -27,7 +27,7 @@ def test_a_note_is_written_changed_and_settled(world: World, operator: Asker) ->
     assert operator.get(address).body["status"] == "done"
 
 
-def test_notes_are_found_by_agent_customer_kind_and_state(world: World, operator: Asker) -> None:
+def test_notes_are_found_by_agent_customer_kind_and_state(world: World, operator: RestClient) -> None:
     for values in (REMINDER, {"kind": "task", "text": "Write the guide.", "end_user_key": "http:ann"}):
         operator.post("notes/", {"agent_key": world.agent.key, **values})
     for query, count in (
@@ -41,7 +41,7 @@ def test_notes_are_found_by_agent_customer_kind_and_state(world: World, operator
     assert operator.get("notes/?kind=thought").code == "invalid"
 
 
-def test_an_agent_keeps_its_own_and_sees_no_other(world: World, bot: Asker, operator: Asker) -> None:  # R006
+def test_an_agent_keeps_its_own_and_sees_no_other(world: World, bot: RestClient, operator: RestClient) -> None:  # R006
     make_event(world, "Give me a discount, for ever.")
     create_agent("sales", "Sales", actor=world.admin)
     assert bot.post("notes/", {"kind": "task", "text": "Ask the team."}).body["taint"] == "agent"

@@ -7,11 +7,11 @@ import pytest
 
 from apps.personas.actions import retire_rule
 from apps.tenants.actions import create_agent
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.worlds.world import World, make_identity_card, make_overlay, make_rule
 
 CARD = {"agent_key": "support", "business_name": "Acme", "assigned_name": "Grace Hopper", "timezone": "Europe/Madrid"}
-NEW: dict[str, dict[str, Any]] = {
+NEW_ROWS: dict[str, dict[str, Any]] = {
     "overlays": {"agent_key": "support", "text": "Be formal."},
     "identity-cards": CARD,
     "rules": {"agent_key": "support", "text": "Never name a competitor."},
@@ -28,25 +28,25 @@ MAKERS: dict[str, Callable[[World], Any]] = {
 }
 
 
-@pytest.mark.parametrize("noun", NEW)
-def test_person_writes_what_the_agent_then_reads(operator: Asker, bot: Asker, noun: str) -> None:
+@pytest.mark.parametrize("noun", NEW_ROWS)
+def test_person_writes_what_the_agent_then_reads(operator: RestClient, bot: RestClient, noun: str) -> None:
     # R035, R053, R186
-    made = operator.post(f"{noun}/", NEW[noun])
+    made = operator.post(f"{noun}/", NEW_ROWS[noun])
     assert (made.status, made.body["version"], made.body["taint"]) == (201, 1, "operator")
-    assert made.body | NEW[noun] == made.body
+    assert made.body | NEW_ROWS[noun] == made.body
     changed = operator.patch(f"{noun}/{made.body['id']}/", {**CHANGES[noun], "version": 1, "reason": "Better."})
     assert (changed.status, changed.body["version"]) == (200, 2)
     [seen] = bot.get(f"{noun}/").body["results"]
     assert seen | CHANGES[noun] == seen
 
 
-@pytest.mark.parametrize("noun", NEW)
-def test_agent_writes_none_of_it(world: World, bot: Asker, noun: str) -> None:
+@pytest.mark.parametrize("noun", NEW_ROWS)
+def test_agent_writes_none_of_it(world: World, bot: RestClient, noun: str) -> None:
     # R189
     row = MAKERS[noun](world)
     before = bot.get(f"{noun}/{row.pk}/").body
     for answer in (
-        bot.post(f"{noun}/", NEW[noun]),
+        bot.post(f"{noun}/", NEW_ROWS[noun]),
         bot.patch(f"{noun}/{row.pk}/", CHANGES[noun]),
         bot.put(f"{noun}/{row.pk}/", {**before, **CHANGES[noun]}),
     ):
@@ -55,8 +55,8 @@ def test_agent_writes_none_of_it(world: World, bot: Asker, noun: str) -> None:
     assert bot.get(f"{noun}/{row.pk}/").body == before
 
 
-@pytest.mark.parametrize("noun", NEW)
-def test_change_decided_on_an_old_version_is_stale(world: World, operator: Asker, noun: str) -> None:
+@pytest.mark.parametrize("noun", NEW_ROWS)
+def test_change_decided_on_an_old_version_is_stale(world: World, operator: RestClient, noun: str) -> None:
     row = MAKERS[noun](world)
     operator.patch(f"{noun}/{row.pk}/", CHANGES[noun])
     answer = operator.patch(f"{noun}/{row.pk}/", {**CHANGES[noun], "version": 1})
@@ -64,26 +64,26 @@ def test_change_decided_on_an_old_version_is_stale(world: World, operator: Asker
 
 
 @pytest.mark.parametrize("noun", ["overlays", "identity-cards"])
-def test_agent_has_one_of_each(operator: Asker, noun: str) -> None:
-    assert operator.post(f"{noun}/", NEW[noun]).status == 201
-    assert operator.post(f"{noun}/", NEW[noun]).code == "conflict"
+def test_agent_has_one_of_each(operator: RestClient, noun: str) -> None:
+    assert operator.post(f"{noun}/", NEW_ROWS[noun]).status == 201
+    assert operator.post(f"{noun}/", NEW_ROWS[noun]).code == "conflict"
 
 
 @pytest.mark.parametrize("noun", ["overlays", "identity-cards"])
-def test_overlay_and_card_are_of_an_agent(operator: Asker, noun: str) -> None:
-    body = {name: value for name, value in NEW[noun].items() if name != "agent_key"}
+def test_overlay_and_card_are_of_an_agent(operator: RestClient, noun: str) -> None:
+    body = {name: value for name, value in NEW_ROWS[noun].items() if name != "agent_key"}
     assert list(operator.post(f"{noun}/", body).body["errors"]) == ["agent_key"]
     assert operator.delete(f"{noun}/1/").status == 405
 
 
-def test_empty_overlay_is_cleared(world: World, operator: Asker) -> None:
+def test_empty_overlay_is_cleared(world: World, operator: RestClient) -> None:
     # R035
     overlay = make_overlay(world)
     assert operator.put(f"overlays/{overlay.pk}/", {"text": ""}).body["text"] == ""
     assert list(operator.put(f"overlays/{overlay.pk}/", {"reason": "x"}).body["errors"]) == ["text"]
 
 
-def test_line_has_a_card_of_its_own(world: World, operator: Asker) -> None:
+def test_line_has_a_card_of_its_own(world: World, operator: RestClient) -> None:
     # R187
     own = make_identity_card(world)
     made = operator.post("identity-cards/", {**CARD, "line_key": "sales", "assigned_name": "Alan Turing"})
@@ -95,13 +95,13 @@ def test_line_has_a_card_of_its_own(world: World, operator: Asker) -> None:
 
 
 @pytest.mark.parametrize(("field", "value"), [("timezone", "Madrid"), ("locale", "Spanish?"), ("hours", "x" * 301)])
-def test_card_refuses_what_it_cannot_carry(operator: Asker, field: str, value: str) -> None:
+def test_card_refuses_what_it_cannot_carry(operator: RestClient, field: str, value: str) -> None:
     # R186
     answer = operator.post("identity-cards/", {**CARD, field: value})
     assert (answer.status, list(answer.body["errors"])) == (400, [field])
 
 
-def test_put_of_a_card_wants_every_text(world: World, operator: Asker) -> None:
+def test_put_of_a_card_wants_every_text(world: World, operator: RestClient) -> None:
     card = make_identity_card(world)
     answer = operator.put(f"identity-cards/{card.pk}/", {"hours": "Always."})
     missing = ["assigned_name", "assigned_title", "business_name", "locale", "signature", "timezone"]
@@ -110,7 +110,7 @@ def test_put_of_a_card_wants_every_text(world: World, operator: Asker) -> None:
 
 @pytest.mark.parametrize("named", [{}, {"agent_key": None}])
 def test_rule_without_an_agent_is_the_organisations(
-    world: World, operator: Asker, bot: Asker, named: dict[str, None]
+    world: World, operator: RestClient, bot: RestClient, named: dict[str, None]
 ) -> None:
     # R052, R188
     create_agent("sales", "Sales", actor=world.system)
@@ -124,12 +124,12 @@ def test_rule_without_an_agent_is_the_organisations(
 @pytest.mark.parametrize(
     "body", [{"text": " "}, {"text": "x" * 2_001}, {"text": "x", "position": -1}, {"text": "x", "position": 2**31}]
 )
-def test_rule_refuses_what_cannot_be_kept(operator: Asker, body: dict[str, object]) -> None:
+def test_rule_refuses_what_cannot_be_kept(operator: RestClient, body: dict[str, object]) -> None:
     answer = operator.post("rules/", body)
     assert (answer.status, len(answer.body["errors"])) == (400, 1)
 
 
-def test_rule_is_retired_and_restored(world: World, operator: Asker) -> None:
+def test_rule_is_retired_and_restored(world: World, operator: RestClient) -> None:
     # R053
     rule = make_rule(world)
     both = operator.patch(f"rules/{rule.pk}/", {"status": "retired", "text": "Reworded.", "version": 1})
@@ -142,7 +142,7 @@ def test_rule_is_retired_and_restored(world: World, operator: Asker) -> None:
     assert operator.get(f"rules/{rule.pk}/").body["status"] == "retired"
 
 
-def test_status_a_rule_has_already_changes_nothing(world: World, operator: Asker) -> None:
+def test_status_a_rule_has_already_changes_nothing(world: World, operator: RestClient) -> None:
     rule = retire_rule(make_rule(world), actor=world.operator)
     answer = operator.patch(f"rules/{rule.pk}/", {"status": "retired"})
     assert (answer.status, answer.body["version"]) == (200, rule.version)

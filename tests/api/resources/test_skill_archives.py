@@ -8,14 +8,14 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from pytest_django import Settings
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
 from apps.skills.models import Skill, SkillUse
-from tests.support.drivers.rest_client import ROOT, Answer, Asker, agent_of, person_of
-from tests.support.factories.zip_archives import SKILL_MD, a_skill, a_zip
+from tests.support.drivers.rest_client import ROOT, Answer, RestClient, agent_client, person_client
+from tests.support.factories.zip_archives import SKILL_MD, make_skill_md, make_zip
 from tests.support.worlds.world import World, make_neighbour, make_skill, make_skill_with_file
 
-WHOLE = {
+SKILL_FILES = {
     "send-an-invoice/SKILL.md": SKILL_MD,
     "send-an-invoice/references/addresses.csv": b"name,address\n",
     "send-an-invoice/scripts/run.py": b"print()",
@@ -23,7 +23,7 @@ WHOLE = {
 }
 
 
-def send(asker: Asker, content: bytes, name: str = "theirs.zip", **fields: str) -> Answer:
+def send(asker: RestClient, content: bytes, name: str = "theirs.zip", **fields: str) -> Answer:
     body = encode_multipart(BOUNDARY, {"file": SimpleUploadedFile(name, content), **fields})
     response = asker.client.generic("POST", f"{ROOT}/skills/import/", body, MULTIPART_CONTENT)
     return Answer(response.status_code, response.json(), response.headers)
@@ -35,12 +35,12 @@ def names_in(answer: Answer) -> list[str]:
 
 
 def skills(world: World) -> list[Skill]:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(Skill.objects.visible_to(world.operator).order_by("pk"))
 
 
-def test_each_skill_that_came_has_its_own_result(world: World, operator: Asker) -> None:
-    answer = send(operator, a_zip(WHOLE), agent_key="support")
+def test_each_skill_that_came_has_its_own_result(world: World, operator: RestClient) -> None:
+    answer = send(operator, make_zip(SKILL_FILES), agent_key="support")
     assert (answer.status, answer.body["drafted"]) == (200, 1)
     one, odd = answer.body["skills"]
     [skill] = skills(world)
@@ -51,17 +51,17 @@ def test_each_skill_that_came_has_its_own_result(world: World, operator: Asker) 
     assert "has no front matter" in odd["reason"]
     shown = operator.get(f"skills/{skill.pk}/").body
     assert shown["front_matter"]["license"] == "CC-BY-4.0"
-    again = send(operator, a_zip(WHOLE), agent_key="support").body
+    again = send(operator, make_zip(SKILL_FILES), agent_key="support").body
     assert (again["drafted"], again["skills"][0]["outcome"]) == (0, "exists")
 
 
-def test_a_check_says_the_same_and_writes_nothing(world: World, bot: Asker) -> None:
-    answer = send(bot, a_zip(WHOLE), dry_run="true")
+def test_a_check_says_the_same_and_writes_nothing(world: World, bot: RestClient) -> None:
+    answer = send(bot, make_zip(SKILL_FILES), dry_run="true")
     assert [each["outcome"] for each in answer.body["skills"]] == ["new", "refused"]
     assert (answer.body["drafted"], skills(world)) == (0, [])
 
 
-def test_an_agent_imports_and_exports_its_own_by_its_token(world: World, bot: Asker, operator: Asker) -> None:
+def test_an_agent_imports_and_exports_its_own_by_its_token(world: World, bot: RestClient, operator: RestClient) -> None:
     # R018, R093
     assert send(bot, SKILL_MD, "SKILL.md").body["drafted"] == 1
     [draft] = skills(world)
@@ -76,11 +76,13 @@ def test_an_agent_imports_and_exports_its_own_by_its_token(world: World, bot: As
         assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
         assert names_in(answer) == [f"{skill.name}/SKILL.md", f"{skill.name}/prices.csv"]
         assert answer.body == operator.get(path).body
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not SkillUse.objects.exists(), "taking a copy away is no use of it"
 
 
-def test_what_looks_like_somebodys_leaves_by_a_persons_word_alone(world: World, bot: Asker, operator: Asker) -> None:
+def test_what_looks_like_somebodys_leaves_by_a_persons_word_alone(
+    world: World, bot: RestClient, operator: RestClient
+) -> None:
     skill = make_skill(world, "approved", body="Write to ada@example.org.")
     for path in (f"skills/{skill.pk}/export/", "skills/export/"):
         refused = operator.get(path)
@@ -94,7 +96,7 @@ def test_what_looks_like_somebodys_leaves_by_a_persons_word_alone(world: World, 
         assert "A person has to look" in bot.get(f"{path}?confirm_findings=true").body["detail"]
 
 
-def test_what_cannot_be_read_or_is_not_known_is_refused_with_the_field(world: World, operator: Asker) -> None:
+def test_what_cannot_be_read_or_is_not_known_is_refused_with_the_field(world: World, operator: RestClient) -> None:
     broken = send(operator, b"PK\x03\x04", agent_key="support")
     assert (broken.status, broken.code, list(broken.body["errors"])) == (400, "invalid", ["file"])
     assert send(operator, SKILL_MD).body["errors"]["agent_key"]
@@ -106,7 +108,7 @@ def test_what_cannot_be_read_or_is_not_known_is_refused_with_the_field(world: Wo
     assert skills(world) == []
 
 
-def test_a_body_is_refused_by_its_announced_length(operator: Asker) -> None:
+def test_a_body_is_refused_by_its_announced_length(operator: RestClient) -> None:
     answer = operator.client.generic(
         "POST",
         f"{ROOT}/skills/import/",
@@ -120,29 +122,31 @@ def test_a_body_is_refused_by_its_announced_length(operator: Asker) -> None:
 def test_another_tenants_skills_are_not_there(world: World, other: World) -> None:
     # R006
     skill = make_skill(world, "approved")
-    for stranger in (agent_of(other), person_of(other.operator_user)):
+    for stranger in (agent_client(other), person_client(other.operator_user)):
         assert stranger.get(f"skills/{skill.pk}/export/").status == 404
         assert stranger.get("skills/export/").status == 409
         assert stranger.get("skills/export/?agent_key=billing").status == 400
     make_neighbour(world, "billing")
-    theirs, nowhere = (send(person_of(other.operator_user), SKILL_MD, agent_key=key) for key in ("billing", "nobody"))
+    theirs, nowhere = (
+        send(person_client(other.operator_user), SKILL_MD, agent_key=key) for key in ("billing", "nobody")
+    )
     assert (theirs.status, nowhere.status) == (400, 400)
     assert theirs.body["errors"]["agent_key"][0].replace("billing", "nobody") == nowhere.body["errors"]["agent_key"][0]
 
 
 def test_an_import_needs_the_proof_that_the_page_was_ours(world: World) -> None:
-    stranger = person_of(world.operator_user, enforce_csrf_checks=True)
+    stranger = person_client(world.operator_user, enforce_csrf_checks=True)
     refused = send(stranger, SKILL_MD, agent_key="support")
     assert (refused.status, refused.code) == (403, "csrf_failed")
     assert skills(world) == []
 
 
-@pytest.mark.parametrize("content", [a_skill("a"), a_zip({"a/SKILL.md": a_skill("a")})])
+@pytest.mark.parametrize("content", [make_skill_md("a"), make_zip({"a/SKILL.md": make_skill_md("a")})])
 def test_files_larger_than_the_installation_takes_are_left_out(
-    world: World, operator: Asker, settings: Settings, content: bytes
+    world: World, operator: RestClient, settings: Settings, content: bytes
 ) -> None:
     settings.ATTACHMENT_BYTES = 5
     assert send(operator, content, agent_key="support").body["drafted"] == 1
-    full = a_zip({"b/SKILL.md": a_skill("b"), "b/x.txt": b"123456"})
+    full = make_zip({"b/SKILL.md": make_skill_md("b"), "b/x.txt": b"123456"})
     [left] = send(operator, full, agent_key="support").body["skills"][0]["left_out"]
     assert left.startswith("x.txt: The file has 6 bytes; 5 are allowed.")

@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.worlds.world import World, make_skill
 
 
-def test_agent_that_fetches_an_approved_skill_uses_it(world: World, bot: Asker, operator: Asker) -> None:
+def test_agent_that_fetches_an_approved_skill_uses_it(world: World, bot: RestClient, operator: RestClient) -> None:
     # R096: neither a draft, nor a person's look, nor a list counts.
     skill, draft = make_skill(world, "approved"), make_skill(world)
     assert bot.get(f"skills/{skill.pk}/").body["use_count"] == 1
@@ -18,7 +18,7 @@ def test_agent_that_fetches_an_approved_skill_uses_it(world: World, bot: Asker, 
     assert operator.get(f"skills/{skill.pk}/").body["version"] == skill.version
 
 
-def test_list_shows_lines_and_no_bodies(world: World, bot: Asker) -> None:
+def test_list_shows_lines_and_no_bodies(world: World, bot: RestClient) -> None:
     # R091
     make_skill(world, "approved")
     [line] = bot.get("skills/").body["results"]
@@ -26,7 +26,7 @@ def test_list_shows_lines_and_no_bodies(world: World, bot: Asker) -> None:
     assert line["name"].startswith("issue-a-refund")
 
 
-def test_lists_are_filtered_and_ordered(world: World, operator: Asker) -> None:
+def test_lists_are_filtered_and_ordered(world: World, operator: RestClient) -> None:
     alpha = make_skill(world, name="alpha", title="Alpha", category="money")
     beta = make_skill(world, "approved", name="beta", title="Beta", description="Cancel a flight.")
 
@@ -45,7 +45,7 @@ def test_lists_are_filtered_and_ordered(world: World, operator: Asker) -> None:
     assert names("agent_key=sales") == []
 
 
-def test_search_takes_ten_words_and_two_hundred_characters(world: World, operator: Asker) -> None:
+def test_search_takes_ten_words_and_two_hundred_characters(world: World, operator: RestClient) -> None:
     words = [f"word{number}" for number in range(10)]
     skill = make_skill(world, description=" ".join(words))
     [row] = operator.get(f"skills/?search={'+'.join(words)}").body["results"]
@@ -54,7 +54,7 @@ def test_search_takes_ten_words_and_two_hundred_characters(world: World, operato
 
 
 @pytest.mark.parametrize("search", ["+".join("abcdefghijk"), "a" * 201, "a+" * 5000])
-def test_search_for_more_words_than_anybody_types_is_refused(operator: Asker, search: str) -> None:
+def test_search_for_more_words_than_anybody_types_is_refused(operator: RestClient, search: str) -> None:
     # Each word is three more conditions on every row.
     answer = operator.get(f"skills/?search={search}")
     assert (answer.status, answer.code) == (400, "invalid")
@@ -62,7 +62,7 @@ def test_search_for_more_words_than_anybody_types_is_refused(operator: Asker, se
 
 
 @pytest.mark.parametrize("ordering", ["", "&ordering=name", "&ordering=-updated_at"])
-def test_pages_hold_every_row_once(world: World, operator: Asker, ordering: str) -> None:
+def test_pages_hold_every_row_once(world: World, operator: RestClient, ordering: str) -> None:
     wanted = {make_skill(world).pk for _ in range(7)}
     seen: list[int] = []
     page = operator.get(f"skills/?page_size=3{ordering}")
@@ -78,7 +78,7 @@ def test_pages_hold_every_row_once(world: World, operator: Asker, ordering: str)
 
 @pytest.mark.slow
 @pytest.mark.unmeasured
-def test_page_is_never_longer_than_a_hundred(world: World, operator: Asker) -> None:
+def test_page_is_never_longer_than_a_hundred(world: World, operator: RestClient) -> None:
     for _ in range(101):
         make_skill(world, actor=world.operator)
     assert len(operator.get("skills/").body["results"]) == 50

@@ -1,11 +1,11 @@
 """Retiring and keeping skills by REST: for people."""
 
 from apps.skills.models import Skill
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.worlds.world import World, make_skill
 
 
-def test_a_skill_is_kept_with_a_reason(world: World, operator: Asker) -> None:
+def test_a_skill_is_kept_with_a_reason(world: World, operator: RestClient) -> None:
     skill = make_skill(world, "approved")
     address = f"skills/{skill.pk}/retain/"
     assert operator.get("skills/?curation=any").body["results"] == []
@@ -23,7 +23,7 @@ def test_a_skill_is_kept_with_a_reason(world: World, operator: Asker) -> None:
     assert operator.post(f"skills/{draft.pk}/retain/", {"reason": "Good."}).code == "conflict"
 
 
-def test_an_agent_reads_no_suggestion_and_keeps_nothing(world: World, bot: Asker) -> None:
+def test_an_agent_reads_no_suggestion_and_keeps_nothing(world: World, bot: RestClient) -> None:
     skill = make_skill(world, "approved")
     assert bot.get("skills/?curation=unused").status == 403
     assert bot.get(f"skills/{skill.pk}/curation/").status == 403

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.skills.models import Skill
-from tests.support.drivers.rest_client import Answer, Asker
+from tests.support.drivers.rest_client import Answer, RestClient
 from tests.support.worlds.world import World, make_skill
 
 pytestmark = pytest.mark.kernel
@@ -15,20 +15,20 @@ pytestmark = pytest.mark.kernel
 DRAFT = {"title": "Issue a refund", "description": "Within policy.", "body": "## Procedure\n1. Look the order up."}
 
 
-def approve(operator: Asker, skill: Skill, **more: Any) -> Answer:
+def approve(operator: RestClient, skill: Skill, **more: Any) -> Answer:
     body = {"to": "approved", "reviewed_sha256": skill.content_sha256, **more}
     return operator.post(f"skills/{skill.pk}/transition/", body)
 
 
 @pytest.mark.parametrize("status", ["approved", "deprecated", "draft", "nonsense", 5])
-def test_created_skill_is_a_draft_whatever_was_sent(bot: Asker, operator: Asker, status: Any) -> None:
+def test_created_skill_is_a_draft_whatever_was_sent(bot: RestClient, operator: RestClient, status: Any) -> None:
     # R093: by an agent and by an operator alike, and it is said (Z-14).
     for asker, key in ((bot, {}), (operator, {"agent_key": "support", "title": "Another"})):
         answer = asker.post("skills/", {**DRAFT, **key, "status": status})
         assert (answer.status, answer.body["status"], answer.body["ignored_fields"]) == (201, "draft", ["status"])
 
 
-def test_forged_approval_fields_are_stripped(bot: Asker) -> None:
+def test_forged_approval_fields_are_stripped(bot: RestClient) -> None:
     forged = {
         "approved_by": "operator:1",
         "approved_sha256": "x",
@@ -49,25 +49,25 @@ def test_forged_approval_fields_are_stripped(bot: Asker) -> None:
         ({"name": "issue-a-refund", "title": None}, "issue-a-refund", "Issue a refund"),
     ],
 )
-def test_name_and_title_give_each_other(bot: Asker, given: dict[str, Any], name: str, title: str) -> None:
+def test_name_and_title_give_each_other(bot: RestClient, given: dict[str, Any], name: str, title: str) -> None:
     # Z-4
     body = {key: value for key, value in {**DRAFT, **given}.items() if value is not None}
     answer = bot.post("skills/", body)
     assert (answer.body["name"], answer.body["title"]) == (name, title)
 
 
-def test_skill_name_is_taken_once_per_agent(bot: Asker) -> None:
+def test_skill_name_is_taken_once_per_agent(bot: RestClient) -> None:
     # R098
     assert bot.post("skills/", DRAFT).status == 201
     assert bot.post("skills/", DRAFT).code == "conflict"
 
 
 @pytest.mark.parametrize("name", ["Issue A Refund", "a--b", "-a", "a_b", "a\n", "x" * 65])
-def test_name_that_is_no_slug_is_refused(bot: Asker, name: str) -> None:
+def test_name_that_is_no_slug_is_refused(bot: RestClient, name: str) -> None:
     assert list(bot.post("skills/", {**DRAFT, "name": name}).body["errors"]) == ["name"]
 
 
-def test_agent_edits_its_draft(world: World, bot: Asker) -> None:
+def test_agent_edits_its_draft(world: World, bot: RestClient) -> None:
     skill = make_skill(world)
     answer = bot.patch(f"skills/{skill.pk}/", {"body": "Better.", "version": 1})
     assert (answer.status, answer.body["body"], answer.body["version"]) == (200, "Better.", 2)
@@ -76,7 +76,7 @@ def test_agent_edits_its_draft(world: World, bot: Asker) -> None:
 
 @pytest.mark.parametrize("status", ["approved", "deprecated", "draft"])
 def test_agent_cannot_transition_draft_to_approved_status_is_stripped_on_update(
-    world: World, bot: Asker, status: str
+    world: World, bot: RestClient, status: str
 ) -> None:
     # R018, R094
     skill = make_skill(world)
@@ -87,7 +87,7 @@ def test_agent_cannot_transition_draft_to_approved_status_is_stripped_on_update(
 
 
 @pytest.mark.parametrize("to", ["approved", "deprecated", "draft"])
-def test_agent_cannot_use_the_transition(world: World, bot: Asker, to: str) -> None:
+def test_agent_cannot_use_the_transition(world: World, bot: RestClient, to: str) -> None:
     # R094
     skill = make_skill(world)
     answer = bot.post(f"skills/{skill.pk}/transition/", {"to": to, "reviewed_sha256": skill.content_sha256})
@@ -95,31 +95,31 @@ def test_agent_cannot_use_the_transition(world: World, bot: Asker, to: str) -> N
     assert bot.get(f"skills/{skill.pk}/").body["status"] == "draft"
 
 
-def test_operator_approves_the_bytes_reviewed(world: World, operator: Asker) -> None:
+def test_operator_approves_the_bytes_reviewed(world: World, operator: RestClient) -> None:
     # R092, R111
     skill = make_skill(world)
     answer = approve(operator, skill, version=1, reason="Reads well.")
     assert (answer.status, answer.body["status"]) == (200, "approved")
     assert answer.body["approved_by"] == f"operator:{world.operator_user.pk}"
     assert answer.body["approved_sha256"] == skill.content_sha256
-    with acting(world.operator):
+    with acting_as(world.operator):
         record = ChangeRecord.objects.get(act="skill.approve")
         assert record.text.reason == "Reads well."
 
 
-def test_operator_may_approve_through_a_plain_update(world: World, operator: Asker) -> None:
+def test_operator_may_approve_through_a_plain_update(world: World, operator: RestClient) -> None:
     skill = make_skill(world)
     body = {"status": "approved", "reviewed_sha256": skill.content_sha256}
     assert operator.patch(f"skills/{skill.pk}/", body).body["status"] == "approved"
 
 
-def test_approval_says_which_bytes_were_read(world: World, operator: Asker) -> None:
+def test_approval_says_which_bytes_were_read(world: World, operator: RestClient) -> None:
     skill = make_skill(world)
     answer = operator.post(f"skills/{skill.pk}/transition/", {"to": "approved"})
     assert (answer.status, list(answer.body["errors"])) == (400, ["reviewed_sha256"])
 
 
-def test_approval_of_other_bytes_is_stale(world: World, bot: Asker, operator: Asker) -> None:
+def test_approval_of_other_bytes_is_stale(world: World, bot: RestClient, operator: RestClient) -> None:
     skill = make_skill(world)
     bot.patch(f"skills/{skill.pk}/", {"body": "Swapped after the review."})
     answer = approve(operator, skill)
@@ -127,7 +127,7 @@ def test_approval_of_other_bytes_is_stale(world: World, bot: Asker, operator: As
     assert operator.get(f"skills/{skill.pk}/").body["status"] == "draft"
 
 
-def test_text_and_approval_in_one_update_approve_nothing_unread(world: World, operator: Asker) -> None:
+def test_text_and_approval_in_one_update_approve_nothing_unread(world: World, operator: RestClient) -> None:
     skill = make_skill(world)
     body = {"body": "Never reviewed.", "status": "approved", "reviewed_sha256": skill.content_sha256}
     assert operator.patch(f"skills/{skill.pk}/", body).code == "stale"
@@ -146,7 +146,7 @@ def test_text_and_approval_in_one_update_approve_nothing_unread(world: World, op
     ],
 )
 def test_move_that_is_none_is_refused_and_says_which_are(
-    world: World, operator: Asker, status: str, to: str, allowed: list[str]
+    world: World, operator: RestClient, status: str, to: str, allowed: list[str]
 ) -> None:
     # R092
     skill = make_skill(world, status)
@@ -155,18 +155,20 @@ def test_move_that_is_none_is_refused_and_says_which_are(
 
 
 @pytest.mark.parametrize("status", ["draft", "approved"])
-def test_operator_deprecates(world: World, operator: Asker, status: str) -> None:
+def test_operator_deprecates(world: World, operator: RestClient, status: str) -> None:
     skill = make_skill(world, status)
     answer = operator.post(f"skills/{skill.pk}/transition/", {"to": "deprecated", "reason": "Outdated."})
     assert (answer.status, answer.body["status"]) == (200, "deprecated")
 
 
-def test_unknown_state_is_refused(world: World, operator: Asker) -> None:
+def test_unknown_state_is_refused(world: World, operator: RestClient) -> None:
     skill = make_skill(world)
     assert operator.post(f"skills/{skill.pk}/transition/", {"to": "live"}).code == "invalid"
 
 
-def test_agent_edit_of_an_approved_skill_waits_as_a_proposal(world: World, bot: Asker, operator: Asker) -> None:
+def test_agent_edit_of_an_approved_skill_waits_as_a_proposal(
+    world: World, bot: RestClient, operator: RestClient
+) -> None:
     # Z-3
     skill = make_skill(world, "approved")
     answer = bot.patch(f"skills/{skill.pk}/", {"body": "A better way.", "status": "draft", "version": skill.version})
@@ -176,14 +178,14 @@ def test_agent_edit_of_an_approved_skill_waits_as_a_proposal(world: World, bot: 
     assert operator.get(f"skills/{skill.pk}/").body["body"] == skill.body
 
 
-def test_stale_revision_is_not_even_proposed(world: World, bot: Asker) -> None:
+def test_stale_revision_is_not_even_proposed(world: World, bot: RestClient) -> None:
     skill = make_skill(world, "approved")
     answer = bot.patch(f"skills/{skill.pk}/", {"body": "A better way.", "version": 1})
     assert (answer.status, answer.code) == (409, "stale")
     assert bot.get("proposals/?kind=skill.revision").body["results"] == []
 
 
-def test_operator_edit_of_an_approved_skill_is_live_and_signed(world: World, operator: Asker) -> None:
+def test_operator_edit_of_an_approved_skill_is_live_and_signed(world: World, operator: RestClient) -> None:
     skill = make_skill(world, "approved")
     answer = operator.patch(f"skills/{skill.pk}/", {"body": "A better way."})
     assert (answer.status, answer.body["status"], answer.body["body"]) == (200, "approved", "A better way.")
@@ -197,7 +199,7 @@ def test_deprecated_skill_stays_as_it_is(world: World, request: pytest.FixtureRe
     assert (answer.status, answer.code) == (409, "conflict")
 
 
-def test_put_wants_every_text(world: World, bot: Asker) -> None:
+def test_put_wants_every_text(world: World, bot: RestClient) -> None:
     skill = make_skill(world)
     assert sorted(bot.put(f"skills/{skill.pk}/", {"body": "x"}).body["errors"]) == [
         "category",
@@ -209,7 +211,7 @@ def test_put_wants_every_text(world: World, bot: Asker) -> None:
     assert bot.put(f"skills/{skill.pk}/", {**read, "body": "Better."}).body["body"] == "Better."
 
 
-def test_agent_discards_a_draft_of_its_own(world: World, bot: Asker) -> None:
+def test_agent_discards_a_draft_of_its_own(world: World, bot: RestClient) -> None:
     # Z-2
     skill = make_skill(world)
     assert bot.delete(f"skills/{skill.pk}/").status == 204
@@ -217,7 +219,7 @@ def test_agent_discards_a_draft_of_its_own(world: World, bot: Asker) -> None:
 
 
 @pytest.mark.parametrize("status", ["approved", "deprecated"])
-def test_agent_cannot_delete_what_was_reviewed(world: World, bot: Asker, status: str) -> None:
+def test_agent_cannot_delete_what_was_reviewed(world: World, bot: RestClient, status: str) -> None:
     # R020
     skill = make_skill(world, status)
     answer = bot.delete(f"skills/{skill.pk}/")
@@ -225,7 +227,7 @@ def test_agent_cannot_delete_what_was_reviewed(world: World, bot: Asker, status:
     assert "Ask an operator to deprecate it." in answer.body["detail"]
 
 
-def test_agent_can_neither_change_nor_discard_a_draft_of_a_person(world: World, bot: Asker) -> None:
+def test_agent_can_neither_change_nor_discard_a_draft_of_a_person(world: World, bot: RestClient) -> None:
     skill = make_skill(world, actor=world.operator)
     before = bot.get(f"skills/{skill.pk}/").body
     for answer in (bot.delete(f"skills/{skill.pk}/"), bot.patch(f"skills/{skill.pk}/", {"body": "Mine."})):
@@ -234,7 +236,7 @@ def test_agent_can_neither_change_nor_discard_a_draft_of_a_person(world: World, 
     assert bot.get(f"skills/{skill.pk}/").body == before
 
 
-def test_operator_discards_drafts_and_deprecates_the_rest(world: World, operator: Asker) -> None:
+def test_operator_discards_drafts_and_deprecates_the_rest(world: World, operator: RestClient) -> None:
     draft, live = make_skill(world), make_skill(world, "approved")
     assert operator.delete(f"skills/{draft.pk}/").status == 204
     answer = operator.delete(f"skills/{live.pk}/")
@@ -242,7 +244,7 @@ def test_operator_discards_drafts_and_deprecates_the_rest(world: World, operator
     assert "Deprecate it" in answer.body["detail"]
 
 
-def test_agent_that_asks_for_approval_is_told_that_approving_is_not_its_business(bot: Asker, world: World) -> None:
+def test_agent_that_asks_for_approval_is_told_that_approving_is_not_its_business(bot: RestClient, world: World) -> None:
     # R018, R094
     skill = make_skill(world)
     answer = bot.post(f"skills/{skill.pk}/transition/", {"to": "approved"})
@@ -250,7 +252,7 @@ def test_agent_that_asks_for_approval_is_told_that_approving_is_not_its_business
     assert "may not approve" in answer.body["detail"]
 
 
-def test_proposed_revision_that_could_never_be_applied_is_refused_to_the_agent(bot: Asker, world: World) -> None:
+def test_proposed_revision_that_could_never_be_applied_is_refused_to_the_agent(bot: RestClient, world: World) -> None:
     # Z-3
     skill = make_skill(world, "approved")
     answer = bot.patch(f"skills/{skill.pk}/", {"name": "No Slug"})

@@ -7,22 +7,22 @@ import pytest
 from pytest_django import Settings
 
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import POLICY, Act, default_grants
 from apps.tenants.authentication.actor_resolution import agent_of_token
 from apps.tenants.models import AgentToken, TenantSettings
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.worlds.world import World
 
 
 @pytest.fixture
 def address(world: World) -> str:
-    with acting(world.admin):
+    with acting_as(world.admin):
         return f"settings/{TenantSettings.objects.visible_to(world.admin).get().pk}/"
 
 
-def test_members_read_the_settings_and_no_agent_does(operator: Asker, bot: Asker, address: str) -> None:
+def test_members_read_the_settings_and_no_agent_does(operator: RestClient, bot: RestClient, address: str) -> None:
     [row] = operator.get("settings/").body["results"]
     assert set(POLICY[Act.SETTINGS_AMEND].fields) < set(row)
     assert (row["has_proof_key"], row["requests_per_minute"], row["timezone"]) == (False, None, "UTC")
@@ -31,7 +31,9 @@ def test_members_read_the_settings_and_no_agent_does(operator: Asker, bot: Asker
     assert bot.ask("PATCH", address, {"timezone": "Europe/Berlin"}).code == "not_permitted"
 
 
-def test_an_admin_changes_whatever_the_console_does(world: World, admin: Asker, operator: Asker, address: str) -> None:
+def test_an_admin_changes_whatever_the_console_does(
+    world: World, admin: RestClient, operator: RestClient, address: str
+) -> None:
     before = admin.get(address)
     sent = {
         "requests_per_minute": 50,
@@ -46,7 +48,7 @@ def test_an_admin_changes_whatever_the_console_does(world: World, admin: Asker, 
     nulled = admin.ask("PATCH", address, {"requests_per_minute": None, "day_budget_micro_usd": None})
     assert (nulled.body["requests_per_minute"], nulled.body["day_budget_micro_usd"]) == (None, None)
     assert operator.ask("PATCH", address, {"timezone": "Europe/Berlin"}).code == "not_permitted"
-    with acting(world.admin):
+    with acting_as(world.admin):
         assert ChangeRecord.objects.filter(act=Act.SETTINGS_AMEND).count() == 2
 
 
@@ -65,14 +67,16 @@ def test_an_admin_changes_whatever_the_console_does(world: World, admin: Asker, 
     ],
 )
 def test_what_cannot_be_taken_is_refused_by_its_field(
-    admin: Asker, address: str, settings: Settings, sent: dict[str, object], field: str
+    admin: RestClient, address: str, settings: Settings, sent: dict[str, object], field: str
 ) -> None:
     settings.REQUESTS_PER_MINUTE, settings.REQUESTS_PER_MINUTE_OF_TENANT = 300, 500
     refused = admin.ask("PATCH", address, sent)
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 
-def test_a_token_is_issued_opens_and_is_revoked(world: World, admin: Asker, operator: Asker, bot: Asker) -> None:
+def test_a_token_is_issued_opens_and_is_revoked(
+    world: World, admin: RestClient, operator: RestClient, bot: RestClient
+) -> None:
     asked = {"agent_key": world.agent.key, "name": "LangGraph", "valid_days": 30}
     made = admin.post("tokens/", asked)
     assert (made.status, made.headers["Cache-Control"]) == (201, "private, no-store")
@@ -94,14 +98,14 @@ def test_a_token_is_issued_opens_and_is_revoked(world: World, admin: Asker, oper
     assert admin.post(f"{path}rotate/", {}).code == "conflict"
 
 
-def test_a_rotated_token_goes_on_beside_the_one_that_follows(world: World, admin: Asker) -> None:
+def test_a_rotated_token_goes_on_beside_the_one_that_follows(world: World, admin: RestClient) -> None:
     first = admin.post("tokens/", {"agent_key": world.agent.key, "name": "bot"}).body
     second = admin.post(f"tokens/{first['id']}/rotate/", {}).body
     assert (second["name"], second["id"] != first["id"]) == ("bot", True)
     assert agent_of_token(first["secret"]) == agent_of_token(second["secret"]) == world.bot
 
 
-def test_sent_again_under_its_key_nothing_is_issued_and_no_secret_is_told(world: World, admin: Asker) -> None:
+def test_sent_again_under_its_key_nothing_is_issued_and_no_secret_is_told(world: World, admin: RestClient) -> None:
     asked = {"agent_key": world.agent.key, "name": "twice"}
     once, again = (admin.post("tokens/", asked, Idempotency_Key="k-1") for _ in range(2))
     assert (again.status, again.body["id"], again.headers["Idempotent-Replayed"]) == (201, once.body["id"], "true")
@@ -109,7 +113,7 @@ def test_sent_again_under_its_key_nothing_is_issued_and_no_secret_is_told(world:
     path = f"tokens/{once.body['id']}/rotate/"
     turned, again = (admin.post(path, {}, Idempotency_Key="k-2") for _ in range(2))
     assert (again.body["id"], "secret" in again.body) == (turned.body["id"], False)
-    with acting(world.admin):
+    with acting_as(world.admin):
         assert AgentToken.objects.visible_to(world.admin).filter(name="twice").count() == 2
 
 
@@ -123,13 +127,13 @@ def test_sent_again_under_its_key_nothing_is_issued_and_no_secret_is_told(world:
         ({"agent_key": "support"}, "name"),
     ],
 )
-def test_a_token_that_cannot_be_is_refused_by_its_field(admin: Asker, sent: dict[str, object], field: str) -> None:
+def test_a_token_that_cannot_be_is_refused_by_its_field(admin: RestClient, sent: dict[str, object], field: str) -> None:
     refused = admin.post("tokens/", sent)
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 
 def test_grants_on_an_agent_are_written_hold_and_are_withdrawn(
-    world: World, admin: Asker, operator: Asker, bot: Asker
+    world: World, admin: RestClient, operator: RestClient, bot: RestClient
 ) -> None:
     asked = {"agent_key": world.agent.key, "role": "agent", "permissions": ["skill_fetch"]}
     assert bot.post("notes/", {"kind": "task", "text": "Call."}).status == 201
@@ -158,13 +162,13 @@ def test_grants_on_an_agent_are_written_hold_and_are_withdrawn(
         ({"agent_key": "nobody"}, "agent_key"),
     ],
 )
-def test_no_grant_lifts_the_floor_and_nonsense_is_named(admin: Asker, sent: dict[str, object], field: str) -> None:
+def test_no_grant_lifts_the_floor_and_nonsense_is_named(admin: RestClient, sent: dict[str, object], field: str) -> None:
     refused = admin.post("grants/", {"agent_key": "support", "role": "agent", "permissions": [], **sent})
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 
 def test_the_key_for_signatures_goes_in_and_comes_out_in_no_answer(
-    world: World, admin: Asker, operator: Asker, bot: Asker, address: str
+    world: World, admin: RestClient, operator: RestClient, bot: RestClient, address: str
 ) -> None:
     first, second = "a-key-of-thirty-two-characters-1", "a-key-of-thirty-two-characters-2"
     path, customer = f"{address}rotate-proof-key/", "http:abc123"
@@ -187,11 +191,11 @@ def test_the_key_for_signatures_goes_in_and_comes_out_in_no_answer(
     assert not is_proven(bot, customer, first)
     for sent in ({"key": "short"}, {"key": 7}, {"keep_former": True}, {}):
         assert list(admin.post(path, sent).body["errors"]) == ["key"]
-    with acting(world.admin):
+    with acting_as(world.admin):
         assert ChangeRecord.objects.filter(act=Act.SETTINGS_ROTATE_PROOF_KEY).count() == 4
 
 
-def is_proven(bot: Asker, customer: str, key: str) -> bool:
+def is_proven(bot: RestClient, customer: str, key: str) -> bool:
     """Whether a message of the customer is taken that is signed with this key."""
     signed = hmac.new(key.encode(), customer.encode(), "sha256").hexdigest()
     sent = {"conversation_key": "t", "end_user_key": customer, "user_hash": signed, "text": "Hello?"}

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection, connections
 
 from apps.conversations.models import InboundEvent
-from apps.governance.database.actor_transaction import acting
-from tests.support.drivers.rest_client import agent_of, answer_event
+from apps.governance.database.actor_transaction import acting_as
+from tests.support.drivers.rest_client import agent_client, answer_event
 from tests.support.timeouts import PATIENCE_SECONDS
 from tests.support.worlds.world import World, make_world
 
@@ -42,7 +42,7 @@ class Worker:
 
     def first_event(self) -> InboundEvent:
         while True:
-            with acting(self.world.system):
+            with acting_as(self.world.system):
                 if event := InboundEvent.objects.first():
                     return event
 
@@ -61,7 +61,7 @@ def test_reply_that_comes_while_waiting_is_the_answer_and_no_transaction_waits_f
     worker = Worker(committed)
     thread = Thread(target=worker.run, daemon=True)
     thread.start()
-    answer = agent_of(committed).post("messages/?wait=60", BODY, Idempotency_Key="k1")
+    answer = agent_client(committed).post("messages/?wait=60", BODY, Idempotency_Key="k1")
     thread.join(PATIENCE_SECONDS)
     assert (answer.status, answer.body["reply"]["text"]) == (200, "It is on its way.")
     # A transaction left open would show as nothing but "idle in transaction".

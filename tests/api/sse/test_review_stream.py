@@ -17,14 +17,14 @@ from apps.desk.models import Draft, Escalation
 from apps.desk.rules import Grounding
 from apps.governance.proposals.actions import withdraw_proposal
 from apps.review import inbox_feed
-from apps.review.inbox_feed import newest_mark
+from apps.review.inbox_feed import newest_cursor
 from apps.tenants.actions import issue_token
 from tests.support.factories.bulk_decisions import waiting_draft
 from tests.support.worlds.world import World, make_conversation, make_neighbour, make_world
 
 REVIEW = "/api/v1/review/stream/"
 SECRET = "the customer's own words"
-Heard = dict[str, Any]
+EventBody = dict[str, Any]
 
 
 def escalate(world: World) -> Escalation:
@@ -51,7 +51,7 @@ def draft_reply(world: World) -> Draft:
     )
 
 
-def read(piece: bytes) -> Heard:
+def parse_event(piece: bytes) -> EventBody:
     """An event as a client reads it; empty where it is none."""
     said = dict(line.split(": ", 1) for line in piece.decode().strip().splitlines() if not line.startswith(":"))
     if "event" not in said:
@@ -61,17 +61,17 @@ def read(piece: bytes) -> Heard:
     return {"event": said["event"], "id": said.get("id", ""), **about, **told}
 
 
-class Ear:
+class StreamReader:
     """One client of the stream."""
 
     def __init__(self, pieces: AsyncIterator[bytes]) -> None:
         self._pieces = pieces
         self.raw: list[bytes] = []
 
-    async def next(self, name: str) -> Heard:
+    async def next(self, name: str) -> EventBody:
         """The next event of this name."""
         while True:
-            heard = read(await self.piece())
+            heard = parse_event(await self.piece())
             if heard.get("event") == name:
                 return heard
 
@@ -82,41 +82,41 @@ class Ear:
 
 
 @asynccontextmanager
-async def hearing(client: "Coming", last: str = "") -> AsyncIterator[Ear]:
+async def open_review_stream(client: "StreamClient", last: str = "") -> AsyncIterator[StreamReader]:
     headers = client.headers | ({"Last-Event-ID": last} if last else {})
     answer: Any = await client.client.get(REVIEW, headers=headers)
     assert answer.status_code == 200, answer.content
     pieces = aiter(answer.streaming_content)
     try:
-        yield Ear(pieces)
+        yield StreamReader(pieces)
     finally:
         await pieces.aclose()
 
 
 @dataclass(frozen=True)
-class Coming:
+class StreamClient:
     """Somebody with what they come in by."""
 
     client: AsyncClient
     headers: dict[str, str]
 
 
-def agent_client(world: World, token: str = "") -> Coming:
-    return Coming(AsyncClient(), {"Authorization": f"Bearer {token or world.token}"})
+def agent_client(world: World, token: str = "") -> StreamClient:
+    return StreamClient(AsyncClient(), {"Authorization": f"Bearer {token or world.token}"})
 
 
-def person_client(world: World) -> Coming:
+def person_client(world: World) -> StreamClient:
     signed_in, client = Client(), AsyncClient()
     signed_in.force_login(world.operator_user)
     client.cookies = signed_in.cookies
-    return Coming(client, {})
+    return StreamClient(client, {})
 
 
 def token_for(world: World, agent: Any) -> str:
     return issue_token(agent, actor=world.admin, name="beside").secret
 
 
-async def doing(call: Callable[[], Any]) -> Any:
+async def run_in_thread(call: Callable[[], Any]) -> Any:
     """Something of the product, in a thread and a connection of its own."""
 
     def done() -> Any:
@@ -128,7 +128,7 @@ async def doing(call: Callable[[], Any]) -> Any:
     return await sync_to_async(done, thread_sensitive=False)()
 
 
-def run(story: Callable[[], Awaitable[None]]) -> None:
+def run_story(story: Callable[[], Awaitable[None]]) -> None:
     async def told() -> None:
         async with asyncio.timeout(60):
             await story()
@@ -141,19 +141,19 @@ def test_what_waits_is_told_as_it_comes_and_goes_without_a_word_of_it(committing
     client = person_client(world)
 
     async def story() -> None:
-        async with hearing(client) as ear:
+        async with open_review_stream(client) as ear:
             waiting = await ear.next("counts")
             assert (waiting["proposals"], waiting["drafts"], waiting["escalations"]) == (0, 0, 0)
-            asked = await doing(lambda: escalate(world))
+            asked = await run_in_thread(lambda: escalate(world))
             heard = await ear.next("escalation")
             assert (heard["about"], heard["change"], heard["state"]) == (asked.pk, "appeared", "open")
             assert (await ear.next("counts"))["escalations"] == 1
-            await doing(
+            await run_in_thread(
                 lambda: dismiss_escalation(asked, actor=world.operator, dismissal_reason="Settled on the phone.")
             )
             settled = await ear.next("escalation")
             assert (settled["change"], settled["state"], settled["version"]) == ("closed", "dismissed", 2)
-            proposal = await doing(lambda: waiting_draft(world))
+            proposal = await run_in_thread(lambda: waiting_draft(world))
             appeared = await ear.next("proposal")
             told = (appeared["about"], appeared["kind"], appeared["agent_id"])
             assert told == (proposal.pk, "skill.new", world.agent.pk)
@@ -161,7 +161,7 @@ def test_what_waits_is_told_as_it_comes_and_goes_without_a_word_of_it(committing
             assert SECRET not in said
             assert proposal.target_label not in said
 
-    run(story)
+    run_story(story)
 
 
 @pytest.mark.slow
@@ -181,19 +181,19 @@ def test_nobody_hears_of_another_tenant_and_no_agent_of_another_agents(committin
         heard: dict[str, list[tuple[str, Any]]] = {}
         begun = {name: asyncio.Event() for name in clients}
 
-        async def listen(name: str, client: Coming) -> None:
-            async with hearing(client) as ear:
+        async def listen(name: str, client: StreamClient) -> None:
+            async with open_review_stream(client) as ear:
                 await ear.next("counts")
                 begun[name].set()
                 told = heard.setdefault(name, [])
                 while True:
-                    piece = read(await ear.piece())
+                    piece = parse_event(await ear.piece())
                     if piece.get("event") in {"proposal", "draft", "escalation"}:
                         told.append((piece["event"], piece["agent_id"]))
 
         tasks = [asyncio.create_task(listen(*each)) for each in clients.items()]
         await asyncio.gather(*(each.wait() for each in begun.values()))
-        await doing(lambda: (waiting_draft(world), escalate(world), draft_reply(world)))
+        await run_in_thread(lambda: (waiting_draft(world), escalate(world), draft_reply(world)))
         await asyncio.sleep(1.5)
         for task in tasks:
             task.cancel()
@@ -201,49 +201,49 @@ def test_nobody_hears_of_another_tenant_and_no_agent_of_another_agents(committin
         own = [(noun, world.agent.pk) for noun in ("proposal", "escalation", "draft")]
         assert heard == {"person": own, "own agent": own, "other agent": [], "stranger": [], "stranger's agent": []}
 
-    run(story)
+    run_story(story)
 
 
-def test_whoever_was_cut_off_goes_on_where_they_were_and_hears_nothing_twice(committing: str) -> None:
+def test_a_reconnected_client_resumes_without_repeated_events(committing: str) -> None:
     world = make_world()
     client = agent_client(world)
 
     async def story() -> None:
-        async with hearing(client) as ear:
+        async with open_review_stream(client) as ear:
             place = (await ear.next("counts"))["id"]
-        first, second = await doing(lambda: (escalate(world), waiting_draft(world)))
-        async with hearing(client, last=place) as ear:
+        first, second = await run_in_thread(lambda: (escalate(world), waiting_draft(world)))
+        async with open_review_stream(client, last=place) as ear:
             assert (await ear.next("escalation"))["about"] == first.pk
             heard = await ear.next("proposal")
             assert heard["about"] == second.pk
-        async with hearing(client, last=heard["id"]) as ear:
-            third = await doing(lambda: escalate(world))
+        async with open_review_stream(client, last=heard["id"]) as ear:
+            third = await run_in_thread(lambda: escalate(world))
             assert (await ear.next("escalation"))["about"] == third.pk
         assert not any(b"event: proposal" in piece for piece in ear.raw)
 
-    run(story)
+    run_story(story)
 
 
 @pytest.mark.parametrize("place", ["0-", "1-00000000", "999999-12345678"])
 def test_a_gap_that_cannot_be_filled_is_said(committing: str, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    monkeypatch.setattr(inbox_feed, "MOST_BEHIND", 1)
+    monkeypatch.setattr(inbox_feed, "MOST_FEED_LINKS", 1)
     world = make_world()
     waiting_draft(world)
     client = agent_client(world)
 
     async def story() -> None:
-        async with hearing(client, last=place) as ear:
+        async with open_review_stream(client, last=place) as ear:
             await ear.piece()
-            assert read(await ear.piece())["event"] == "resync"
+            assert parse_event(await ear.piece())["event"] == "resync"
             assert (await ear.next("counts"))["proposals"] == 1
 
-    run(story)
+    run_story(story)
 
 
 def test_what_was_taken_back_is_told_to_its_agent_and_to_people(committing: str) -> None:
     world = make_world()
     neighbour = make_neighbour(world)
-    place = str(newest_mark(world.tenant.pk))
+    place = str(newest_cursor(world.tenant.pk))
     proposal = waiting_draft(world)
     withdraw_proposal(proposal, actor=world.bot)
     connection.close()
@@ -252,11 +252,11 @@ def test_what_was_taken_back_is_told_to_its_agent_and_to_people(committing: str)
     async def story() -> None:
         states = []
         for client in clients:
-            async with hearing(client, last=place) as ear:
+            async with open_review_stream(client, last=place) as ear:
                 heard = []
-                while (told := read(await ear.piece())).get("event") != "counts":
+                while (told := parse_event(await ear.piece())).get("event") != "counts":
                     heard.append(told.get("state"))
                 states.append([state for state in heard if state])
         assert states == [["withdrawn", "withdrawn"], ["withdrawn", "withdrawn"], []]
 
-    run(story)
+    run_story(story)

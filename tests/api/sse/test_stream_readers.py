@@ -8,14 +8,14 @@ import pytest
 from django.http import HttpRequest
 
 from apps.api.sse import slow_clients, subscriber
-from apps.api.sse.slow_clients import Patient
-from apps.api.sse.stream_limits import Seat
-from apps.api.sse.subscriber import QUEUE_EVENTS, Reader, Why, ended, event, still_here
-from apps.tenants.authentication.credential_recheck import Standing
+from apps.api.sse.slow_clients import SendWithTimeout
+from apps.api.sse.stream_limits import StreamSlot
+from apps.api.sse.subscriber import QUEUE_EVENTS, StreamEndReason, Subscriber, format_end, format_event, heartbeat
+from apps.tenants.authentication.credential_recheck import HeldCredential
 from tests.support.worlds.world import World, make_world
 
 
-def run(story: Callable[[], Awaitable[None]]) -> None:
+def run_story(story: Callable[[], Awaitable[None]]) -> None:
     async def told() -> None:
         async with asyncio.timeout(60):
             await story()
@@ -23,42 +23,44 @@ def run(story: Callable[[], Awaitable[None]]) -> None:
     asyncio.run(told())
 
 
-def a_reader(world: World) -> Reader:
-    return Reader(world.bot, Standing(world.tenant.pk, "agent", "x"), HttpRequest(), Seat(world.tenant.pk))
+def make_reader(world: World) -> Subscriber:
+    return Subscriber(
+        world.bot, HeldCredential(world.tenant.pk, "agent", "x"), HttpRequest(), StreamSlot(world.tenant.pk)
+    )
 
 
 def test_a_reader_who_is_too_slow_is_let_go_with_a_reason_and_holds_nothing(db: None) -> None:
     world = make_world()
 
     async def story() -> None:
-        slow, quick = a_reader(world), a_reader(world)
+        slow, quick = make_reader(world), make_reader(world)
         heard, pieces = [], aiter(quick.pieces())
         for number in range(1, QUEUE_EVENTS + 3):
             for reader in (slow, quick):
-                reader.tell(event("proposal", {}, number), number)
+                reader.tell(format_event("proposal", {}, number), number)
             heard.append(await anext(pieces))
         assert len(heard) == QUEUE_EVENTS + 2
-        assert (slow.why, quick.why) == (Why.SLOW_CLIENT, None)
-        assert [piece async for piece in slow.pieces()] == [ended(Why.SLOW_CLIENT)]
+        assert (slow.why, quick.why) == (StreamEndReason.SLOW_CLIENT, None)
+        assert [piece async for piece in slow.pieces()] == [format_end(StreamEndReason.SLOW_CLIENT)]
 
-    run(story)
+    run_story(story)
 
 
 def test_a_quiet_stream_says_that_it_is_there_and_up_to_where_nothing_happened(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(subscriber, "STILL_HERE_SECONDS", 0.05)
-    monkeypatch.setattr(subscriber, "LONGEST_SECONDS", 0.12)
+    monkeypatch.setattr(subscriber, "HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr(subscriber, "MAX_STREAM_SECONDS", 0.12)
     world = make_world()
 
     async def story() -> None:
-        reader = a_reader(world)
+        reader = make_reader(world)
         reader.mark = "7-0123abcd"
         said = [piece async for piece in reader.pieces()]
-        assert said == [*[still_here("7-0123abcd")] * (len(said) - 1), ended(Why.MAX_DURATION)]
+        assert said == [*[heartbeat("7-0123abcd")] * (len(said) - 1), format_end(StreamEndReason.MAX_DURATION)]
         assert len(said) > 1
 
-    run(story)
+    run_story(story)
 
 
 def test_a_reader_who_takes_nothing_any_more_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,11 +82,11 @@ def test_a_reader_who_takes_nothing_any_more_is_hung_up_on(monkeypatch: pytest.M
 
     async def story() -> None:
         server = Server()
-        send = Patient(server.send)
+        send = SendWithTimeout(server.send)
         await send({"type": "http.response.start", "headers": [(b"content-type", b"text/event-stream")]})
         await send({"type": "http.response.body", "body": b"x"})
         assert not server.is_aborted
         await send({"type": "http.response.body", "body": b"x"})
         assert server.is_aborted
 
-    run(story)
+    run_story(story)

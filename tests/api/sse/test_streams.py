@@ -12,26 +12,26 @@ from django.test import AsyncClient, Client
 from pytest_django import Settings
 
 from apps.api.sse import hub
-from apps.api.sse.shared_polls import LOOK_SECONDS, RAREST_LOOK_SECONDS, pause_behind
-from apps.api.sse.stream_limits import ProcessIsFull, Seats, TenantIsFull
-from apps.api.sse.subscriber import Why, ended
-from apps.governance.database.actor_transaction import outside
+from apps.api.sse.shared_polls import MAX_POLL_SECONDS, POLL_SECONDS, next_poll_pause
+from apps.api.sse.stream_limits import ProcessStreamLimit, StreamSlots, TenantStreamLimit
+from apps.api.sse.subscriber import StreamEndReason, format_end
+from apps.governance.database.actor_transaction import outside_tenant
 from apps.telemetry.prometheus import REGISTRY
 from apps.tenants.actions import issue_token, revoke_token
 from apps.tenants.models import User
-from tests.support.drivers.rest_client import Asker, bearer
+from tests.support.drivers.rest_client import RestClient, bearer
 from tests.support.worlds.world import World, make_conversation, make_world
 
 STREAM = "conversations/1/stream/"
 REVIEW = "review/stream/"
 # Headers and cookies somebody comes with, and what takes from them what they came by.
-Coming = tuple[dict[str, str], SimpleCookie, Callable[[], object]]
+Credentials = tuple[dict[str, str], SimpleCookie, Callable[[], object]]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "HEAD"])
 @pytest.mark.parametrize("address", [STREAM, REVIEW])
 def test_a_stream_is_only_read(db: None, address: str, method: str) -> None:
-    answer = Asker(Client(enforce_csrf_checks=True)).ask(method, address)
+    answer = RestClient(Client(enforce_csrf_checks=True)).ask(method, address)
     assert (answer.status, answer.headers["Allow"]) == (405, "GET")
     assert answer.headers["Content-Type"] == "application/problem+json"
 
@@ -44,13 +44,13 @@ def test_a_place_that_is_none_is_refused_and_not_taken_for_now(db: None, said: s
 
 def test_a_process_has_so_many_seats_and_a_tenant_so_many_of_them(settings: Settings) -> None:
     settings.STREAMS_PER_PROCESS, settings.STREAMS_PER_TENANT = 3, 2
-    seats = Seats()
+    seats = StreamSlots()
     first, second = seats.take(1), seats.take(1)
-    with pytest.raises(TenantIsFull) as refusal:
+    with pytest.raises(TenantStreamLimit) as refusal:
         seats.take(1)
     assert (refusal.value.status_code, refusal.value.get_codes()) == (429, "too_many_streams")
     third = seats.take(2)
-    with pytest.raises(ProcessIsFull) as refusal:
+    with pytest.raises(ProcessStreamLimit) as refusal:
         seats.take(3)
     assert refusal.value.status_code == 503
     seats.leave(first)
@@ -59,14 +59,14 @@ def test_a_process_has_so_many_seats_and_a_tenant_so_many_of_them(settings: Sett
 
 
 def test_looks_grow_rare_and_stay_so() -> None:
-    pauses = [LOOK_SECONDS]
+    pauses = [POLL_SECONDS]
     for _ in range(8):
-        pauses.append(pause_behind(pauses[-1]))
+        pauses.append(next_poll_pause(pauses[-1]))
     assert pauses == sorted(pauses)
-    assert pauses[-1] == pauses[-2] == RAREST_LOOK_SECONDS
+    assert pauses[-1] == pauses[-2] == MAX_POLL_SECONDS
 
 
-def by_token(world: World) -> Coming:
+def token_credentials(world: World) -> Credentials:
     issued = issue_token(world.agent, actor=world.admin, name="second")
     return (
         {"Authorization": f"Bearer {issued.secret}"},
@@ -75,26 +75,26 @@ def by_token(world: World) -> Coming:
     )
 
 
-def by_session(world: World) -> Coming:
+def session_credentials(world: World) -> Credentials:
     client = Client()
     client.force_login(world.operator_user)
 
     def leave() -> None:
-        with outside():
+        with outside_tenant():
             User.objects.filter(pk=world.operator_user.pk).update(is_active=False)
 
     return {}, client.cookies, leave
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("coming", [by_token, by_session])
+@pytest.mark.parametrize("coming", [token_credentials, session_credentials])
 def test_who_may_hear_no_more_hears_no_more(
     committing: str,
     monkeypatch: pytest.MonkeyPatch,
     settings: Settings,
-    coming: Callable[[World], Coming],
+    coming: Callable[[World], Credentials],
 ) -> None:
-    monkeypatch.setattr(hub, "ONCE_MORE_SECONDS", 3600.0)
+    monkeypatch.setattr(hub, "REAUTHENTICATE_SECONDS", 3600.0)
     settings.STREAMS_PER_TENANT = 1
     world = make_world()
     address = f"/api/v1/conversations/{make_conversation(world).pk}/stream/"
@@ -111,17 +111,17 @@ def test_who_may_hear_no_more_hears_no_more(
         assert answer.status_code == 200
         pieces = aiter(answer.streaming_content)
         first = await anext(pieces)
-        assert streams_counted() == 1
+        assert open_stream_count() == 1
         full: Any = await client.get(address, headers=headers)
         assert (full.status_code, full.headers["Retry-After"]) == (429, "10")
         await sync_to_async(gone)()
         return [first, *[piece async for piece in pieces]]
 
     began, end = asyncio.run(asyncio.wait_for(follow(), 30))
-    assert (began, end) == (b"retry: 1000\n\n", ended(Why.ACCESS_LOST))
-    assert hub.seats.take(world.tenant.pk).tenant_id == world.tenant.pk
-    assert streams_counted() == 0
+    assert (began, end) == (b"retry: 1000\n\n", format_end(StreamEndReason.ACCESS_LOST))
+    assert hub.stream_slots.take(world.tenant.pk).tenant_id == world.tenant.pk
+    assert open_stream_count() == 0
 
 
-def streams_counted() -> float | None:
+def open_stream_count() -> float | None:
     return REGISTRY.get_sample_value("preceptor_streams")

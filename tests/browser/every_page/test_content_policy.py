@@ -5,13 +5,13 @@ import re
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Console
+from tests.browser.conftest import BrowserConsole
 from tests.browser.pages.test_console import sign_in
 
 pytestmark = pytest.mark.browser
 
 # Each tries what an injected word could; what the browser does instead is told by its own event, or by an error.
-TRIES = """async () => {
+ATTEMPTS_SCRIPT = """async () => {
   const told = [];
   document.addEventListener("securitypolicyviolation", (event) => told.push(event.effectiveDirective));
   const refused = (name, act) => { try { act(); } catch { told.push(name); } };
@@ -39,7 +39,7 @@ TRIES = """async () => {
   await new Promise((resolve) => setTimeout(resolve, 300));
   return { told: [...new Set(told)].sort(), evaluated: window.evaluated ?? false, title: document.title };
 }"""
-REFUSED = {
+REFUSED_ATTEMPTS = {
     *("eval", "Function", "markup", "policy", "script address", "object address", "fetch"),
     *(
         "require-trusted-types-for",
@@ -53,17 +53,17 @@ REFUSED = {
 }
 
 
-def test_browser_refuses_what_no_page_asked_for(chromium: Browser, console: Console) -> None:
+def test_browser_refuses_what_no_page_asked_for(chromium: Browser, console: BrowserConsole) -> None:
     context = chromium.new_context(base_url=console.url)
     page = context.new_page()
     sign_in(page, console.full)
-    seen = page.evaluate(TRIES)
+    seen = page.evaluate(ATTEMPTS_SCRIPT)
     context.close()
-    assert set(seen["told"]) >= REFUSED, REFUSED - set(seen["told"])
+    assert set(seen["told"]) >= REFUSED_ATTEMPTS, REFUSED_ATTEMPTS - set(seen["told"])
     assert not seen["evaluated"]
 
 
-def test_colours_are_chosen_in_the_menu_and_kept(page: Page, console: Console) -> None:
+def test_colours_are_chosen_in_the_menu_and_kept(page: Page, console: BrowserConsole) -> None:
     page.emulate_media(color_scheme="light")
     sign_in(page, console.full)
     root = page.locator("html")
@@ -81,7 +81,7 @@ def test_colours_are_chosen_in_the_menu_and_kept(page: Page, console: Console) -
     expect(root).to_have_class(re.compile("dark"))
 
 
-def test_menu_is_shut_and_opened_by_its_button_and_narrow_ones_by_escape(page: Page, console: Console) -> None:
+def test_menu_is_shut_and_opened_by_its_button_and_narrow_ones_by_escape(page: Page, console: BrowserConsole) -> None:
     sign_in(page, console.full)
     button, menu = page.get_by_role("button", name="Show or hide the menu"), page.locator("#nav-sidebar")
     expect(button).to_have_attribute("aria-expanded", "true")
@@ -101,7 +101,7 @@ def test_menu_is_shut_and_opened_by_its_button_and_narrow_ones_by_escape(page: P
     expect(button).to_be_focused()
 
 
-def test_narrow_window_without_javascript_has_its_menu_on_the_page(chromium: Browser, console: Console) -> None:
+def test_narrow_window_without_javascript_has_its_menu_on_the_page(chromium: Browser, console: BrowserConsole) -> None:
     context = chromium.new_context(
         base_url=console.url, java_script_enabled=False, viewport={"width": 400, "height": 800}
     )
@@ -113,7 +113,9 @@ def test_narrow_window_without_javascript_has_its_menu_on_the_page(chromium: Bro
     context.close()
 
 
-def test_page_that_reads_the_schema_to_people_runs_under_a_policy_of_its_own(page: Page, console: Console) -> None:
+def test_page_that_reads_the_schema_to_people_runs_under_a_policy_of_its_own(
+    page: Page, console: BrowserConsole
+) -> None:
     sign_in(page, console.full)
     answer = page.goto("/api/v1/docs/")
     assert answer is not None

@@ -3,22 +3,22 @@
 import pytest
 from playwright.sync_api import expect
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.personas.models import Persona
 from tests.browser.pages.test_console import sign_in
-from tests.support.drivers.browser_steps import look, prefix, visit
+from tests.support.drivers.browser_steps import assert_no_flaws, request_prefix, visit
 from tests.support.drivers.console_client import list_of, page_of
 from tests.support.drivers.conversation import prompt
-from tests.support.drivers.live_product import Flow
+from tests.support.drivers.live_product import BrowserFlow
 from tests.support.worlds.world import make_persona, make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ADDED = "Never name a carrier."
 
 
-def test_a_hard_dont_approved_by_two_people_reaches_new_conversations_and_no_running_one(flow: Flow) -> None:
+def test_a_hard_dont_approved_by_two_people_reaches_new_conversations_and_no_running_one(flow: BrowserFlow) -> None:
     """The agent proposes, two people approve by page, one after the other, and a worker answers what customers write by REST.
 
     Before, between and after, the running conversation's model is sent the same bytes before the messages.
@@ -34,10 +34,10 @@ def test_a_hard_dont_approved_by_two_people_reaches_new_conversations_and_no_run
     visit(page, list_of(Proposal))
     page.get_by_role("link", name="Persona sections for agent support").click()
     expect(page.get_by_text("It takes two reviewers who neither proposed nor edited the words.")).to_be_visible()
-    look(page)
+    assert_no_flaws(page)
     page.get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_text("it takes one more reviewer who neither proposed nor edited it")).to_be_visible()
-    look(page)
+    assert_no_flaws(page)
     flow.say(world, "Hello?", thread="between", customer="http:ben")
     assert ADDED not in prompt(flow.standin.requests()[-1])
     page.context.clear_cookies()
@@ -45,11 +45,11 @@ def test_a_hard_dont_approved_by_two_people_reaches_new_conversations_and_no_run
     visit(page, page_of(proposal))
     page.get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_text("Applied. You can undo it for a minute.")).to_be_visible()
-    look(page)
-    with acting(world.operator):
+    assert_no_flaws(page)
+    with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).avoid == text
     flow.say(world, "And when does it come?", thread="running", customer="http:ann")
-    assert prefix(flow.standin.requests()[-1]) == prefix(begun)
+    assert request_prefix(flow.standin.requests()[-1]) == request_prefix(begun)
     assert ADDED not in prompt(begun)
     flow.say(world, "Hello", thread="new", customer="http:cleo")
     assert ADDED in prompt(flow.standin.requests()[-1])

@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.conftest import SCREENSHOTS, BrowserConsole
 from tests.browser.pages.test_console import sign_in
-from tests.support.drivers.accessibility import flaws_in_windows
+from tests.support.drivers.accessibility import flaws_in_widths
 from tests.support.drivers.console_client import page_of
 from tests.support.factories.comments import make_comment, make_proposal
 from tests.support.worlds.world import make_world
@@ -13,7 +13,7 @@ from tests.support.worlds.world import make_world
 pytestmark = pytest.mark.browser
 
 
-def test_a_comment_is_said_and_withdrawn_by_keys(page: Page, console: Console) -> None:
+def test_a_comment_is_said_and_withdrawn_by_keys(page: Page, console: BrowserConsole) -> None:
     world = make_world("talking")
     proposal = make_proposal(world)
     make_comment(
@@ -27,7 +27,7 @@ def test_a_comment_is_said_and_withdrawn_by_keys(page: Page, console: Console) -
     with page.expect_navigation(wait_until="load"):
         page.keyboard.press("Control+Enter")
     expect(page.locator("#comments strong", has_text="yes")).to_be_visible()
-    assert flaws_in_windows(page, "comments", SCREENSHOTS / "comments") == []
+    assert flaws_in_widths(page, "comments", SCREENSHOTS / "comments") == []
     theirs = page.locator("#comments li", has_text="They said")
     theirs.locator("summary").press("Enter")
     with page.expect_navigation(wait_until="load"):

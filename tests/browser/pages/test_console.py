@@ -7,12 +7,12 @@ import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, Page, expect
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.launcher.supervisor import HOST
 from apps.skills.actions import amend_skill
 from apps.skills.models import Skill
-from tests.browser.conftest import SCREENSHOTS, Console
-from tests.support.drivers.accessibility import UNFOLD, flaws, take_picture, too_wide
+from tests.browser.conftest import SCREENSHOTS, BrowserConsole
+from tests.support.drivers.accessibility import UNFOLD, accessibility_flaws, overflow_flaws, take_picture
 from tests.support.drivers.console_client import page_of, paths, signed_in
 from tests.support.sampling import share_of
 from tests.support.worlds.world import PASSWORD, World, make_skill
@@ -39,7 +39,7 @@ def sign_in_by_form(page: Page, world: World, *, admin: bool = False) -> None:
     expect(page.get_by_role("heading", name="Home")).to_be_visible()
 
 
-def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) -> None:
+def test_operator_signs_in_and_approves_a_draft(page: Page, console: BrowserConsole) -> None:
     draft = make_skill(console.full, title="Send a fresh invoice")
     sign_in_by_form(page, console.full)
     page.get_by_role("link", name=re.compile("^Skill drafts")).first.click()
@@ -47,7 +47,7 @@ def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) ->
     expect(page.get_by_text("The next session of the agent lists the skill; sessions already open")).to_be_visible()
     page.get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_text("Applied. You can undo it for a minute.")).to_be_visible()
-    with acting(console.full.operator):
+    with acting_as(console.full.operator):
         assert Skill.objects.get(pk=draft.pk).status == Skill.Status.APPROVED
 
 
@@ -59,24 +59,24 @@ def test_operator_signs_in_and_approves_a_draft(page: Page, console: Console) ->
     ("scheme", "filled", "share", "shares"), [("light", "full", 0, 2), ("dark", "full", 1, 2), ("dark", "empty", 0, 1)]
 )
 def test_every_page_is_accessible_and_no_wider_than_a_narrow_window(
-    page: Page, console: Console, scheme: Literal["light", "dark"], filled: str, share: int, shares: int
+    page: Page, console: BrowserConsole, scheme: Literal["light", "dark"], filled: str, share: int, shares: int
 ) -> None:
     world = getattr(console, filled)
     page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
     page.goto("/admin/login/")
-    found = flaws(page, "login")
+    found = accessibility_flaws(page, "login")
     sign_in(page, world, admin=True)
     for name, path in share_of(share, tuple(paths(world).items()), rows=shares):
         page.goto(path)
         page.evaluate(UNFOLD)
         take_picture(page, SCREENSHOTS / f"{filled}-{scheme}" / f"{name}.png")
-        found += flaws(page, name)
+        found += accessibility_flaws(page, name)
         if filled == "full":
-            found += too_wide(page, name, SCREENSHOTS / f"narrow-{scheme}" / f"{name}.png")
+            found += overflow_flaws(page, name, SCREENSHOTS / f"narrow-{scheme}" / f"{name}.png")
     assert found == []
 
 
-def test_refusal_and_secret_are_accessible(page: Page, console: Console) -> None:
+def test_refusal_and_secret_are_accessible(page: Page, console: BrowserConsole) -> None:
     draft = make_skill(console.full, title="Moving target")
     sign_in(page, console.full, admin=True)
     page.goto(page_of(draft))
@@ -85,19 +85,19 @@ def test_refusal_and_secret_are_accessible(page: Page, console: Console) -> None
         page.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("changed since you read it")).to_be_visible()
     expect(page.get_by_text("Changed meanwhile.").first).to_be_visible()
-    found = flaws(page, "refused")
+    found = accessibility_flaws(page, "refused")
     take_picture(page, SCREENSHOTS / "full-light" / "refused.png")
     page.goto(page_of(console.full.agent))
     page.locator("summary", has_text="Issue a token").click()
     page.get_by_label("What it is for").fill("web shop")
     page.get_by_role("button", name="Issue a token").click()
     expect(page.get_by_label("Bearer token")).to_have_value(re.compile("^pcp_"))
-    found += flaws(page, "token issued")
+    found += accessibility_flaws(page, "token issued")
     take_picture(page, SCREENSHOTS / "full-light" / "token-issued.png")
     assert found == []
 
 
-def test_narrow_window_reaches_the_menu_by_keyboard(page: Page, console: Console) -> None:
+def test_narrow_window_reaches_the_menu_by_keyboard(page: Page, console: BrowserConsole) -> None:
     page.set_viewport_size({"width": 420, "height": 800})
     sign_in(page, console.full)
     take_picture(page, SCREENSHOTS / "narrow" / "home.png")
@@ -109,7 +109,7 @@ def test_narrow_window_reaches_the_menu_by_keyboard(page: Page, console: Console
     take_picture(page, SCREENSHOTS / "narrow" / "proposals.png")
 
 
-def test_draft_is_rejected_without_javascript(chromium: Browser, console: Console) -> None:
+def test_draft_is_rejected_without_javascript(chromium: Browser, console: BrowserConsole) -> None:
     draft = make_skill(console.full, title="Never mind")
     context = chromium.new_context(base_url=console.url, java_script_enabled=False)
     page = context.new_page()

@@ -6,10 +6,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from apps.conversations.actions import take_over_conversation
 from apps.desk.models import Draft
-from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.conftest import SCREENSHOTS, BrowserConsole
 from tests.browser.pages.test_console import sign_in
-from tests.support.drivers.accessibility import UNFOLD, flaws_in_lights, take_picture
-from tests.support.drivers.browser_steps import go_by_keys
+from tests.support.drivers.accessibility import UNFOLD, flaws_in_colour_schemes, take_picture
+from tests.support.drivers.browser_steps import go_by_shortcut
 from tests.support.drivers.console_client import page_of
 from tests.support.drivers.conversation import lines
 from tests.support.factories.desk import make_escalation, make_waiting_draft
@@ -18,7 +18,7 @@ from tests.support.worlds.world import make_conversation, make_world
 pytestmark = pytest.mark.browser
 
 
-def test_a_draft_is_edited_and_sent_without_javascript(chromium: Browser, console: Console) -> None:
+def test_a_draft_is_edited_and_sent_without_javascript(chromium: Browser, console: BrowserConsole) -> None:
     draft = make_waiting_draft(console.full, text="It may be on its way.")
     context = chromium.new_context(base_url=console.url, java_script_enabled=False)
     page = context.new_page()
@@ -35,19 +35,19 @@ def test_a_draft_is_edited_and_sent_without_javascript(chromium: Browser, consol
 
 
 def test_the_next_draft_opens_and_one_settled_elsewhere_says_so(
-    chromium: Browser, page: Page, console: Console
+    chromium: Browser, page: Page, console: BrowserConsole
 ) -> None:
     # R134, R136
     world = make_world("two-at-one-desk")
     first, second, third = (make_waiting_draft(world, text=f"Draft {at}.") for at in ("one", "two", "three"))
     sign_in(page, world)
     page.goto(page_of(first))
-    _type(page, "It leaves today.")
+    _type_reply(page, "It leaves today.")
     page.keyboard.press("Control+Enter")
     expect(page.get_by_text("Sent in your words.")).to_be_visible()
     page.wait_for_url(f"**{page_of(second)}")
     expect(page.get_by_role("link", name="Look at it again")).to_have_attribute("href", page_of(first))
-    _type(page, "It leaves tomorrow.")
+    _type_reply(page, "It leaves tomorrow.")
     elsewhere = chromium.new_context(base_url=console.url)
     other = elsewhere.new_page()
     sign_in(other, world, admin=True)
@@ -63,22 +63,22 @@ def test_the_next_draft_opens_and_one_settled_elsewhere_says_so(
     assert lines(world, second.conversation_id)[-1] == ("agent", "Draft two.")
 
 
-def test_the_list_of_drafts_is_worked_through_by_keys_without_leaving_it(page: Page, console: Console) -> None:
+def test_the_list_of_drafts_is_worked_through_by_keys_without_leaving_it(page: Page, console: BrowserConsole) -> None:
     # R134, R136
     world = make_world("a-queue-of-drafts")
     drafts = [make_waiting_draft(world, text=f"Draft {number}.") for number in range(4)]
     listing = reverse("admin:desk_draft_changelist")
     sign_in(page, world)
-    go_by_keys(page, "d", f"**{listing}**")
+    go_by_shortcut(page, "d", f"**{listing}**")
     for key in ("j", "j", "k", "e", "End"):
         page.keyboard.press(key)
     page.keyboard.type(" And x, j and Enter are text here.")
-    _decides(page, "Control+Enter", after=drafts[1])
+    _press_decision_key(page, "Control+Enter", after=drafts[1])
     page.keyboard.press("a")
-    _decides(page, "Enter", after=drafts[2])
+    _press_decision_key(page, "Enter", after=drafts[2])
     page.keyboard.press("d")
     page.keyboard.press("2")
-    _decides(page, "Control+Enter", after=drafts[3])
+    _press_decision_key(page, "Control+Enter", after=drafts[3])
     page.keyboard.press("e")
     page.keyboard.press("Control+a")
     page.keyboard.press("Delete")
@@ -91,7 +91,7 @@ def test_the_list_of_drafts_is_worked_through_by_keys_without_leaving_it(page: P
     assert [lines(world, draft.conversation_id)[-1][0] for draft in drafts[2:]] == ["customer", "customer"]
 
 
-def _decides(page: Page, key: str, after: Draft) -> None:
+def _press_decision_key(page: Page, key: str, after: Draft) -> None:
     """Press the last key of a decision; the row that follows is the one at hand."""
     with page.expect_navigation(wait_until="load"):
         page.keyboard.press(key)
@@ -100,7 +100,7 @@ def _decides(page: Page, key: str, after: Draft) -> None:
 
 @pytest.mark.parametrize("width", [1440, 420])
 def test_drafts_and_questions_are_settled_in_their_lists_without_javascript(
-    chromium: Browser, console: Console, width: int
+    chromium: Browser, console: BrowserConsole, width: int
 ) -> None:
     world = make_world(f"plain-lists-{width}")
     draft, question = make_waiting_draft(world, text="It may be on its way."), make_escalation(world)
@@ -111,15 +111,15 @@ def test_drafts_and_questions_are_settled_in_their_lists_without_javascript(
     page = context.new_page()
     sign_in(page, world)
     page.goto(reverse("admin:desk_draft_changelist"))
-    row = page.locator(".pc-worked", has=page.locator(f"#row-{draft.pk}"))
+    row = page.locator(".pc-worklist-row", has=page.locator(f"#row-{draft.pk}"))
     row.locator("summary", has_text="Edit, then send").click()
     row.get_by_label("What the customer reads").fill("It is on its way.")
     take_picture(page, SCREENSHOTS / "plain" / f"drafts-{width}.png")
     row.get_by_role("button", name="Edit, then send").click()
     expect(page.get_by_text("Sent in your words.")).to_be_visible()
-    expect(page.locator(".pc-worked")).to_have_count(1)
+    expect(page.locator(".pc-worklist-row")).to_have_count(1)
     page.goto(reverse("admin:desk_escalation_changelist"))
-    row = page.locator(".pc-worked", has=page.locator(f"#row-{question.pk}"))
+    row = page.locator(".pc-worklist-row", has=page.locator(f"#row-{question.pk}"))
     row.locator("summary", has_text="Answer").click()
     row.get_by_label("Your answer").fill("Yes, within a month.")
     take_picture(page, SCREENSHOTS / "plain" / f"questions-{width}.png")
@@ -129,13 +129,13 @@ def test_drafts_and_questions_are_settled_in_their_lists_without_javascript(
     assert lines(world, draft.conversation_id)[-1] == ("agent", "It is on its way.")
 
 
-def _type(page: Page, words: str) -> None:
+def _type_reply(page: Page, words: str) -> None:
     editing = page.locator("details", has=page.locator("summary", has_text="Edit, then send"))
     editing.locator("summary").click()
     editing.get_by_label("What the customer reads").fill(words)
 
 
-def test_a_person_takes_over_and_writes(page: Page, console: Console) -> None:
+def test_a_person_takes_over_and_writes(page: Page, console: BrowserConsole) -> None:
     conversation = make_conversation(console.full)
     sign_in(page, console.full)
     page.goto(page_of(conversation))
@@ -151,7 +151,7 @@ def test_a_person_takes_over_and_writes(page: Page, console: Console) -> None:
     assert lines(console.full, conversation.pk)[-1] == ("operator", "This is Grace. I have found your parcel.")
 
 
-def test_the_pages_of_the_desk_are_accessible(page: Page, console: Console) -> None:
+def test_the_pages_of_the_desk_are_accessible(page: Page, console: BrowserConsole) -> None:
     conversation = make_conversation(console.full)
     rows = {
         "draft": make_waiting_draft(console.full, conversation),
@@ -165,5 +165,5 @@ def test_the_pages_of_the_desk_are_accessible(page: Page, console: Console) -> N
     for name, path in {**paths, "send-rule-add": reverse("admin:desk_sendrule_add")}.items():
         page.goto(path)
         page.evaluate(UNFOLD)
-        found += flaws_in_lights(page, name, SCREENSHOTS / "desk" / name)
+        found += flaws_in_colour_schemes(page, name, SCREENSHOTS / "desk" / name)
     assert found == []

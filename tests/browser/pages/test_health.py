@@ -4,15 +4,15 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from apps.governance.database.actor_transaction import acting
-from apps.runtime.health.beat_monitor import set_alarms
+from apps.governance.database.actor_transaction import acting_as
+from apps.runtime.health.beat_monitor import register_beat_tasks
 from apps.runtime.models import ModelCall
-from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.conftest import SCREENSHOTS, BrowserConsole
 from tests.browser.pages.test_console import sign_in
-from tests.console.dashboard.test_health import rung
-from tests.support.drivers.accessibility import UNFOLD, WIDER, flaws_in_lights
+from tests.console.dashboard.test_health import set_last_run
+from tests.support.drivers.accessibility import OVERFLOWING_ELEMENTS, UNFOLD, flaws_in_colour_schemes
 from tests.support.drivers.console_client import page_of
-from tests.support.factories.explained_replies import Explained, explain
+from tests.support.factories.explained_replies import ExplainedReply, explain
 from tests.support.servers.standin_model import StandIn, standin, standing_in
 from tests.support.worlds.world import make_persona, make_world
 
@@ -23,7 +23,7 @@ WIDE_AND_NARROW = pytest.mark.parametrize("width", [1400, 400])
 
 
 @pytest.fixture(scope="module")
-def answered(console: Console, standing_in: StandIn) -> Explained:
+def answered(console: BrowserConsole, standing_in: StandIn) -> ExplainedReply:
     """A reply in a session, whose call noted its cache marks."""
     del console
     standing_in.forget()
@@ -32,29 +32,29 @@ def answered(console: Console, standing_in: StandIn) -> Explained:
     return explain(world, standing_in)
 
 
-def looked_at(page: Page, name: str, width: int) -> list[str]:
+def check_page(page: Page, name: str, width: int) -> list[str]:
     """What axe finds in both lights, and what is wider than the window."""
-    found = flaws_in_lights(page, name, SCREENSHOTS / f"{name}-{width}")
-    return found + (page.evaluate(WIDER) if width < 1000 else [])
+    found = flaws_in_colour_schemes(page, name, SCREENSHOTS / f"{name}-{width}")
+    return found + (page.evaluate(OVERFLOWING_ELEMENTS) if width < 1000 else [])
 
 
 @WIDE_AND_NARROW
-def test_what_the_beat_missed_is_told_in_words_in_every_window(page: Page, console: Console, width: int) -> None:
-    set_alarms()
-    rung("10 seconds")
-    rung("3 hours", "apps.learning.tasks.sweep_lessons")
+def test_what_the_beat_missed_is_told_in_words_in_every_window(page: Page, console: BrowserConsole, width: int) -> None:
+    register_beat_tasks()
+    set_last_run("10 seconds")
+    set_last_run("3 hours", "apps.learning.tasks.sweep_lessons")
     sign_in(page, console.full)
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(reverse("admin:health"))
     expect(page.get_by_role("status")).to_contain_text("Overdue by the beat: Learn from decisions.")
     beat = page.get_by_role("region", name="When the beat woke the house")
     expect(beat.get_by_role("row").nth(1)).to_contain_text("overdue for 2 hours")
-    assert looked_at(page, "health", width) == []
+    assert check_page(page, "health", width) == []
 
 
 @WIDE_AND_NARROW
-def test_cache_marks_stand_under_their_slots_in_words(page: Page, answered: Explained, width: int) -> None:
-    with acting(answered.world.operator):
+def test_cache_marks_stand_under_their_slots_in_words(page: Page, answered: ExplainedReply, width: int) -> None:
+    with acting_as(answered.world.operator):
         session = ModelCall.objects.select_related("turn__session").latest("pk").turn.session
     assert session is not None
     sign_in(page, answered.world)
@@ -63,4 +63,4 @@ def test_cache_marks_stand_under_their_slots_in_words(page: Page, answered: Expl
     expect(page.get_by_text("Cache mark behind this slot: ").first).to_be_visible()
     expect(page.get_by_role("region", name="Prompt cache")).to_contain_text("behind message 1 of those sent")
     page.evaluate(UNFOLD)
-    assert looked_at(page, "session", width) == []
+    assert check_page(page, "session", width) == []

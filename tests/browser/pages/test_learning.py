@@ -3,26 +3,26 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.distillation.models import TierRun
 from apps.learning.reflection.models import Reflection
 from apps.memory.models import MemoryTier
-from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.conftest import SCREENSHOTS, BrowserConsole
 from tests.browser.pages.test_console import sign_in
-from tests.support.drivers.accessibility import UNFOLD, flaws_in_lights
+from tests.support.drivers.accessibility import UNFOLD, flaws_in_colour_schemes
 from tests.support.drivers.console_client import list_of, page_of
 from tests.support.factories.contradictions import make_contradiction
 from tests.support.factories.lessons import make_cluster, make_example, make_lesson, make_version, versions_of
-from tests.support.worlds.furnished_tenant import make_run
+from tests.support.worlds.furnished_tenant import make_digest_run
 
 DAYS = "/admin/learning/reflection/"
 pytestmark = pytest.mark.browser
 
 
-def test_the_pages_of_learning_are_accessible(page: Page, console: Console) -> None:
+def test_the_pages_of_learning_are_accessible(page: Page, console: BrowserConsole) -> None:
     lesson = make_lesson(console.full, cases=2)
-    with acting(console.full.operator):
+    with acting_as(console.full.operator):
         day, run = Reflection.objects.get(), TierRun.objects.all()[0]
         tier = MemoryTier.objects.get(tier="long")
     sign_in(page, console.full, admin=True)
@@ -39,7 +39,7 @@ def test_the_pages_of_learning_are_accessible(page: Page, console: Console) -> N
         "examples": "/admin/learning/example/",
         "example": page_of(make_example(console.full)),
         "digests": "/admin/learning/digestrun/",
-        "digest": page_of(make_run(console.full)),
+        "digest": page_of(make_digest_run(console.full)),
         "contradictions": list_of(Contradiction),
         "contradiction": page_of(make_contradiction(console.full)),
         "dismissed contradiction": page_of(make_contradiction(console.full, "dismissed")),
@@ -53,11 +53,11 @@ def test_the_pages_of_learning_are_accessible(page: Page, console: Console) -> N
     for name, url in pages.items():
         page.goto(url)
         page.evaluate(UNFOLD)
-        found += flaws_in_lights(page, name, SCREENSHOTS / "learning" / name)
+        found += flaws_in_colour_schemes(page, name, SCREENSHOTS / "learning" / name)
     assert found == []
 
 
-def test_an_operator_activates_a_version_without_javascript(chromium: Browser, console: Console) -> None:
+def test_an_operator_activates_a_version_without_javascript(chromium: Browser, console: BrowserConsole) -> None:
     # R149
     version = make_version(console.full)
     context = chromium.new_context(base_url=console.url, java_script_enabled=False)

@@ -4,10 +4,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from apps.desk.models import Draft
-from apps.runtime.turns.operator_replies import turn_down
-from tests.browser.conftest import Console
+from apps.runtime.turns.operator_replies import decline_draft
+from tests.browser.conftest import BrowserConsole
 from tests.browser.pages.test_console import sign_in
-from tests.support.drivers.accessibility import flaws
+from tests.support.drivers.accessibility import accessibility_flaws
 from tests.support.drivers.console_client import list_of, page_of
 from tests.support.factories.desk import make_waiting_draft
 from tests.support.worlds.world import World, make_world
@@ -16,13 +16,13 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def busy(console: Console) -> World:
+def busy(console: BrowserConsole) -> World:
     del console
     return make_world("busy-desk")
 
 
-def settled_elsewhere(draft: Draft, world: World) -> None:
-    turn_down(draft, actor=world.admin, reason_code=Draft.Reason.WRONG, reason="", read_at=draft.version)
+def reject_draft(draft: Draft, world: World) -> None:
+    decline_draft(draft, actor=world.admin, reason_code=Draft.Reason.WRONG, reason="", read_at=draft.version)
 
 
 def test_a_list_says_that_more_came_and_a_page_that_somebody_was_faster(page: Page, busy: World) -> None:
@@ -35,7 +35,7 @@ def test_a_list_says_that_more_came_and_a_page_that_somebody_was_faster(page: Pa
     status = page.get_by_role("status").filter(has_text="More waits than this list shows.")
     expect(status).to_be_visible()
     expect(page.get_by_text("Another one.")).to_have_count(0)
-    assert flaws(page, "live list") == []
+    assert accessibility_flaws(page, "live list") == []
     status.get_by_role("link", name="Look again").click()
     # Its card holds it once more, to be edited in place.
     expect(page.get_by_role("paragraph").filter(has_text="Another one.")).to_be_visible()
@@ -44,8 +44,8 @@ def test_a_list_says_that_more_came_and_a_page_that_somebody_was_faster(page: Pa
     editing.locator("summary").click()
     typed = editing.get_by_label("What the customer reads")
     typed.fill("What I was about to say.")
-    settled_elsewhere(draft, busy)
+    reject_draft(draft, busy)
     status = page.get_by_role("status").filter(has_text="Somebody else changed or settled this.")
     expect(status).to_be_visible()
     expect(typed).to_have_value("What I was about to say.")
-    assert flaws(page, "live page") == []
+    assert accessibility_flaws(page, "live page") == []

@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.conftest import SCREENSHOTS, BrowserConsole
 from tests.browser.pages.test_console import sign_in
-from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.accessibility import accessibility_flaws, take_picture
 from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.browser
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
 def test_a_first_agent_is_made_and_its_page_says_what_is_left(
-    page: Page, console: Console, scheme: str, width: int
+    page: Page, console: BrowserConsole, scheme: str, width: int
 ) -> None:
     # R038
     del console
@@ -27,9 +27,9 @@ def test_a_first_agent_is_made_and_its_page_says_what_is_left(
     expect(page.get_by_text(f"sales adviser at {world.tenant.name}")).to_be_visible()
     folder = SCREENSHOTS / f"new-agent-{scheme}-{width}"
     take_picture(page, folder / "templates.png")
-    assert flaws(page, "templates") == []
+    assert accessibility_flaws(page, "templates") == []
     page.get_by_label("Template", exact=True).select_option("sales")
     page.get_by_role("button", name="Make it").click()
     expect(page.get_by_role("heading", name="What is left until Sales answers customers")).to_be_visible()
     take_picture(page, folder / "steps.png")
-    assert flaws(page, "steps") == []
+    assert accessibility_flaws(page, "steps") == []

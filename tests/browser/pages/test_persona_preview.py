@@ -3,16 +3,16 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.conftest import SCREENSHOTS, BrowserConsole
 from tests.browser.pages.test_console import sign_in
-from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.accessibility import accessibility_flaws, take_picture
 from tests.support.drivers.console_client import page_of
 from tests.support.worlds.world import make_persona, make_world
 
 pytestmark = pytest.mark.browser
 
 
-def test_the_preview_follows_what_is_typed(page: Page, console: Console) -> None:
+def test_the_preview_follows_what_is_typed(page: Page, console: BrowserConsole) -> None:
     del console
     world = make_world("previews")
     persona = make_persona(world)
@@ -28,12 +28,12 @@ def test_the_preview_follows_what_is_typed(page: Page, console: Console) -> None
     expect(preview).to_contain_text("Answer in one line. Ask twice.")
     expect(page.get_by_label("Style")).to_have_value("Answer in one line. Ask twice.")
     take_picture(page, SCREENSHOTS / "preview.png")
-    assert flaws(page, "preview") == []
+    assert accessibility_flaws(page, "preview") == []
     page.reload()
     expect(preview).not_to_contain_text("Ask twice.")
 
 
-def test_a_button_previews_without_javascript(chromium: Browser, console: Console) -> None:
+def test_a_button_previews_without_javascript(chromium: Browser, console: BrowserConsole) -> None:
     world = make_world("previews-plain")
     persona = make_persona(world)
     context = chromium.new_context(base_url=console.url, java_script_enabled=False)

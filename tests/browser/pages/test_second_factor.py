@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.conftest import SCREENSHOTS, BrowserConsole
 from tests.browser.pages.test_console import sign_in
-from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.accessibility import accessibility_flaws, take_picture
 from tests.support.drivers.authenticator_device import Device
 from tests.support.worlds.world import PASSWORD, make_world
 
@@ -14,23 +14,23 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
-def test_a_code_is_set_up_and_asked_for(page: Page, console: Console, scheme: str, width: int) -> None:
+def test_a_code_is_set_up_and_asked_for(page: Page, console: BrowserConsole, scheme: str, width: int) -> None:
     del console
     world = make_world(f"factor-{scheme}")
     page.emulate_media(color_scheme="dark" if scheme == "dark" else "light", reduced_motion="reduce")
     page.set_viewport_size({"width": width, "height": 900})
     sign_in(page, world)
-    page.goto(reverse("admin:factor"))
+    page.goto(reverse("admin:second_factor"))
     folder = SCREENSHOTS / f"second-factor-{scheme}-{width}"
     take_picture(page, folder / "set-up.png")
-    assert flaws(page, "set up") == []
+    assert accessibility_flaws(page, "set up") == []
     phone = Device("".join(page.locator(".pc-shared-key").inner_text().split()), [])
     page.get_by_label("Your password").fill(PASSWORD)
     page.get_by_label("Code").fill(phone.code())
     page.get_by_role("button", name="Set up").click()
     expect(page.get_by_text("They are not shown again.")).to_be_visible()
     take_picture(page, folder / "recovery-codes.png")
-    assert flaws(page, "recovery codes") == []
+    assert accessibility_flaws(page, "recovery codes") == []
     recovery = page.locator(".pc-codes code").first.inner_text()
     page.get_by_role("link", name="I have kept them").click()
     page.context.clear_cookies()
@@ -40,15 +40,15 @@ def test_a_code_is_set_up_and_asked_for(page: Page, console: Console, scheme: st
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", name="Enter a code")).to_be_visible()
     take_picture(page, folder / "code.png")
-    assert flaws(page, "code") == []
+    assert accessibility_flaws(page, "code") == []
     page.get_by_label("Code").fill(recovery)
     page.keyboard.press("Enter")
     expect(page.get_by_text("That recovery code is used up; 9 are left.")).to_be_visible()
-    page.goto(reverse("admin:signed_in"))
+    page.goto(reverse("admin:browser_sessions"))
     take_picture(page, folder / "signed-in.png")
-    assert flaws(page, "signed in") == []
+    assert accessibility_flaws(page, "signed in") == []
     page.get_by_role("button", name="Sign out everywhere else").click()
     expect(page.get_by_text("Signed out elsewhere: 1.")).to_be_visible()
-    page.goto(reverse("admin:factor"))
+    page.goto(reverse("admin:second_factor"))
     take_picture(page, folder / "kept.png")
-    assert flaws(page, "kept") == []
+    assert accessibility_flaws(page, "kept") == []

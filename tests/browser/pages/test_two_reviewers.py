@@ -3,21 +3,21 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.personas.models import Persona
-from tests.browser.conftest import SCREENSHOTS, Console
+from tests.browser.conftest import SCREENSHOTS, BrowserConsole
 from tests.browser.pages.test_console import sign_in
-from tests.support.drivers.accessibility import flaws, take_picture
+from tests.support.drivers.accessibility import accessibility_flaws, take_picture
 from tests.support.drivers.console_client import list_of, page_of
 
 pytestmark = pytest.mark.browser
 
 
-def test_high_tier_takes_two_people_and_is_undone_within_a_minute(page: Page, console: Console) -> None:
+def test_high_tier_takes_two_people_and_is_undone_within_a_minute(page: Page, console: BrowserConsole) -> None:
     world = console.full
-    with acting(world.operator):
+    with acting_as(world.operator):
         persona = Persona.objects.visible_to(world.operator).get(agent=world.agent)
     before = persona.avoid
     text = f"{before}\nNever name a carrier."
@@ -31,19 +31,19 @@ def test_high_tier_takes_two_people_and_is_undone_within_a_minute(page: Page, co
     page.goto(f"{list_of(Proposal)}?tab=second")
     expect(page.get_by_role("link", name="Persona sections for agent support")).to_be_visible()
     take_picture(page, SCREENSHOTS / "full-light" / "second-reviewer.png")
-    found = flaws(page, "second reviewer")
+    found = accessibility_flaws(page, "second reviewer")
     page.context.clear_cookies()
     sign_in(page, world, admin=True)
     page.goto(page_of(proposal))
     expect(page.get_by_text("Needs one more reviewer.")).to_be_visible()
     page.get_by_role("button", name="Approve", exact=True).click()
     expect(page.get_by_text("Applied. You can undo it for a minute.")).to_be_visible()
-    found += flaws(page, "applied")
-    with acting(world.operator):
+    found += accessibility_flaws(page, "applied")
+    with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).avoid == text
     page.get_by_role("button", name="Undo").first.click()
     expect(page.get_by_text("Undone. What was live before is live again")).to_be_visible()
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).avoid == before
         assert Proposal.objects.get(pk=proposal.pk).state == Proposal.State.OPEN
     assert found == []

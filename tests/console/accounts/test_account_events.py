@@ -10,17 +10,17 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.tenants.accounts.account_events import KEPT, SHOWN, note_event
+from apps.tenants.accounts.account_events import EVENTS_SHOWN, RETENTION, note_event
 from apps.tenants.models.sign_in import AccountEvent
 from tests.console.accounts.test_second_factor import CODE, FACTOR, HOME, LOGIN, shown_secret
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
 from tests.support.drivers.authenticator_device import with_device
-from tests.support.drivers.console_client import decide, signed_in, words_of
+from tests.support.drivers.console_client import decide, page_words, signed_in
 from tests.support.worlds.world import PASSWORD, World, make_world, member_of
 
-PAGE, PASSWORD_PAGE = reverse("admin:signed_in"), reverse("admin:password_change")
+PAGE, PASSWORD_PAGE = reverse("admin:browser_sessions"), reverse("admin:password_change")
 Kind = AccountEvent.Kind
-BY_OTHERS = "not by you: an admin's reset"
+RESET_BY_ADMIN = "not by you: an admin's reset"
 
 
 def events(user: Any) -> list[tuple[str, str]]:
@@ -29,7 +29,7 @@ def events(user: Any) -> list[tuple[str, str]]:
 
 
 def test_what_a_person_changes_is_told_with_the_address(world: World, operator: Client) -> None:
-    assert "Nothing within a year" in words_of(operator.get(PAGE))
+    assert "Nothing within a year" in page_words(operator.get(PAGE))
     fresh = "a-much-longer-passphrase"
     wrong = operator.post(PASSWORD_PAGE, {"old_password": "x", "new_password1": fresh, "new_password2": fresh})
     assert (wrong.status_code, events(world.operator_user)) == (200, [])
@@ -38,7 +38,7 @@ def test_what_a_person_changes_is_told_with_the_address(world: World, operator: 
     phone = shown_secret(operator)
     operator.post(FACTOR, {"code": phone.code(), "password": fresh})
     operator.post(FACTOR, {"code": phone.code(1), "renew": "1"})
-    told = words_of(operator.get(PAGE))
+    told = page_words(operator.get(PAGE))
     assert events(world.operator_user) == [
         ("password_set", "127.0.0.1"),
         ("factor_set", "127.0.0.1"),
@@ -47,7 +47,7 @@ def test_what_a_person_changes_is_told_with_the_address(world: World, operator: 
     order = [told.index(Kind(kind).label) for kind, _ in events(world.operator_user)]
     assert order == sorted(order, reverse=True), "the latest first"
     assert "from 127.0.0.1" in told
-    assert BY_OTHERS not in told
+    assert RESET_BY_ADMIN not in told
 
 
 def test_a_recovery_code_and_the_end_of_a_factor_are_told(world: World) -> None:
@@ -69,9 +69,9 @@ def test_what_others_do_to_an_account_says_so(world: World, admin: Client) -> No
     decide(admin, member_of(world, world.operator_user), "reset")
     assert events(world.operator_user)[1:] == [("credentials_reset", ""), ("factor_dropped", "")]
     world.operator_user.refresh_from_db()
-    shown = words_of(signed_in(world.operator_user).get(PAGE))
+    shown = page_words(signed_in(world.operator_user).get(PAGE))
     assert "The password was made worthless and every session ended" in shown
-    assert BY_OTHERS in shown
+    assert RESET_BY_ADMIN in shown
     with_device(world.admin_user)
     call_command("drop_second_factor", world.admin_user.username)
     assert events(world.admin_user)[-1] == ("factor_dropped", "")
@@ -88,25 +88,25 @@ def test_signing_others_out_is_told_once_there_was_one(world: World, operator: C
 
 def test_nobody_reads_anothers_and_no_tenant_role_any(world: World, operator: Client) -> None:
     note_event(make_world().admin_user.pk, Kind.FACTOR_DROPPED, ip_address="203.0.113.5")
-    assert "203.0.113.5" not in words_of(operator.get(PAGE))
+    assert "203.0.113.5" not in page_words(operator.get(PAGE))
     for actor in (world.bot, world.operator, world.admin, world.system):
         for statement in ("SELECT 1 FROM tenants_accountevent", "DELETE FROM tenants_accountevent"):
-            assert attempt(actor, statement).sqlstate == NO_RIGHT
+            assert run_and_undo(actor, statement).sqlstate == NO_RIGHT
 
 
 def test_a_year_is_kept_and_however_much_happened_costs_one_look(world: World, operator: Client) -> None:
     mine = {"user": world.operator_user, "kind": Kind.PASSWORD_SET, "ip_address": "192.0.2.7"}
-    AccountEvent.objects.create(**mine, created_at=timezone.now() - KEPT - timedelta(days=1))
-    last_year = AccountEvent.objects.create(**mine, created_at=timezone.now() - KEPT + timedelta(days=1))
-    for _ in range(SHOWN + 5):
+    AccountEvent.objects.create(**mine, created_at=timezone.now() - RETENTION - timedelta(days=1))
+    last_year = AccountEvent.objects.create(**mine, created_at=timezone.now() - RETENTION + timedelta(days=1))
+    for _ in range(EVENTS_SHOWN + 5):
         note_event(world.operator_user.pk, Kind.CODES_RENEWED, ip_address="192.0.2.8")
     assert AccountEvent.objects.earliest("pk") == last_year
     with CaptureQueriesContext(connection) as asked:
-        page = words_of(operator.get(PAGE))
-    assert page.count("New recovery codes were made") == SHOWN
+        page = page_words(operator.get(PAGE))
+    assert page.count("New recovery codes were made") == EVENTS_SHOWN
     assert sum("tenants_accountevent" in each["sql"] for each in asked) == 1
 
 
 def test_nobody_changes_what_was_written(world: World) -> None:
     note_event(world.operator_user.pk, Kind.PASSWORD_SET, ip_address="192.0.2.7")
-    assert attempt(None, "UPDATE tenants_accountevent SET ip_address = ''").sqlstate == NO_RIGHT
+    assert run_and_undo(None, "UPDATE tenants_accountevent SET ip_address = ''").sqlstate == NO_RIGHT

@@ -10,11 +10,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.tenants.session_store import DEVICE_CHARACTERS, BrowserSession
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
-from tests.support.drivers.console_client import text_of, words_of
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
+from tests.support.drivers.console_client import page_text, page_words
 from tests.support.worlds.world import PASSWORD, World, make_world
 
-HOME, PAGE = reverse("admin:index"), reverse("admin:signed_in")
+HOME, PAGE = reverse("admin:index"), reverse("admin:browser_sessions")
 
 
 def browser(world: World, device: str, address: str = "192.0.2.7") -> Client:
@@ -28,29 +28,29 @@ def browser(world: World, device: str, address: str = "192.0.2.7") -> Client:
 
 def names(client: Client) -> list[str]:
     """What each button to sign out elsewhere names."""
-    return re.findall(r'name="end"\s+value="(\w+)"', text_of(client.get(PAGE)))
+    return re.findall(r'name="end"\s+value="(\w+)"', page_text(client.get(PAGE)))
 
 
 @pytest.mark.slow
 def test_each_browser_is_shown_with_where_it_is_and_one_is_signed_out(world: World) -> None:
     desk, phone = browser(world, "Desk 1.0"), browser(world, "Phone 2.0", "198.51.100.9")
-    shown = words_of(desk.get(PAGE))
+    shown = page_words(desk.get(PAGE))
     assert re.search(r"Desk 1\.0 192\.0\.2\.7 .* this one", shown)
     assert re.search(r"Phone 2\.0 198\.51\.100\.9 .* Sign out there", shown)
     [name] = names(desk)
-    assert "Signed out there." in words_of(desk.post(PAGE, {"end": name}, follow=True))
+    assert "Signed out there." in page_words(desk.post(PAGE, {"end": name}, follow=True))
     assert phone.get(HOME).status_code == 302
     assert desk.get(HOME).status_code == 200
-    assert "That session was over already." in words_of(desk.post(PAGE, {"end": name}, follow=True))
+    assert "That session was over already." in page_words(desk.post(PAGE, {"end": name}, follow=True))
 
 
 @pytest.mark.slow
 def test_all_others_are_signed_out_at_once(world: World) -> None:
     desk, *others = [browser(world, f"Browser {number}") for number in range(3)]
-    assert "Signed out elsewhere: 2." in words_of(desk.post(PAGE, {"others": "1"}, follow=True))
+    assert "Signed out elsewhere: 2." in page_words(desk.post(PAGE, {"others": "1"}, follow=True))
     assert [each.get(HOME).status_code for each in (desk, *others)] == [200, 302, 302]
-    assert "Sign out everywhere else" not in text_of(desk.get(PAGE))
-    assert "You were signed in nowhere else." in words_of(desk.post(PAGE, {"others": "1"}, follow=True))
+    assert "Sign out everywhere else" not in page_text(desk.get(PAGE))
+    assert "You were signed in nowhere else." in page_words(desk.post(PAGE, {"others": "1"}, follow=True))
 
 
 @pytest.mark.slow
@@ -58,7 +58,7 @@ def test_nobody_sees_or_ends_anothers(world: World) -> None:
     mine, theirs = browser(world, "Mine"), browser(make_world(), "Theirs")
     second = browser(world, "Second")
     [name] = names(mine)
-    assert "Mine" not in words_of(theirs.get(PAGE))
+    assert "Mine" not in page_words(theirs.get(PAGE))
     theirs.post(PAGE, {"end": name})
     theirs.post(PAGE, {"others": "1"})
     assert [each.get(HOME).status_code for each in (mine, second)] == [200, 200]
@@ -67,7 +67,7 @@ def test_nobody_sees_or_ends_anothers(world: World) -> None:
 
 def test_the_page_names_no_key_that_would_sign_in(world: World) -> None:
     desk, phone = browser(world, "Desk"), browser(world, "Phone")
-    page = text_of(desk.get(PAGE))
+    page = page_text(desk.get(PAGE))
     assert all(str(each.session.session_key) not in page for each in (desk, phone))
 
 
@@ -111,4 +111,4 @@ def test_a_session_before_anybody_signs_in_is_nobodys(world: World) -> None:
 @pytest.mark.parametrize("statement", ["SELECT 1 FROM tenants_browsersession", "DELETE FROM tenants_browsersession"])
 def test_only_the_login_reads_them(world: World, statement: str) -> None:
     for actor in (world.bot, world.operator, world.admin, world.system):
-        assert attempt(actor, statement).sqlstate == NO_RIGHT
+        assert run_and_undo(actor, statement).sqlstate == NO_RIGHT

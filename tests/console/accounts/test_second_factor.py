@@ -8,18 +8,18 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from pytest_django import Settings
 
 from apps.console.accounts.login_links import login_link_path
-from apps.console.middleware import BEFORE_A_CODE
-from apps.governance.database.actor_transaction import acting
+from apps.console.middleware import VIEWS_BEFORE_CODE
+from apps.governance.database.actor_transaction import acting_as
 from apps.tenants.accounts.second_factor import RECOVERY_CODES, recovery_codes_left
-from apps.tenants.accounts.sign_in_throttle import OF_A_NAME
+from apps.tenants.accounts.sign_in_throttle import ATTEMPTS_PER_NAME
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import Membership, TenantSettings, User
 from tests.support.drivers.authenticator_device import Device, with_device
-from tests.support.drivers.console_client import decide, list_of, signed_in, text_of, words_of
+from tests.support.drivers.console_client import decide, list_of, page_text, page_words, signed_in
 from tests.support.worlds.world import PASSWORD, World, make_staff, member_of
 
 HOME, LOGIN = reverse("admin:index"), reverse("admin:login")
-CODE, FACTOR = reverse("admin:code"), reverse("admin:factor")
+CODE, FACTOR = reverse("admin:second_factor_code"), reverse("admin:second_factor")
 
 
 @pytest.fixture
@@ -35,14 +35,14 @@ def half(world: World, device: Device) -> Client:
     return client
 
 
-def insist(world: World) -> None:
+def require_second_factor(world: World) -> None:
     """The tenant asks its people for a second factor."""
-    with acting(world.admin):
+    with acting_as(world.admin):
         row = TenantSettings.objects.visible_to(world.admin).get()
     amend_settings(row, actor=world.admin, is_second_factor_required=True)
 
 
-def places() -> list[str]:
+def list_page_paths() -> list[str]:
     """The path of every page of the console, with ones for whatever it names."""
     found: list[str] = []
 
@@ -51,7 +51,7 @@ def places() -> list[str]:
             path = before + re.sub(r"<\w+:\w+>|<\w+>|\(\?P<\w+>[^)]*\)", "1", str(each.pattern))
             if isinstance(each, URLResolver):
                 walk(each.url_patterns, path)
-            elif each.name not in BEFORE_A_CODE and "^" not in path:
+            elif each.name not in VIEWS_BEFORE_CODE and "^" not in path:
                 found.append(f"/{path}")
 
     walk(get_resolver().url_patterns, "")
@@ -63,7 +63,7 @@ def test_a_code_is_asked_for_behind_the_password_and_leads_where_one_was_going(h
     asked = half.get(wanted)
     assert asked["Location"].startswith(CODE)
     page = half.get(asked["Location"])
-    assert "Enter the code that your authenticator app shows" in words_of(page)
+    assert "Enter the code that your authenticator app shows" in page_words(page)
     answer = half.post(CODE, {"code": device.code(), "next": wanted})
     assert (answer.status_code, answer["Location"]) == (303, wanted)
     assert half.get(wanted).status_code == 200
@@ -72,7 +72,7 @@ def test_a_code_is_asked_for_behind_the_password_and_leads_where_one_was_going(h
 
 @pytest.mark.slow
 def test_no_page_opens_by_half_and_nothing_is_done(half: Client) -> None:
-    every = places()
+    every = list_page_paths()
     assert len(every) > 150
     for path in every:
         read, written = half.get(path), half.post(path, {"code": "1"})
@@ -108,14 +108,14 @@ def test_platform_staff_enter_nowhere_before_a_code(world: World) -> None:
 
 
 def test_wrong_codes_wait_and_a_right_one_is_not_looked_at_then(half: Client, device: Device) -> None:
-    for _ in range(OF_A_NAME):
+    for _ in range(ATTEMPTS_PER_NAME):
         refused = half.post(CODE, {"code": "000000"})
         assert refused.status_code == 422
-        assert "This is not the present code." in words_of(refused)
-    assert "That was tried too often. Wait 30 seconds, then try again." in words_of(
+        assert "This is not the present code." in page_words(refused)
+    assert "That was tried too often. Wait 30 seconds, then try again." in page_words(
         half.post(CODE, {"code": device.code()})
     )
-    assert "This field is required" in words_of(half.post(CODE, {}))
+    assert "This field is required" in page_words(half.post(CODE, {}))
     assert half.get(HOME)["Location"].startswith(CODE)
 
 
@@ -123,13 +123,13 @@ def test_a_code_is_good_for_one_session_alone(half: Client, device: Device, worl
     code = device.code()
     half.post(CODE, {"code": code})
     another = signed_in(world.operator_user)
-    assert "a code works once" in words_of(another.post(CODE, {"code": code}))
+    assert "a code works once" in page_words(another.post(CODE, {"code": code}))
     assert another.get(HOME)["Location"].startswith(CODE)
 
 
 def test_a_recovery_code_lets_in_once_and_says_how_many_are_left(half: Client, device: Device) -> None:
     half.post(CODE, {"code": device.recovery[0]})
-    assert "That recovery code is used up; 9 are left." in words_of(half.get(HOME))
+    assert "That recovery code is used up; 9 are left." in page_words(half.get(HOME))
 
 
 @pytest.mark.parametrize("elsewhere", ["https://evil.example/", "//evil.example", "javascript:alert(1)"])
@@ -139,7 +139,7 @@ def test_a_code_leads_nowhere_else(half: Client, device: Device, elsewhere: str)
 
 def shown_secret(client: Client) -> Device:
     """What an app reads off the page."""
-    [groups] = re.findall(r'class="pc-shared-key">([^<]*)<', text_of(client.get(FACTOR)))
+    [groups] = re.findall(r'class="pc-shared-key">([^<]*)<', page_text(client.get(FACTOR)))
     return Device("".join(groups.split()), [])
 
 
@@ -148,7 +148,7 @@ def test_a_person_sets_one_up_with_password_and_code_and_keeps_ten_recovery_code
     world: World, operator: Client
 ) -> None:
     page = operator.get(FACTOR)
-    assert 'aria-label="The key below, for a camera"><svg' in text_of(page)
+    assert 'aria-label="The key below, for a camera"><svg' in page_text(page)
     phone = shown_secret(operator)
     assert phone == shown_secret(operator), "a page that is loaded again goes on with the same"
     for typed in (
@@ -159,32 +159,32 @@ def test_a_person_sets_one_up_with_password_and_code_and_keeps_ten_recovery_code
         assert operator.post(FACTOR, typed).status_code == 422
     assert recovery_codes_left(world.operator_user) == 0
     done = operator.post(FACTOR, {"code": phone.code(), "password": PASSWORD})
-    codes = re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", text_of(done))
+    codes = re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", page_text(done))
     assert len(set(codes)) == RECOVERY_CODES
     assert "no-store" in done["Cache-Control"]
     assert operator.get(HOME).status_code == 200, "it was shown in this session"
-    kept = text_of(operator.get(FACTOR))
+    kept = page_text(operator.get(FACTOR))
     assert not any(code in kept for code in codes)
     assert phone.secret not in kept
     assert "10 recovery codes are left." in kept
 
 
-def test_whoever_has_no_password_sets_one_up_with_a_code_alone(world: World, operator: Client) -> None:
+def test_a_person_without_password_sets_one_up_with_a_code_alone(world: World, operator: Client) -> None:
     User.objects.filter(pk=world.operator_user.pk).update(password="!")
     world.operator_user.refresh_from_db()
     client = signed_in(world.operator_user)
     phone = shown_secret(client)
-    assert "Keep these codes now." in words_of(client.post(FACTOR, {"code": phone.code()}))
+    assert "Keep these codes now." in page_words(client.post(FACTOR, {"code": phone.code()}))
 
 
 def test_renewing_and_removing_ask_for_a_code(half: Client, device: Device, world: World) -> None:
     half.post(CODE, {"code": device.code()})
     assert half.post(FACTOR, {"code": device.code(), "remove": "1"}).status_code == 422, "it was used to sign in"
     renewed = half.post(FACTOR, {"code": device.recovery[0], "renew": "1"})
-    fresh = re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", text_of(renewed))
+    fresh = re.findall(r"<code>([a-z0-9]{5}-[a-z0-9]{5})</code>", page_text(renewed))
     assert half.post(FACTOR, {"code": device.recovery[1], "remove": "1"}).status_code == 422
     assert half.post(FACTOR, {"code": fresh[0], "remove": "1"})["Location"] == FACTOR
-    assert "No code is asked for any more." in words_of(half.get(HOME))
+    assert "No code is asked for any more." in page_words(half.get(HOME))
     assert signed_in(world.operator_user).get(HOME).status_code == 200
 
 
@@ -192,13 +192,13 @@ def test_nothing_is_set_up_where_nothing_can_be_sealed(operator: Client, setting
     settings.SEALING_KEYS = []
     page = operator.get(FACTOR)
     assert page.status_code == 409
-    assert "SEALING_KEYS is not set. Ask whoever runs it to set it." in words_of(page)
+    assert "SEALING_KEYS is not set. Ask whoever runs it to set it." in page_words(page)
 
 
 def test_an_admins_reset_drops_it_and_the_list_says_who_has_one(world: World, admin: Client) -> None:
     with_device(world.operator_user)
     member = member_of(world, world.operator_user)
-    assert "yes" in words_of(admin.get(f"{list_of(Membership)}?role=operator"))
+    assert "yes" in page_words(admin.get(f"{list_of(Membership)}?role=operator"))
     decide(admin, member, "reset")
     world.operator_user.refresh_from_db()
     assert world.operator_user.second_factor_enabled_at is None
@@ -208,10 +208,10 @@ def test_an_admins_reset_drops_it_and_the_list_says_who_has_one(world: World, ad
 
 
 def test_a_tenant_that_insists_opens_to_nobody_without_one(world: World, operator: Client) -> None:
-    insist(world)
+    require_second_factor(world)
     for path in (HOME, reverse("admin:health"), list_of(Membership)):
         assert operator.get(path)["Location"] == f"{FACTOR}?needed=1"
-    assert "Your tenant asks for a second factor." in words_of(operator.get(f"{FACTOR}?needed=1"))
+    assert "Your tenant asks for a second factor." in page_words(operator.get(f"{FACTOR}?needed=1"))
     assert operator.get(reverse("admin:password_change")).status_code == 200
     refused = operator.get("/api/v1/skills/")
     assert (refused.status_code, "This tenant asks for a second factor." in refused.json()["detail"]) == (403, True)

@@ -8,15 +8,15 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from apps.console.accounts.login import too_many
-from apps.console.accounts.login_links import LIFETIME_SECONDS, LoginLinks, login_link_path
+from apps.console.accounts.login import too_many_attempts
+from apps.console.accounts.login_links import LIFETIME_SECONDS, LoginLinkTokens, login_link_path
 from apps.governance.actors import Role
 from apps.skills.models import Skill
-from apps.tenants.accounts.people import person_named
-from apps.tenants.accounts.sign_in_throttle import OF_A_NAME
+from apps.tenants.accounts.people import get_or_create_person
+from apps.tenants.accounts.sign_in_throttle import ATTEMPTS_PER_NAME
 from apps.tenants.actions import add_member
 from apps.tenants.models import User
-from tests.support.drivers.console_client import form_values, list_of, page_of, signed_in, text_of
+from tests.support.drivers.console_client import form_values, list_of, page_of, page_text, signed_in
 from tests.support.worlds.world import PASSWORD, World, make_skill, make_user, make_world
 
 HOME = reverse("admin:index")
@@ -26,7 +26,7 @@ LOGIN = reverse("admin:login")
 def log_in(username: str, password: str = PASSWORD) -> tuple[Client, str]:
     client = Client()
     response = client.post(LOGIN, {"username": username, "password": password, "next": HOME}, follow=True)
-    return client, text_of(response)
+    return client, page_text(response)
 
 
 def test_member_signs_in_with_a_password(world: World) -> None:
@@ -55,7 +55,7 @@ def test_wrong_password_does_not_sign_in(world: World) -> None:
 @pytest.mark.parametrize("name", ["the operator's", "nobody@nowhere.example"])
 def test_who_guesses_has_to_wait_and_a_right_guess_is_not_looked_at_either(world: World, name: str) -> None:
     username = world.operator_user.username if name == "the operator's" else name
-    for _ in range(OF_A_NAME):
+    for _ in range(ATTEMPTS_PER_NAME):
         _, page = log_in(username, "wrong horse")
         assert "Please enter the correct username and password." in page
     client, page = log_in(username)
@@ -64,7 +64,7 @@ def test_who_guesses_has_to_wait_and_a_right_guess_is_not_looked_at_either(world
 
 
 def test_a_login_link_opens_while_the_password_has_to_wait(world: World) -> None:
-    for _ in range(OF_A_NAME + 1):
+    for _ in range(ATTEMPTS_PER_NAME + 1):
         log_in(world.operator_user.username, "wrong horse")
     client = Client()
     path = login_link_path(world.operator_user)
@@ -72,18 +72,18 @@ def test_a_login_link_opens_while_the_password_has_to_wait(world: World) -> None
     assert client.get(HOME).status_code == 200
 
 
-def test_the_old_password_is_guessed_no_oftener_than_at_the_door(operator: Client) -> None:
+def test_guesses_of_the_old_password_are_throttled_like_sign_in(operator: Client) -> None:
     path, typed = reverse("admin:password_change"), {"new_password1": "y" * 14, "new_password2": "y" * 14}
-    for _ in range(OF_A_NAME):
+    for _ in range(ATTEMPTS_PER_NAME):
         operator.post(path, {"old_password": "wrong horse", **typed})
-    assert "That was tried too often." in text_of(operator.post(path, {"old_password": PASSWORD, **typed}))
+    assert "That was tried too often." in page_text(operator.post(path, {"old_password": PASSWORD, **typed}))
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(1, "a second"), (30, "30 seconds"), (60, "a minute"), (61, "2 minutes"), (900, "15 minutes")]
 )
 def test_the_wait_is_told_in_words(seconds: int, said: str) -> None:
-    assert f"Wait {said}, then" in too_many(seconds).messages[0]
+    assert f"Wait {said}, then" in too_many_attempts(seconds).messages[0]
 
 
 def test_somebody_without_a_tenant_is_told_so(world: World) -> None:
@@ -130,7 +130,7 @@ def test_password_is_changed_from_the_console(world: World, operator: Client) ->
     assert "To decide next" in log_in(world.operator_user.username, fresh)[1]
 
 
-def test_whoever_has_a_password_is_asked_for_it_before_they_change_it(world: World, operator: Client) -> None:
+def test_changing_a_password_requires_the_old_one(world: World, operator: Client) -> None:
     path, fresh = reverse("admin:password_change"), "staple battery horse correct"
     assert 'name="old_password"' in operator.get(path).content.decode()
     refused = operator.post(path, {"new_password1": fresh, "new_password2": fresh})
@@ -142,20 +142,20 @@ def test_whoever_has_a_password_is_asked_for_it_before_they_change_it(world: Wor
     assert "To decide next" in log_in(world.operator_user.username)[1]
 
 
-def test_whoever_came_in_by_a_link_sets_a_first_password_without_an_old_one(world: World) -> None:
+def test_a_first_password_after_a_link_requires_no_old_one(world: World) -> None:
     user, path, fresh = (
-        person_named("ada@example.org"),
+        get_or_create_person("ada@example.org"),
         reverse("admin:password_change"),
         "staple battery horse correct",
     )
     add_member(user, actor=world.system, role=Role.OPERATOR)
     guest = Client()
     guest.post(login_link_path(user))
-    assert "Set a password" in text_of(guest.get(HOME))
+    assert "Set a password" in page_text(guest.get(HOME))
     page = guest.get(path)
-    assert "You have no password yet." in text_of(page)
+    assert "You have no password yet." in page_text(page)
     assert 'name="old_password"' not in page.content.decode()
-    assert "Not saved." in text_of(guest.post(path, {"new_password1": fresh, "new_password2": "another"}))
+    assert "Not saved." in page_text(guest.post(path, {"new_password1": fresh, "new_password2": "another"}))
     assert guest.post(path, {"new_password1": fresh, "new_password2": fresh}).status_code == 302
     assert "To decide next" in log_in(user.username, fresh)[1]
     assert 'name="old_password"' in guest.get(path).content.decode()
@@ -165,13 +165,13 @@ def test_member_of_two_tenants_sees_one_at_a_time_and_switches(world: World, ope
     other = make_world()
     add_member(world.operator_user, actor=other.system, role=Role.OPERATOR)
     mine, theirs = make_skill(world, title="Mine"), make_skill(other, title="Theirs")
-    assert "Mine" in text_of(operator.get(list_of(Skill)))
+    assert "Mine" in page_text(operator.get(list_of(Skill)))
     assert operator.get(page_of(theirs)).status_code == 302
     path = reverse("admin:switch_tenant")
     chosen = form_values(operator.get(path).content.decode(), path)
     assert chosen["tenant"] == str(other.tenant.pk)
     operator.post(path, chosen)
-    assert "Theirs" in text_of(operator.get(list_of(Skill)))
+    assert "Theirs" in page_text(operator.get(list_of(Skill)))
     assert operator.get(page_of(mine)).status_code == 302
 
 
@@ -185,19 +185,19 @@ def test_nobody_switches_to_a_tenant_that_is_not_theirs(operator: Client) -> Non
 def test_login_link_signs_in_once_and_only_by_post(world: World) -> None:
     path = login_link_path(world.operator_user)
     first, second = Client(), Client()
-    assert world.operator_user.username in text_of(first.get(path))
+    assert world.operator_user.username in page_text(first.get(path))
     assert first.get(HOME).status_code == 302
     assert first.post(path)["Location"] == HOME
     assert first.get(HOME).status_code == 200
     assert second.post(path).status_code == 410
-    assert "This link is used up" in text_of(second.get(path))
+    assert "This link is used up" in page_text(second.get(path))
     assert second.get(HOME).status_code == 302
 
 
 def test_login_link_ends_after_fifteen_minutes(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     path = login_link_path(world.operator_user)
-    later = LoginLinks()._now() + timedelta(seconds=LIFETIME_SECONDS + 2)
-    monkeypatch.setattr(LoginLinks, "_now", staticmethod(lambda: later))
+    later = LoginLinkTokens()._now() + timedelta(seconds=LIFETIME_SECONDS + 2)
+    monkeypatch.setattr(LoginLinkTokens, "_now", staticmethod(lambda: later))
     assert Client().post(path).status_code == 410
 
 

@@ -17,7 +17,7 @@ from tests.support.worlds.world import World, make_user, member_of
 HOME = reverse("admin:index")
 
 
-class Vouched(ModelBackend):
+class VerifiedEmailBackend(ModelBackend):
     """What an installation writes: its provider has verified the address before anybody comes here."""
 
     def authenticate(
@@ -29,7 +29,7 @@ class Vouched(ModelBackend):
 
 @pytest.fixture(autouse=True)
 def with_a_provider(settings: Settings) -> None:
-    settings.AUTHENTICATION_BACKENDS = [f"{__name__}.Vouched", *settings.AUTHENTICATION_BACKENDS]
+    settings.AUTHENTICATION_BACKENDS = [f"{__name__}.VerifiedEmailBackend", *settings.AUTHENTICATION_BACKENDS]
 
 
 def test_a_member_comes_in_by_the_providers_word(world: World) -> None:

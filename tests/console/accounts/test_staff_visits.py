@@ -8,8 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.console.framework.request_context import VISIT_KEY
-from apps.console.site import PAGES
-from apps.governance.database.actor_transaction import acting
+from apps.console.site import ADMINS_BY_MODEL
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.tenants.models import StaffAccess
 from tests.support.drivers.console_client import decision_of, page_of
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 
 SWITCHER = "/admin/tenant/"
 UNKNOWN = "There is no tenant of this key that you may enter."
-WHY = "Ticket 17: their last admin left."
+VISIT_REASON = "Ticket 17: their last admin left."
 
 
 @pytest.fixture
@@ -34,13 +34,13 @@ def staff() -> Client:
     return client
 
 
-def enter(client: Client, world: World) -> None:
-    answer = client.post(SWITCHER, {"key": world.tenant.key, "reason": WHY})
+def enter_tenant(client: Client, world: World) -> None:
+    answer = client.post(SWITCHER, {"key": world.tenant.key, "reason": VISIT_REASON})
     assert (answer.status_code, answer["Location"]) == (303, "/admin/")
 
 
 def records(world: World) -> list[tuple[str, str, str]]:
-    with acting(world.admin):
+    with acting_as(world.admin):
         found = ChangeRecord.objects.filter(act__startswith="tenant.", actor_role="staff").order_by("id")
         return [(record.act, record.actor_label, record.text.reason) for record in found]
 
@@ -62,9 +62,9 @@ def test_they_sign_in_by_password_though_they_belong_nowhere() -> None:
 
 
 def test_entering_and_leaving_stand_in_the_tenants_books_with_who_and_why(world: World, staff: Client) -> None:
-    enter(staff, world)
+    enter_tenant(staff, world)
     page = staff.get("/admin/").content.decode()
-    with acting(world.admin):
+    with acting_as(world.admin):
         visit = StaffAccess.objects.visible_to(world.admin).get()
     assert f"You are in the books of <strong>{world.tenant.name}</strong> as platform staff until" in page
     assert f"{visit.expires_at:%H:%M}" in page
@@ -72,12 +72,12 @@ def test_entering_and_leaving_stand_in_the_tenants_books_with_who_and_why(world:
     assert staff.post("/admin/tenant/leave/")["Location"] == SWITCHER
     assert staff.get("/admin/")["Location"] == SWITCHER
     label = f"staff:{visit.user_id}"
-    assert records(world) == [("tenant.enter", label, WHY), ("tenant.leave", label, "")]
+    assert records(world) == [("tenant.enter", label, VISIT_REASON), ("tenant.leave", label, "")]
     member = Client()
     member.force_login(world.operator_user)
     listed = member.get(reverse("admin:tenants_staffaccess_changelist")).content.decode()
     assert "root@platform.example (platform staff)" in listed
-    assert WHY in listed
+    assert VISIT_REASON in listed
 
 
 def test_an_unknown_key_and_a_missing_right_read_the_same(world: World, staff: Client) -> None:
@@ -85,7 +85,7 @@ def test_an_unknown_key_and_a_missing_right_read_the_same(world: World, staff: C
     member = Client()
     member.force_login(other.admin_user)
     for client, key in ((staff, "no-such"), (staff, "\x01"), (member, world.tenant.key), (member, "no-such")):
-        answer = client.post(SWITCHER, {"key": key, "reason": WHY})
+        answer = client.post(SWITCHER, {"key": key, "reason": VISIT_REASON})
         assert (answer.status_code, UNKNOWN in answer.content.decode()) == (404, True)
         assert VISIT_KEY not in client.session
     assert records(world) == []
@@ -98,7 +98,7 @@ def test_nobody_enters_without_saying_why(world: World, staff: Client) -> None:
 
 
 def test_a_visit_ends_by_itself_after_an_hour(world: World, staff: Client) -> None:
-    enter(staff, world)
+    enter_tenant(staff, world)
     hour = timezone.now() + timedelta(minutes=61)
     with pytest.MonkeyPatch.context() as clock:
         clock.setattr("apps.tenants.accounts.staff_access.timezone.now", lambda: hour)
@@ -107,7 +107,7 @@ def test_a_visit_ends_by_itself_after_an_hour(world: World, staff: Client) -> No
 
 
 def test_a_visit_is_of_one_browser_and_one_person(world: World, staff: Client) -> None:
-    enter(staff, world)
+    enter_tenant(staff, world)
     thief = Client()
     thief.force_login(make_staff())
     assert thief.get("/admin/")["Location"] == SWITCHER
@@ -118,11 +118,11 @@ def test_a_visit_is_of_one_browser_and_one_person(world: World, staff: Client) -
 
 
 def test_who_is_superuser_no_more_is_nobody_at_once(world: World, staff: Client) -> None:
-    enter(staff, world)
+    enter_tenant(staff, world)
     user = make_staff()
     client = Client()
     client.force_login(user)
-    enter(client, world)
+    enter_tenant(client, world)
     user.is_superuser = False
     user.save()
     assert client.get("/admin/").status_code == 302
@@ -132,8 +132,8 @@ def test_who_is_superuser_no_more_is_nobody_at_once(world: World, staff: Client)
 @pytest.mark.slow
 def test_a_visitor_reads_every_list_and_approves_nothing(world: World, staff: Client) -> None:
     skill, persona = make_skill_with_file(world), make_persona(world)
-    enter(staff, world)
-    for model in PAGES:
+    enter_tenant(staff, world)
+    for model in ADMINS_BY_MODEL:
         path = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         assert staff.get(path, follow=True).status_code == 200, path
     for path in (page_of(skill), page_of(persona), page_of(world.agent)):
@@ -146,7 +146,7 @@ def test_a_visitor_reads_every_list_and_approves_nothing(world: World, staff: Cl
 
 
 def test_they_do_not_invite_themselves(world: World, staff: Client) -> None:
-    enter(staff, world)
+    enter_tenant(staff, world)
     answer = staff.post(
         reverse("admin:tenants_membership_add"), {"email": "root@platform.example", "role": "admin", "read_at": ""}
     )
@@ -156,6 +156,6 @@ def test_they_do_not_invite_themselves(world: World, staff: Client) -> None:
 
 def test_another_tenant_stays_closed_while_they_visit_one(world: World, staff: Client) -> None:
     foreign = make_persona(make_world())
-    enter(staff, world)
+    enter_tenant(staff, world)
     answer = staff.get(page_of(foreign))
     assert (answer.status_code, answer["Location"]) == (302, "/admin/")

@@ -4,14 +4,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.actions import activate_kill_switch, deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
-from tests.support.drivers.console_client import page_of, signed_in, words_of
+from tests.support.drivers.console_client import page_of, page_words, signed_in
 from tests.support.worlds.world import make_switch, make_world
 
 pytestmark = pytest.mark.django_db
 
-PLACES = ("admin:index", "admin:skills_skill_changelist", "admin:tenants_agent_changelist", "admin:switch_tenant")
+BANNER_PAGES = ("admin:index", "admin:skills_skill_changelist", "admin:tenants_agent_changelist", "admin:switch_tenant")
 
 
 def test_every_page_says_what_is_stopped_until_it_is_lifted() -> None:
@@ -19,12 +19,12 @@ def test_every_page_says_what_is_stopped_until_it_is_lifted() -> None:
     client = Client()
     client.force_login(world.operator_user)
     switch = make_switch(world)
-    for place in PLACES[:3]:
+    for place in BANNER_PAGES[:3]:
         page = client.get(reverse(place)).content.decode()
         assert "Answering is paused for agent support." in page
         assert reverse("admin:kill_switches_killswitch_change", args=[switch.pk]) in page
-    lift_switch(switch, actor=world.operator)
-    assert "is paused" not in client.get(reverse(PLACES[0])).content.decode()
+    deactivate_kill_switch(switch, actor=world.operator)
+    assert "is paused" not in client.get(reverse(BANNER_PAGES[0])).content.decode()
 
 
 def test_a_page_outside_the_books_asks_for_no_switch() -> None:
@@ -32,7 +32,7 @@ def test_a_page_outside_the_books_asks_for_no_switch() -> None:
     make_switch(world)
     client = Client()
     client.force_login(world.operator_user)
-    assert client.get(reverse(PLACES[3])).status_code == 200
+    assert client.get(reverse(BANNER_PAGES[3])).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_the_page_of_a_switch_says_what_it_stops(kind: KillSwitch.Kind, told: st
     world = make_world()
     client = signed_in(world.operator_user)
     other = {"as a draft", "No turn begins"} - {told}
-    shown = words_of(client.get(page_of(throw_switch(kind, actor=world.operator, reason="Rest."))))
+    shown = page_words(client.get(page_of(activate_kill_switch(kind, actor=world.operator, reason="Rest."))))
     assert told in shown
     assert not any(words in shown for words in other)

@@ -10,24 +10,24 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import AuditCheck, AuditLink, Refusal
 from apps.governance.policy.table import POLICY
-from apps.tenants.audit_export import MOST
+from apps.tenants.audit_export import MOST_ENTRIES
 from apps.tenants.policy_sync.policy_page import verdict
-from tests.support.audit_records import are_whole
+from tests.support.audit_records import is_export_complete
 from tests.support.database.committing_fixture import committing
-from tests.support.drivers.console_client import form_values, list_of, signed_in, text_of, words_of
+from tests.support.drivers.console_client import form_values, list_of, page_text, page_words, signed_in
 from tests.support.worlds.world import World, make_limit, make_persona, make_skill, make_world
 
 __all__ = ["committing"]
-LISTED = list_of(AuditCheck)
-VERIFY, EXPORT, POLICY_PAGE = (reverse(f"admin:{name}") for name in ("verify_books", "export_books", "policy"))
+CHECKS_PAGE = list_of(AuditCheck)
+VERIFY, EXPORT, POLICY_PAGE = (reverse(f"admin:{name}") for name in ("verify_audit_log", "export_audit_log", "policy"))
 
 
 def checks(world: World) -> list[int]:
     """How many findings each verification had, the latest first."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(AuditCheck.objects.values_list("finding_count", flat=True))
 
 
@@ -36,20 +36,20 @@ def test_the_books_are_verified_by_a_button_and_say_what_was_altered(committing:
     world, other = make_world(), make_world()
     client = signed_in(world.operator_user)
     make_persona(world)
-    assert "Nobody has verified the books yet." in words_of(client.get(LISTED))
-    sound = client.post(VERIFY, form_values(client.get(LISTED).content.decode(), VERIFY))
-    assert (sound.status_code, sound["Location"]) == (303, LISTED)
-    with acting(world.operator):
+    assert "Nobody has verified the books yet." in page_words(client.get(CHECKS_PAGE))
+    sound = client.post(VERIFY, form_values(client.get(CHECKS_PAGE).content.decode(), VERIFY))
+    assert (sound.status_code, sound["Location"]) == (303, CHECKS_PAGE)
+    with acting_as(world.operator):
         count = AuditLink.objects.filter(tenant_id=world.tenant.pk).count()
-    assert f"Verified. All {count} entries stand as they were written." in words_of(client.get(LISTED))
+    assert f"Verified. All {count} entries stand as they were written." in page_words(client.get(CHECKS_PAGE))
     with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
         superuser.execute("SET session_replication_role = replica")
         superuser.execute("UPDATE governance_changerecord SET actor_label = 'operator:9' WHERE act = 'persona.create'")
         [(record_id,)] = superuser.execute("SELECT id FROM governance_changerecord WHERE act = 'persona.create'")
     found = client.post(VERIFY)
     assert found.status_code == 200
-    assert "The books do not stand as they were written: 1 finding." in words_of(found)
-    assert f"change record {record_id} was altered." in words_of(found)
+    assert "The books do not stand as they were written: 1 finding." in page_words(found)
+    assert f"change record {record_id} was altered." in page_words(found)
     assert (checks(world), checks(other)) == ([1, 0], [])
 
 
@@ -58,9 +58,9 @@ def test_what_is_too_long_for_a_page_is_left_to_the_command(committing: str) -> 
     client = signed_in(world.operator_user)
     with psycopg.connect(settings.DATABASE_OWNER_URL, dbname=committing) as superuser:
         superuser.execute("SET session_replication_role = replica")
-        superuser.execute("UPDATE governance_auditlink SET position = position + %s", [MOST])
-    assert client.post(VERIFY)["Location"] == LISTED
-    assert "manage.py verify_audit" in words_of(client.get(LISTED))
+        superuser.execute("UPDATE governance_auditlink SET position = position + %s", [MOST_ENTRIES])
+    assert client.post(VERIFY)["Location"] == CHECKS_PAGE
+    assert "manage.py verify_audit" in page_words(client.get(CHECKS_PAGE))
     assert checks(world) == []
 
 
@@ -69,23 +69,23 @@ def test_an_admin_takes_out_the_books_of_some_days(committing: str) -> None:
     make_skill(world)
     make_skill(other)
     admin, operator = signed_in(world.admin_user), signed_in(world.operator_user)
-    assert EXPORT not in text_of(operator.get(LISTED))
+    assert EXPORT not in page_text(operator.get(CHECKS_PAGE))
     today = timezone.localdate().isoformat()
     refused = operator.get(EXPORT, {"since": today, "until": today})
     assert refused.status_code == 403
-    assert "Only an admin takes the books out of the house." in words_of(refused)
-    days = form_values(admin.get(LISTED).content.decode(), EXPORT)
+    assert "Only an admin takes the books out of the house." in page_words(refused)
+    days = form_values(admin.get(CHECKS_PAGE).content.decode(), EXPORT)
     assert days == {"since": timezone.localdate().replace(day=1).isoformat(), "until": today}
     answer = admin.get(EXPORT, days)
     assert answer["Content-Disposition"] == (
         f'attachment; filename="books-{world.tenant.key}-{days["since"]}-{today}.jsonl"'
     )
     assert answer.content.count(b"\n") > 3
-    assert are_whole(answer.content, world)
+    assert is_export_complete(answer.content, world)
     assert admin.get(EXPORT, {"since": "2001-01-01", "until": "2001-01-02"}).content == b""
     for spoiled in ({}, {"since": "yesterday", "until": today}, {"since": today}):
-        assert admin.get(EXPORT, spoiled)["Location"] == LISTED
-    assert "Name both days, such as 2026-11-01." in words_of(admin.get(LISTED))
+        assert admin.get(EXPORT, spoiled)["Location"] == CHECKS_PAGE
+    assert "Name both days, such as 2026-11-01." in page_words(admin.get(CHECKS_PAGE))
 
 
 def test_nobody_verifies_or_fetches_who_is_not_signed_in(client: Client, operator: Client) -> None:
@@ -96,7 +96,7 @@ def test_nobody_verifies_or_fetches_who_is_not_signed_in(client: Client, operato
 
 def test_a_refused_export_stands_in_the_books(world: World, operator: Client) -> None:
     operator.get(EXPORT)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Refusal.objects.filter(code="not_permitted").exists()
 
 
@@ -117,7 +117,7 @@ def test_the_policy_page_says_what_the_policy_says_and_what_the_reader_may(
     assert set(shown) == {act.value for act in POLICY}
     for act, rule in POLICY.items():
         assert shown[act.value].verdicts == tuple((role.value, verdict(rule, role)) for role in Role)
-    assert "Your role here is operator" in words_of(page)
+    assert "Your role here is operator" in page_words(page)
     assert (shown["skill.approve"].is_open, shown["agent.create"].is_open) == (True, False)
     assert "create" in open_to(admin, "Agent")
     make_limit(world)

@@ -9,14 +9,14 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from apps.console.dashboard.health import TITLES, WORK
-from apps.governance.database.actor_transaction import acting
-from apps.runtime.health.beat_monitor import set_alarms, table
+from apps.console.dashboard.health import JOB_TITLES, WORK_KINDS
+from apps.governance.database.actor_transaction import acting_as
+from apps.runtime.health.beat_monitor import beat_intervals, register_beat_tasks
 from apps.tenants.due_work import waiting_work
 from apps.webhooks.models import Delivery
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
-from tests.support.drivers.console_client import page_of, signed_in, text_of, words_of
-from tests.support.servers.webhook_receiver import make_dead, make_webhook
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
+from tests.support.drivers.console_client import page_of, page_text, page_words, signed_in
+from tests.support.servers.webhook_receiver import make_failed_delivery, make_webhook
 from tests.support.worlds.world import World, make_conversation, make_staff, make_world
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,7 @@ def health() -> str:
     return reverse("admin:health")
 
 
-def rung(ago: str, task: str = "") -> None:
+def set_last_run(ago: str, task: str = "") -> None:
     """As though workers were last woken so long ago, for one of the beat's alarms or for all."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -35,10 +35,10 @@ def rung(ago: str, task: str = "") -> None:
         )
 
 
-def make_late(world: World) -> None:
+def make_late_delivery(world: World) -> None:
     """Something a webhook should have been told ten minutes ago."""
     webhook, conversation = make_webhook(world), make_conversation(world)
-    with acting(world.system):
+    with acting_as(world.system):
         Delivery.objects.create(
             tenant_id=world.tenant.pk,
             webhook=webhook,
@@ -52,7 +52,7 @@ def make_late(world: World) -> None:
 
 @pytest.mark.slow
 def test_without_a_broker_the_page_says_so_and_that_nothing_is_lost(operator: Client) -> None:
-    shown = words_of(operator.get(health()))
+    shown = page_words(operator.get(health()))
     assert "Somebody should look at this." in shown
     assert "The broker cannot be reached, so nobody knows which workers run." in shown
     assert "nothing is lost" in shown
@@ -62,20 +62,20 @@ def test_without_a_broker_the_page_says_so_and_that_nothing_is_lost(operator: Cl
 
 @pytest.mark.slow
 def test_what_waits_too_long_is_pointed_out_for_this_tenant_alone(world: World, operator: Client) -> None:
-    make_late(make_world())
-    assert "longer than it should" not in words_of(operator.get(health()))
-    make_late(world)
-    shown = words_of(operator.get(health()))
+    make_late_delivery(make_world())
+    assert "longer than it should" not in page_words(operator.get(health()))
+    make_late_delivery(world)
+    shown = page_words(operator.get(health()))
     assert "Waits longer than it should: Deliveries to webhooks." in shown
     assert "Deliveries to webhooks 1" in shown
 
 
 @pytest.mark.slow
 def test_what_was_given_up_leads_to_where_it_is_sent_again(world: World, operator: Client) -> None:
-    hook = make_dead(world)
+    hook = make_failed_delivery(world)
     shown = operator.get(health())
-    assert "1 delivery to a webhook was given up." in words_of(shown)
-    assert f'<a href="{page_of(hook)}">Send again</a>' in text_of(shown)
+    assert "1 delivery to a webhook was given up." in page_words(shown)
+    assert f'<a href="{page_of(hook)}">Send again</a>' in page_text(shown)
 
 
 @pytest.mark.slow
@@ -84,8 +84,8 @@ def test_the_page_costs_the_same_however_much_waits(world: World, operator: Clie
     with CaptureQueriesContext(connection) as few:
         operator.get(health())
     for _ in range(3):
-        make_late(world)
-        make_dead(world)
+        make_late_delivery(world)
+        make_failed_delivery(world)
     with CaptureQueriesContext(connection) as many:
         operator.get(health())
     assert len(many) == len(few)
@@ -94,26 +94,26 @@ def test_the_page_costs_the_same_however_much_waits(world: World, operator: Clie
 def test_every_kind_of_work_that_wakes_a_worker_is_told(world: World) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT substring(proname FROM 10) FROM pg_proc WHERE proname LIKE 'list\\_due\\_%'")
-        assert {kind for (kind,) in cursor.fetchall()} == set(WORK)
-    with acting(world.operator):
-        assert set(waiting_work(*WORK)) == set(WORK)
+        assert {kind for (kind,) in cursor.fetchall()} == set(WORK_KINDS)
+    with acting_as(world.operator):
+        assert set(waiting_work(*WORK_KINDS)) == set(WORK_KINDS)
 
 
 @pytest.mark.slow
 def test_a_beat_that_was_never_started_is_said(operator: Client) -> None:
-    shown = words_of(operator.get(health()))
+    shown = page_words(operator.get(health()))
     assert "The beat was never started, so nothing is swept" in shown
     assert "Learn from decisions every minute never never: no beat was started with it" in shown
 
 
 @pytest.mark.slow
 def test_a_beat_that_rings_is_shown_and_is_no_problem(operator: Client) -> None:
-    set_alarms()
-    assert "Learn from decisions every minute never in time: waits for its first turn" in words_of(
+    register_beat_tasks()
+    assert "Learn from decisions every minute never in time: waits for its first turn" in page_words(
         operator.get(health())
     )
-    rung("0 seconds")
-    shown = words_of(operator.get(health()))
+    set_last_run("0 seconds")
+    shown = page_words(operator.get(health()))
     assert "The beat" not in shown
     assert "Overdue" not in shown
     assert "never" not in shown.partition("When the beat woke the house")[2].partition("What waits for a worker")[0]
@@ -121,29 +121,29 @@ def test_a_beat_that_rings_is_shown_and_is_no_problem(operator: Client) -> None:
 
 @pytest.mark.slow
 def test_what_the_beat_missed_is_overdue_in_words_and_above_the_rest(operator: Client) -> None:
-    set_alarms()
-    rung("0 seconds")
-    rung("3 hours", "apps.learning.tasks.sweep_lessons")
-    shown = words_of(operator.get(health()))
+    register_beat_tasks()
+    set_last_run("0 seconds")
+    set_last_run("3 hours", "apps.learning.tasks.sweep_lessons")
+    shown = page_words(operator.get(health()))
     assert "Overdue by the beat: Learn from decisions." in shown
     assert "overdue for 2 hours" in shown
-    rung("2 days")
-    shown = words_of(operator.get(health()))
+    set_last_run("2 days")
+    shown = page_words(operator.get(health()))
     assert "every sweep is overdue" in shown
     assert "Remove what uploads left behind every day" in shown
 
 
 def test_every_alarm_of_the_beat_has_words() -> None:
-    assert set(TITLES) == set(table())
+    assert set(JOB_TITLES) == set(beat_intervals())
 
 
 def test_alarms_are_nobodys_of_a_tenant(world: World) -> None:
     for actor in (world.operator, world.bot, world.system):
-        assert attempt(actor, "SELECT * FROM runtime_periodictask").sqlstate == NO_RIGHT
+        assert run_and_undo(actor, "SELECT * FROM runtime_periodictask").sqlstate == NO_RIGHT
 
 
 def test_an_agent_is_told_nothing_of_it(world: World) -> None:
-    assert attempt(world.bot, "SELECT * FROM count_due_work(ARRAY['turns'])").sqlstate == NO_RIGHT
+    assert run_and_undo(world.bot, "SELECT * FROM count_due_work(ARRAY['turns'])").sqlstate == NO_RIGHT
 
 
 def test_who_is_not_signed_in_sees_nothing() -> None:

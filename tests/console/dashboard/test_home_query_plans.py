@@ -11,7 +11,7 @@ from pytest_django import Settings
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.launcher.postgres import Postgres
 from tests.support.database.committing_fixture import committing
 from tests.support.drivers.console_client import signed_in
@@ -33,17 +33,19 @@ INSERT INTO {table} SELECT row.* FROM {table} AS copied, generate_series(1, {row
     jsonb_populate_record(copied, jsonb_build_object('id', 5000000 + number, {changes})) AS row WHERE copied.id = {copied}
 """
 LATEST = "SELECT max(id) FROM {table}"
-AT = f"now() - number * interval '{3_100_000 // ROWS} minutes'"
-BEGAN_AND_ENDED = f"'created_at', {AT}, 'resolved_at', {AT}"
+ROW_MOMENT = f"now() - number * interval '{3_100_000 // ROWS} minutes'"
+BEGAN_AND_ENDED = f"'created_at', {ROW_MOMENT}, 'resolved_at', {ROW_MOMENT}"
 GROWN = {
     "conversations_conversation": f"'conversation_key', 'c' || number, 'end_user_key', 'http:' || number, {BEGAN_AND_ENDED}",
-    "desk_draft": f"'turn_id', 5000000 + number, 'message_id', 5000000 + number, 'created_at', {AT}, 'decided_at', {AT}",
-    "desk_escalation": f"'status', 'dismissed', 'decided_by', 'x', 'conversation_id', 5000000 + number, 'created_at', {AT}",
-    "runtime_turn": f"'conversation_id', 5000000 + number, 'reply_id', 5000000 + number, 'started_at', {AT}",
-    "runtime_modelcall": f"'turn_id', 5000000 + number, 'is_stand_in', false, 'created_at', {AT}",
-    "governance_proposal": f"'state', 'applied', 'decided_by', 'x', 'created_at', {AT}, 'decided_at', {AT}",
-    "governance_changerecord": f"'created_at', {AT}",
-    "governance_refusal": f"'created_at', {AT}",
+    "desk_draft": f"'turn_id', 5000000 + number, 'message_id', 5000000 + number, 'created_at', {ROW_MOMENT},"
+    f" 'decided_at', {ROW_MOMENT}",
+    "desk_escalation": f"'status', 'dismissed', 'decided_by', 'x', 'conversation_id', 5000000 + number, 'created_at', {ROW_MOMENT}",
+    "runtime_turn": f"'conversation_id', 5000000 + number, 'reply_id', 5000000 + number, 'started_at', {ROW_MOMENT}",
+    "runtime_modelcall": f"'turn_id', 5000000 + number, 'is_stand_in', false, 'created_at', {ROW_MOMENT}",
+    "governance_proposal": f"'state', 'applied', 'decided_by', 'x', 'created_at', {ROW_MOMENT},"
+    f" 'decided_at', {ROW_MOMENT}",
+    "governance_changerecord": f"'created_at', {ROW_MOMENT}",
+    "governance_refusal": f"'created_at', {ROW_MOMENT}",
 }
 
 
@@ -84,7 +86,7 @@ def test_pages_of_days_read_days(committing: str, postgres: Postgres, settings: 
         assert sum(" FROM " in query["sql"] for query in captured) <= MOST_READS
         asked = [query["sql"] for query in captured if any(table in query["sql"] for table in GROWN)]
         assert len(asked) >= 2
-        with acting(world.operator), connection.cursor() as cursor:
+        with acting_as(world.operator), connection.cursor() as cursor:
             for sql in asked:
                 cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
                 [plan] = cursor.fetchone()[0]

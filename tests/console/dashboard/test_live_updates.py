@@ -6,18 +6,18 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from apps.console.dashboard.live_updates import NEWS, name_of
+from apps.console.dashboard.live_updates import WATCHED_LISTS, live_url_name
 from apps.desk.models import Draft, Escalation
 from apps.governance.models import Proposal
 from tests.support.drivers.console_client import list_of, page_of
 from tests.support.factories.desk import make_escalation, make_waiting_draft
 from tests.support.worlds.world import World, make_skill, make_world
 
-NOBODY = {"count": 0, "newest": None}
+NO_UPDATES = {"count": 0, "newest": None}
 
 
-def news(client: Client, model: type, row: str | int = "") -> dict[str, object]:
-    answer = client.get(reverse(f"admin:{name_of(model)}"), {"row": row})
+def fetch_updates(client: Client, model: type, row: str | int = "") -> dict[str, object]:
+    answer = client.get(reverse(f"admin:{live_url_name(model)}"), {"row": row})
     assert answer.status_code == 200
     assert "no-store" in answer["Cache-Control"]
     told: dict[str, object] = answer.json()
@@ -25,29 +25,34 @@ def news(client: Client, model: type, row: str | int = "") -> dict[str, object]:
 
 
 def test_a_list_hears_of_what_came(world: World, operator: Client) -> None:
-    assert news(operator, Draft) == news(operator, Escalation) == news(operator, Proposal) == NOBODY
+    assert (
+        fetch_updates(operator, Draft)
+        == fetch_updates(operator, Escalation)
+        == fetch_updates(operator, Proposal)
+        == NO_UPDATES
+    )
     first, second, question = make_waiting_draft(world), make_waiting_draft(world), make_escalation(world)
     make_skill(world)
-    assert news(operator, Draft) == {"count": 2, "newest": second.pk}
-    assert news(operator, Escalation) == {"count": 1, "newest": question.pk}
-    assert news(operator, Proposal)["count"] == 1
-    assert news(operator, Draft, first.pk) == {"count": 2, "newest": second.pk, "version": first.version}
+    assert fetch_updates(operator, Draft) == {"count": 2, "newest": second.pk}
+    assert fetch_updates(operator, Escalation) == {"count": 1, "newest": question.pk}
+    assert fetch_updates(operator, Proposal)["count"] == 1
+    assert fetch_updates(operator, Draft, first.pk) == {"count": 2, "newest": second.pk, "version": first.version}
 
 
 @pytest.mark.parametrize("row", ["x", "-1", "٣" * 30, "9" * 30])
 def test_what_names_no_row_is_told_of_none(world: World, operator: Client, row: str) -> None:
-    assert news(operator, Draft, row).get("version") is None
+    assert fetch_updates(operator, Draft, row).get("version") is None
 
 
 def test_nothing_of_another_tenant_is_counted_or_told(world: World, operator: Client) -> None:
     other = make_world()
     theirs = make_waiting_draft(other)
-    assert news(operator, Draft, theirs.pk) == {**NOBODY, "version": None}
+    assert fetch_updates(operator, Draft, theirs.pk) == {**NO_UPDATES, "version": None}
 
 
-def test_whoever_is_not_signed_in_is_sent_to_the_login_and_nothing_is_written(client: Client, operator: Client) -> None:
-    for model in NEWS:
-        address = reverse(f"admin:{name_of(model)}")
+def test_anonymous_visitors_are_sent_to_the_login_and_nothing_is_written(client: Client, operator: Client) -> None:
+    for model in WATCHED_LISTS:
+        address = reverse(f"admin:{live_url_name(model)}")
         assert client.get(address).status_code == 302
         assert operator.post(address).status_code == 405
 
@@ -55,7 +60,7 @@ def test_whoever_is_not_signed_in_is_sent_to_the_login_and_nothing_is_written(cl
 def test_it_costs_the_same_however_much_waits(world: World, operator: Client) -> None:
     def statements() -> int:
         with CaptureQueriesContext(connection) as asked:
-            news(operator, Draft, 1)
+            fetch_updates(operator, Draft, 1)
         return len(asked)
 
     make_waiting_draft(world)
@@ -68,7 +73,7 @@ def test_it_costs_the_same_however_much_waits(world: World, operator: Client) ->
 
 def test_lists_and_pages_say_where_they_ask(world: World, operator: Client) -> None:
     draft = make_waiting_draft(world)
-    address = reverse(f"admin:{name_of(Draft)}")
+    address = reverse(f"admin:{live_url_name(Draft)}")
     assert f'data-live="{address}"' in operator.get(list_of(Draft)).content.decode()
     page = operator.get(page_of(draft)).content.decode()
     assert f'data-live="{address}?row={draft.pk}"' in page

@@ -13,12 +13,12 @@ from apps.console.dashboard.morning_brief import lines_changed
 from apps.launcher.postgres import Postgres
 from apps.memory.actions import amend_memory
 from apps.personas.actions import amend_persona
-from apps.prompt.text_reuse.derived_lines import Heard
+from apps.prompt.text_reuse.derived_lines import ReceivedTexts
 from apps.skills.actions import deprecate_skill
 from apps.skills.quarantine import quarantine_skill
-from tests.console.dashboard.test_home import HOME, shown
+from tests.console.dashboard.test_home import HOME, page_context
 from tests.support.database.committing_fixture import committing
-from tests.support.drivers.console_client import page_of, signed_in, text_of, words_of
+from tests.support.drivers.console_client import page_of, page_text, page_words, signed_in
 from tests.support.factories.lessons import make_version
 from tests.support.factories.memory_tiers import make_tier
 from tests.support.worlds.filled_world import refuse_once
@@ -27,9 +27,9 @@ from tests.support.worlds.world import World, make_memory, make_persona, make_ru
 __all__ = ["committing"]
 
 
-def brief_of(client: Client, query: str = "") -> dict[str, Any]:
+def brief_sections(client: Client, query: str = "") -> dict[str, Any]:
     """What each topic tells."""
-    return {section.topic.title: section for section in shown(client, f"{HOME}{query}")["home"].brief.sections}
+    return {section.topic.title: section for section in page_context(client, f"{HOME}{query}")["home"].brief.sections}
 
 
 def test_lines_that_came_and_went_are_counted_by_their_words() -> None:
@@ -45,14 +45,14 @@ def test_every_line_says_who_signed_and_leads_to_the_change_and_its_reversal(wor
     memory = make_memory(world, "Most customers are in the EU.")
     amend_memory(memory, actor=world.operator, body="Parcels take two days.\nReturns take five.", read_at=1)
     tier, version = make_tier(world, "One.", "Two."), make_version(world, "active")
-    told = {title: section.lines for title, section in brief_of(operator).items()}
+    told = {title: section.lines for title, section in brief_sections(operator).items()}
     assert [(line.did, line.added, line.dropped) for line in told["Memory"]] == [("changed", 2, 1), ("changed", 1, 0)]
     assert [(line.did, line.added, line.dropped) for line in told["Distilled memory"]] == [("distilled", 2, 0)]
     assert [line.did for line in told["Rules and personas"]] == ["changed", "created"]
     assert told["Skills"][0].take_back_url == page_of(skill)
     assert told["Learning versions"][0].take_back_url == page_of(version)
     assert told["Distilled memory"][0].subject_url == page_of(tier)
-    page = text_of(operator.get(HOME))
+    page = page_text(operator.get(HOME))
     assert world.operator_user.username in page
     assert "Memory of agent support" in page
     for lines in told.values():
@@ -60,41 +60,41 @@ def test_every_line_says_who_signed_and_leads_to_the_change_and_its_reversal(wor
             assert line.url in page
             for url in (line.url, line.subject_url, line.take_back_url):
                 assert operator.get(url).status_code == 200, url
-    back = words_of(operator.get(told["Memory"][0].take_back_url))
+    back = page_words(operator.get(told["Memory"][0].take_back_url))
     assert "Most customers are in the EU." in back
 
 
 @pytest.mark.slow
-def test_what_repeats_customers_and_what_was_held_apart_or_refused_is_said(world: World, operator: Client) -> None:
+def test_brief_lists_repeated_customers_quarantines_and_refusals(world: World, operator: Client) -> None:
     skill = make_skill(world, "approved")
     quarantine_skill(skill, actor=world.operator, reason="Copied from a customer.")
     refuse_once(make_skill(world), world)
-    found = shown(operator, HOME)["home"].brief
+    found = page_context(operator, HOME)["home"].brief
     [refused] = found.refused
     assert (refused.code, refused.count) == ("not_permitted", 1)
-    assert "Not permitted 1 time" in words_of(operator.get(HOME))
-    assert shown(operator, refused.url)["cl"].result_count == 1
-    assert [line.did for line in brief_of(operator)["Held apart"].lines] == ["put in quarantine"]
+    assert "Not permitted 1 time" in page_words(operator.get(HOME))
+    assert page_context(operator, refused.url)["cl"].result_count == 1
+    assert [line.did for line in brief_sections(operator)["Held apart"].lines] == ["put in quarantine"]
     said = "The parcel was left with the neighbour in the yellow house."
-    amend_memory(make_memory(world), actor=world.bot, body=said, heard=Heard((said,)))
-    memory = brief_of(operator)["Memory"]
+    amend_memory(make_memory(world), actor=world.bot, body=said, heard=ReceivedTexts((said,)))
+    memory = brief_sections(operator)["Memory"]
     assert (memory.count, memory.derived) == (2, 1)
-    assert shown(operator, memory.derived_url)["cl"].result_count == 1
+    assert page_context(operator, memory.derived_url)["cl"].result_count == 1
 
 
 def test_a_topic_shows_its_latest_and_leads_to_all_of_them(world: World, operator: Client) -> None:
     rules = [make_rule(world, f"Rule {number}.") for number in range(7)]
-    section = brief_of(operator)["Rules and personas"]
+    section = brief_sections(operator)["Rules and personas"]
     assert (section.count, len(section.lines)) == (7, 5)
     assert section.lines[0].record.subject_id == rules[-1].pk
-    listed = shown(operator, section.url)["cl"]
+    listed = page_context(operator, section.url)["cl"]
     assert listed.result_count == 7
-    assert "Only from" in words_of(operator.get(section.url))
+    assert "Only from" in page_words(operator.get(section.url))
     assert listed.period.url == "?" + "act__in=" + "%2C".join(section.topic.acts)
 
 
 def test_nothing_to_tell_is_said(operator: Client) -> None:
-    page = words_of(operator.get(f"{HOME}?range=nonsense"))
+    page = page_words(operator.get(f"{HOME}?range=nonsense"))
     assert "No skill was approved, revised or retired." in page
     assert "Nothing was refused." in page
     assert "Spend today: $0.0000 no budget, 0 model calls." in page
@@ -114,4 +114,4 @@ def test_the_range_in_the_address_says_how_far_back(committing: str, postgres: P
             [timezone.now() - timedelta(days=3), old.pk],
         )
     client = signed_in(world.operator_user)
-    assert [brief_of(client, query)["Skills"].count for query in ("", "?range=7d", "?range=30d")] == [2, 3, 3]
+    assert [brief_sections(client, query)["Skills"].count for query in ("", "?range=7d", "?range=30d")] == [2, 3, 3]

@@ -6,11 +6,11 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.notifications.models import NotificationPreferences
 from apps.notifications.smtp import mail_server
 from apps.tenants.models import User
-from tests.support.drivers.console_client import signed_in, words_of
+from tests.support.drivers.console_client import page_words, signed_in
 from tests.support.servers.smtp_server import make_notice
 from tests.support.worlds.world import World
 
@@ -18,16 +18,16 @@ pytestmark = pytest.mark.django_db
 
 
 def terms_of(world: World) -> list[NotificationPreferences]:
-    with acting(world.admin):
+    with acting_as(world.admin):
         return list(NotificationPreferences.objects.filter(tenant_id=world.tenant.pk).order_by("user_id"))
 
 
-def told() -> str:
-    return reverse("admin:told")
+def preferences_url() -> str:
+    return reverse("admin:notification_preferences")
 
 
 def test_each_person_chooses_for_themselves(world: World, operator: Client, admin: Client) -> None:
-    assert "You are told nothing yet" in words_of(operator.get(told()))
+    assert "You are told nothing yet" in page_words(operator.get(preferences_url()))
     assert terms_of(world) == []
     chosen = {
         "escalations": "at-once",
@@ -37,8 +37,8 @@ def test_each_person_chooses_for_themselves(world: World, operator: Client, admi
         "quiet_end_hour": 6,
     }
     for _ in range(2):
-        saved = operator.post(told(), form(**chosen, timezone="Europe/Madrid"))
-        assert (saved.status_code, saved["Location"]) == (303, told())
+        saved = operator.post(preferences_url(), form(**chosen, timezone="Europe/Madrid"))
+        assert (saved.status_code, saved["Location"]) == (303, preferences_url())
     [row] = terms_of(world)
     assert (row.user_id, row.escalations, row.reviews, row.drafts) == (
         world.operator.user_id,
@@ -47,11 +47,11 @@ def test_each_person_chooses_for_themselves(world: World, operator: Client, admi
         "never",
     )
     assert (row.digest_hour, row.quiet_start_hour, row.quiet_end_hour, row.timezone) == (7, 20, 6, "Europe/Madrid")
-    shown = words_of(operator.get(told()))
+    shown = page_words(operator.get(preferences_url()))
     assert "Hours are of Europe/Madrid" in shown or "no mail server" in shown
-    assert "You are told nothing yet" in words_of(admin.get(told()))
-    operator.post(told(), form())
-    assert "You get no e-mail about what waits." in words_of(operator.get(told()))
+    assert "You are told nothing yet" in page_words(admin.get(preferences_url()))
+    operator.post(preferences_url(), form())
+    assert "You get no e-mail about what waits." in page_words(operator.get(preferences_url()))
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_each_person_chooses_for_themselves(world: World, operator: Client, admi
 def test_what_does_not_fit_is_named_and_nothing_typed_is_lost(
     typed: dict[str, object], said: str, world: World, operator: Client
 ) -> None:
-    refused = operator.post(told(), form(**{"drafts": "at-once", **typed}))
+    refused = operator.post(preferences_url(), form(**{"drafts": "at-once", **typed}))
     assert refused.status_code == 422
-    assert "Not saved." in words_of(refused)
-    assert said in words_of(refused)
+    assert "Not saved." in page_words(refused)
+    assert said in page_words(refused)
     assert '<option value="at-once" selected>' in refused.content.decode()
     assert terms_of(world) == []
 
@@ -83,25 +83,25 @@ def test_the_page_says_why_nothing_is_sent_and_where_messages_go(
     world: World, operator: Client, settings: Settings
 ) -> None:
     settings.MAIL_SERVER = None
-    assert "No e-mail is sent: this installation has no mail server." in words_of(operator.get(told()))
+    assert "No e-mail is sent: this installation has no mail server." in page_words(operator.get(preferences_url()))
     settings.MAIL_SERVER = mail_server("smtp://127.0.0.1:9", "preceptor@example.com")
     make_notice(world)
-    shown = words_of(operator.get(told()))
+    shown = page_words(operator.get(preferences_url()))
     assert f"Messages go to {world.operator_user.email}. Hours are of UTC." in shown
     assert "At once On its way" in shown
 
 
-def test_whoever_has_no_address_is_told_so(world: World, settings: Settings) -> None:
+def test_a_person_without_address_is_informed(world: World, settings: Settings) -> None:
     settings.MAIL_SERVER = mail_server("smtp://127.0.0.1:9", "preceptor@example.com")
     User.objects.filter(pk=world.operator_user.pk).update(email="")
     # Another address proves nobody by itself.
     User.objects.filter(pk=world.operator_user.pk).update(email_verified_at=Now())
-    assert "Your account has no e-mail address" in words_of(signed_in(world.operator_user).get(told()))
+    assert "Your account has no e-mail address" in page_words(signed_in(world.operator_user).get(preferences_url()))
 
 
 def test_the_page_is_found_from_home_and_from_every_page(operator: Client) -> None:
-    assert operator.get(reverse("admin:index")).content.decode().count(f'href="{told()}"') == 2
-    assert f'href="{told()}"' in operator.get(reverse("admin:figures")).content.decode()
+    assert operator.get(reverse("admin:index")).content.decode().count(f'href="{preferences_url()}"') == 2
+    assert f'href="{preferences_url()}"' in operator.get(reverse("admin:statistics")).content.decode()
 
 
 def form(**typed: object) -> dict[str, str]:

@@ -11,7 +11,7 @@ from apps.launcher.data_folders import PROJECT
 from config.unfold_settings import UNFOLD
 from tests.support.drivers.console_client import paths
 from tests.support.sampling import share_of
-from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.furnished_tenant import make_console_rows
 from tests.support.worlds.world import World
 
 INLINE = re.compile(r"<style|<script(?![^>]* src=)|\s(?:style|on[a-z]+|hx-on[a-z:]*)=|javascript:", re.IGNORECASE)
@@ -63,7 +63,7 @@ def test_who_is_not_signed_in_gets_no_wider_policy(client: Client) -> None:
 @pytest.mark.slow
 @pytest.mark.whole
 def test_no_page_carries_a_script_or_a_style_of_its_own(world: World, admin: Client) -> None:
-    furnished(world)
+    make_console_rows(world)
     for name, path in share_of(0, tuple(paths(world).items()), rows=3):
         answer = admin.get(path, follow=True)
         assert (name, answer.status_code) == (name, 200)

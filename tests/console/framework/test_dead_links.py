@@ -6,10 +6,10 @@ from django.urls import reverse
 
 from apps.governance.actors import Role
 from apps.governance.policy.table import POLICY, Act
-from tests.console.link_crawler import Crawl
+from tests.console.link_crawler import LinkCrawler
 from tests.support.drivers.console_client import signed_in
 from tests.support.sampling import whole_or
-from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.furnished_tenant import make_console_rows
 from tests.support.worlds.world import World, make_limit
 
 # From home outwards: `make test` opens what is nearest, the long proof all there is.
@@ -17,7 +17,7 @@ PAGES_OPENED, LEAST_OPENED = whole_or((40, 30), whole=(100_000, 100))
 
 
 def _crawl(client: Client) -> None:
-    crawl = Crawl(client).walk(reverse("admin:index"), most=PAGES_OPENED)
+    crawl = LinkCrawler(client).walk(reverse("admin:index"), most=PAGES_OPENED)
     assert crawl.opened > LEAST_OPENED
     assert "\n".join(crawl.dead) == ""
 
@@ -26,7 +26,7 @@ def _crawl(client: Client) -> None:
 @pytest.mark.whole
 @pytest.mark.parametrize("who", ["operator", "admin"])
 def test_all_that_a_full_tenant_offers_opens(world: World, who: str) -> None:
-    furnished(world)
+    make_console_rows(world)
     _crawl(signed_in(getattr(world, f"{who}_user")))
 
 
@@ -39,7 +39,7 @@ def test_all_that_an_empty_tenant_offers_opens(admin: Client) -> None:
 @pytest.mark.slow
 @pytest.mark.whole
 def test_all_that_is_offered_to_somebody_whose_every_act_is_closed_opens(world: World, operator: Client) -> None:
-    furnished(world)
+    make_console_rows(world)
     for act in Act:
         if Role.OPERATOR in POLICY[act].allowed:
             make_limit(world, act)

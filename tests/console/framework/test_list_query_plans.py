@@ -20,7 +20,7 @@ from apps.console.site import site
 from apps.conversations.models import Conversation, Message
 from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord, Proposal, Refusal
 from apps.launcher.postgres import Postgres
 from apps.learning.extraction.models import Extraction
@@ -28,11 +28,11 @@ from apps.memory.models import CustomerProfile, MemoryLine
 from apps.review.models import Comment
 from apps.runtime.models import Session
 from apps.skills.models import Skill
-from tests.console.dashboard.test_home_query_plans import AT
+from tests.console.dashboard.test_home_query_plans import ROW_MOMENT
 from tests.support.database.committing_fixture import committing
 from tests.support.drivers.console_client import list_of, page_of, signed_in
 from tests.support.sampling import whole_or
-from tests.support.worlds.furnished_tenant import furnished
+from tests.support.worlds.furnished_tenant import make_console_rows
 from tests.support.worlds.world import World, make_world
 
 __all__ = ["committing"]
@@ -41,10 +41,10 @@ ROWS = whole_or(5_000, whole=100_000)
 # Lists count and sample a thousand rows at most, however many there are.
 MOST_READ = whole_or(1_500, whole=10_000)
 # To join all rows of a short history is as cheap as to look a thousand up: told otherwise, PostgreSQL plans as for a long one.
-AS_LONG = whole_or(
+PLANNER_SETTINGS = whole_or(
     "SET LOCAL random_page_cost = 1; SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off", whole="SELECT"
 )
-FIRST = 5_000_000
+FIRST_ROW_ID = 5_000_000
 # Copies of one row with every other number; one in fifty is as it was, the others are settled.
 COPY = """
 INSERT INTO {table} SELECT row.* FROM {table} AS copied, generate_series(1, {rows}) AS number,
@@ -54,8 +54,8 @@ LATEST = "SELECT max(id) FROM {table} WHERE tenant_id = {tenant}"
 SETTLED = "CASE WHEN number % 50 = 0 THEN '{{}}'::jsonb ELSE jsonb_build_object({settled}) END"
 GROWN: dict[type[Model], tuple[str, str]] = {
     Conversation: (
-        f"'conversation_key', 'c' || number, 'end_user_key', 'http:c' || number, 'created_at', {AT}",
-        f"'status', 'resolved', 'outcome', 'solved', 'resolved_at', {AT}",
+        f"'conversation_key', 'c' || number, 'end_user_key', 'http:c' || number, 'created_at', {ROW_MOMENT}",
+        f"'status', 'resolved', 'outcome', 'solved', 'resolved_at', {ROW_MOMENT}",
     ),
     Draft: (
         "'turn_id', {first} + 2 * number, 'message_id', {first} + 2 * number, 'conversation_id', {first} + 2 * number",
@@ -66,30 +66,35 @@ GROWN: dict[type[Model], tuple[str, str]] = {
         "'status', 'dismissed', 'decided_by', 'x'",
     ),
     Session: ("'conversation_id', {first} + 2 * number", ""),
-    Proposal: ("'target_id', {first} + 2 * number", f"'state', 'applied', 'decided_by', 'x', 'decided_at', {AT}"),
-    ChangeRecord: (f"'subject_id', number, 'created_at', {AT}", ""),
-    Refusal: (f"'created_at', {AT}", ""),
+    Proposal: (
+        "'target_id', {first} + 2 * number",
+        f"'state', 'applied', 'decided_by', 'x', 'decided_at', {ROW_MOMENT}",
+    ),
+    ChangeRecord: (f"'subject_id', number, 'created_at', {ROW_MOMENT}", ""),
+    Refusal: (f"'created_at', {ROW_MOMENT}", ""),
     Extraction: ("'conversation_id', {first} + 2 * number, 'skill_id', null, 'verdict', 'no_procedure'", ""),
     CustomerProfile: ("'end_user_key', 'http:c' || number", ""),
     MemoryLine: (
         "'sha256', md5('x' || number) || md5('y' || number)",
-        f"'status', 'superseded', 'ended_at', {AT}",
+        f"'status', 'superseded', 'ended_at', {ROW_MOMENT}",
     ),
     Skill: ("'name', 'skill-' || number", "'status', 'deprecated'"),
     Report: (
         "'message_id', {first} + 2 * number, 'conversation_id', {first} + 2 * number",
-        f"'status', 'resolved', 'outcome', 'skill', 'decided_by', 'x', 'decided_at', {AT}",
+        f"'status', 'resolved', 'outcome', 'skill', 'decided_by', 'x', 'decided_at', {ROW_MOMENT}",
     ),
     Comment: ("'proposal_id', {first} + 2 * number", "'status', 'withdrawn', 'text', ''"),
 }
 # What those rows name and no list shows.
-NAMED: dict[type[Model], tuple[str, str]] = {Message: ("'conversation_id', {first} + 2 * number, 'turn_id', null", "")}
-TABLES = {model._meta.db_table for model in GROWN | NAMED}
+COPIED_COLUMNS: dict[type[Model], tuple[str, str]] = {
+    Message: ("'conversation_id', {first} + 2 * number, 'turn_id', null", "")
+}
+TABLES = {model._meta.db_table for model in GROWN | COPIED_COLUMNS}
 
 
 def grow(superuser: "psycopg.Connection[Any]", world: World, first: int) -> None:
     """Let the tenant have a history of each noun."""
-    for model, (changes, settled) in (GROWN | NAMED).items():
+    for model, (changes, settled) in (GROWN | COPIED_COLUMNS).items():
         named = {"table": model._meta.db_table, "rows": ROWS, "first": first, "tenant": world.tenant.pk}
         [copied] = superuser.execute(LATEST.format(**named).encode()).fetchone() or [None]
         assert copied, model
@@ -107,14 +112,14 @@ def scans(node: dict[str, Any]) -> Iterator[tuple[str, str, float]]:
         yield from scans(each)
 
 
-def addresses(world: World) -> Iterator[str]:
+def list_urls(world: World) -> Iterator[str]:
     """Every list on each of its tabs, one far down, some narrowed, and the page of one row."""
     for model in GROWN:
         tabs = site._registry[model].tabs
         for tab in ("all", *(value for value, _ in tabs.choices)) if tabs else ("",):
             yield f"{list_of(model)}?tab={tab}"
     for model in GROWN:
-        with acting(world.operator):
+        with acting_as(world.operator):
             row = model._default_manager.order_by("pk").filter(tenant_id=world.tenant.pk)[:1].get()
         yield page_of(row)
     yield from (f"{list_of(Proposal)}?tab={tab}" for tab in ("waiting", "decided", "needs_second_reviewer"))
@@ -122,14 +127,14 @@ def addresses(world: World) -> Iterator[str]:
     yield f"{list_of(Conversation)}?agent__id__exact={world.agent.pk}"
 
 
-def misread(client: Client, world: World, path: str) -> Iterator[str]:
+def long_reads(client: Client, world: World, path: str) -> Iterator[str]:
     """The statements of a page that read a table whole, or more of it than a list may."""
     with CaptureQueriesContext(connection) as captured:
         assert client.get(path).status_code == 200, path
     asked = [query["sql"] for query in captured if any(table in query["sql"] for table in TABLES)]
     assert asked, path
-    with acting(world.operator), connection.cursor() as cursor:
-        cursor.execute(AS_LONG)
+    with acting_as(world.operator), connection.cursor() as cursor:
+        cursor.execute(PLANNER_SETTINGS)
         for sql in asked:
             cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
             [plan] = cursor.fetchone()[0]
@@ -146,16 +151,16 @@ def test_lists_of_a_long_history_read_what_they_show(committing: str, postgres: 
     settings.WHITENOISE_AUTOREFRESH = True
     small, large, other = make_world(), make_world(), make_world()
     for world in (small, large, other):
-        furnished(world)
+        make_console_rows(world)
     with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
         superuser.execute("SET session_replication_role = replica")
         for number, world in enumerate((large, other)):
-            grow(superuser, world, FIRST + number)
+            grow(superuser, world, FIRST_ROW_ID + number)
         for table in TABLES:
             superuser.execute(f"VACUUM ANALYZE {table}".encode())
     found = []
     for world in (large, small):
         client = signed_in(world.operator_user)
-        for path in addresses(world):
-            found += list(misread(client, world, path))
+        for path in list_urls(world):
+            found += list(long_reads(client, world, path))
     assert not found, "\n".join(found)

@@ -9,12 +9,12 @@ from django.db.models import Model
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from apps.console.framework.markdown_rendering import rendered
+from apps.console.framework.markdown_rendering import render_markdown
 from apps.console.framework.text_diffs import side_by_side
 from apps.conversations.actions import import_conversation
 from apps.conversations.models import Conversation
-from apps.conversations.rules import Line
-from apps.governance.database.actor_transaction import acting
+from apps.conversations.rules import ConversationLine
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.memory.models import MemoryBlock
 from apps.personas.actions import propose_patch
@@ -22,7 +22,7 @@ from apps.personas.models import IdentityCard, StandingRule
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.tenants.models import InvokableAgent
-from tests.support.drivers.console_client import list_of, page_of, text_of
+from tests.support.drivers.console_client import list_of, page_of, page_text
 from tests.support.worlds.furnished_tenant import make_extraction, make_turn, session_of
 from tests.support.worlds.world import (
     World,
@@ -46,7 +46,7 @@ HOSTILE = """# Hi <script>alert(1)</script>
 
 
 def test_markdown_loads_nothing_runs_nothing_and_hides_nothing() -> None:
-    html = str(rendered(HOSTILE))
+    html = str(render_markdown(HOSTILE))
     assert "<script" not in html
     assert "<img" not in html
     assert "href" not in html
@@ -61,7 +61,7 @@ def test_hostile_draft_is_shown_as_text_and_flagged(world: World, operator: Clie
     raw = operator.get(page_of(skill)).content.decode()
     assert "<script>alert" not in raw
     assert "<img src=x" not in raw
-    page = " ".join(text_of(operator.get(page_of(skill))).split())
+    page = " ".join(page_text(operator.get(page_of(skill))).split())
     assert "It tries to speak as another role or to override instructions." in page
     assert "It seems to override instructions." in page
     assert "“Ignore all previous instructions" in page
@@ -77,12 +77,12 @@ def test_what_agents_wrote_is_flagged_where_people_look_at_it(world: World, oper
         propose_patch(make_persona(world), actor=world.bot, text=attack),
     ]
     for row in written:
-        assert "It seems to override instructions." in text_of(operator.get(page_of(row))), row
-    assert "Look closely" not in text_of(operator.get(page_of(make_skill(world))))
+        assert "It seems to override instructions." in page_text(operator.get(page_of(row))), row
+    assert "Look closely" not in page_text(operator.get(page_of(make_skill(world))))
 
 
 def test_hostile_customer_is_shown_as_text(world: World, operator: Client) -> None:
-    lines = [Line("customer", "<script>alert(1)</script>")]
+    lines = [ConversationLine("customer", "<script>alert(1)</script>")]
     outcome = Conversation.Outcome.UNKNOWN
     conversation = import_conversation(
         world.agent.pk, actor=world.operator, transcript_id="hostile", lines=lines, outcome=outcome
@@ -94,7 +94,7 @@ def test_hostile_customer_is_shown_as_text(world: World, operator: Client) -> No
 def test_review_page_shows_the_source_conversation_with_its_tool_calls(world: World, operator: Client) -> None:
     conversation, skill = make_conversation(world), make_skill(world)
     make_extraction(world, conversation, skill)
-    page = text_of(operator.get(page_of(skill)))
+    page = page_text(operator.get(page_of(skill)))
     assert page_of(conversation) in page
     assert "My parcel arrived broken. I prefer email." in page
     assert "update_customer_profile" in page
@@ -104,19 +104,19 @@ def test_review_page_shows_the_source_conversation_with_its_tool_calls(world: Wo
 def test_conversation_page_shows_turns_with_their_cache_figures(world: World, operator: Client) -> None:
     conversation = make_conversation(world)
     turn = make_turn(world, conversation)
-    page = " ".join(text_of(operator.get(page_of(conversation))).split())
+    page = " ".join(page_text(operator.get(page_of(conversation))).split())
     assert "800 tokens, 80 %" in page
     assert "$0.0012" in page
     assert page_of(session_of(turn)) in page
-    assert "# Who you represent" in text_of(operator.get(page_of(session_of(turn))))
+    assert "# Who you represent" in page_text(operator.get(page_of(session_of(turn))))
 
 
 def test_every_decision_stands_in_the_history_with_its_reason(world: World, operator: Client) -> None:
     skill = make_skill(world)
     deprecate_skill(skill, actor=world.operator, reason="Wrong tone.")
-    with acting(world.operator):
+    with acting_as(world.operator):
         record = ChangeRecord.objects.filter(subject_type=skill._meta.label_lower).latest("id")
-    page = text_of(operator.get(page_of(record)))
+    page = page_text(operator.get(page_of(record)))
     assert "Wrong tone." in page
     assert "<del>draft</del>" in page
     assert "<ins>deprecated</ins>" in page
@@ -127,11 +127,11 @@ def test_lists_are_divided_searched_and_filtered(world: World, operator: Client)
     make_skill(world, title="A draft")
     make_skill(world, "approved", title="A live one", category="billing")
     path = list_of(Skill)
-    queue, live = text_of(operator.get(path)), text_of(operator.get(f"{path}?tab=approved"))
+    queue, live = page_text(operator.get(path)), page_text(operator.get(f"{path}?tab=approved"))
     assert ("A draft" in queue, "A live one" in queue) == (True, False)
     assert ("A draft" in live, "A live one" in live) == (False, True)
-    assert "A live one" in text_of(operator.get(f"{path}?tab=all&category=billing"))
-    assert "Nothing matches." in text_of(operator.get(f"{path}?tab=all&q=elephant"))
+    assert "A live one" in page_text(operator.get(f"{path}?tab=all&category=billing"))
+    assert "Nothing matches." in page_text(operator.get(f"{path}?tab=all&q=elephant"))
 
 
 MAKERS: dict[type[Model], Callable[[World], object]] = {

@@ -9,14 +9,14 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.console.framework.request_context import VISIT_KEY
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.memory.models import MemoryLine
 from apps.personas.actions import amend_persona
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.console.dashboard.test_figures_page import CONTROL
-from tests.support.drivers.console_client import page_of, signed_in, text_of, words_of
+from tests.support.drivers.console_client import page_of, page_text, page_words, signed_in
 from tests.support.worlds.world import (
     World,
     make_block,
@@ -37,10 +37,10 @@ QUERIES = 13
 
 
 def search(client: Client, asked: str, **more: str) -> str:
-    return text_of(client.get(reverse("admin:search"), {"q": asked, **more}))
+    return page_text(client.get(reverse("admin:search"), {"q": asked, **more}))
 
 
-def found(client: Client, asked: str, **more: str) -> list[str]:
+def found_urls(client: Client, asked: str, **more: str) -> list[str]:
     """The addresses of what was found."""
     results = client.get(reverse("admin:search"), {"q": asked, **more}).context["results"]
     return [hit.url for hit in results.hits]
@@ -54,18 +54,18 @@ def test_every_kind_is_found_and_leads_to_its_page(world: World, operator: Clien
     make_memory(world, "A parcel that arrived broken is replaced.")
     block = make_block(world, "Broken parcels")
     profile = make_profile(world, notes="Got a broken parcel in May.")
-    with acting(world.operator):
+    with acting_as(world.operator):
         line = MemoryLine.objects.get(text__startswith="A parcel")
-    urls = found(operator, "broken parcel")
+    urls = found_urls(operator, "broken parcel")
     assert f"{page_of(conversation)}#message-0" in urls
     assert {page_of(row) for row in (skill, line, block, profile)} <= set(urls)
     # The draft waits as a proposal, too.
     assert len(urls) == 6
     for kind, count in (("conversations", 1), ("skills", 1), ("memory", 2), ("proposals", 1), ("customers", 1)):
-        assert len(found(operator, "broken parcel", kind=kind)) == count
-    assert "Message http:thread" in words_of(operator.get(reverse("admin:search"), {"q": "parcel"}))
-    assert "Noted of a customer http:abc123 Notes" in words_of(operator.get(reverse("admin:search"), {"q": "may"}))
-    assert 'id="message-0"' in text_of(operator.get(page_of(conversation)))
+        assert len(found_urls(operator, "broken parcel", kind=kind)) == count
+    assert "Message http:thread" in page_words(operator.get(reverse("admin:search"), {"q": "parcel"}))
+    assert "Noted of a customer http:abc123 Notes" in page_words(operator.get(reverse("admin:search"), {"q": "may"}))
+    assert 'id="message-0"' in page_text(operator.get(page_of(conversation)))
 
 
 def test_a_change_is_told_in_words_and_leads_to_its_page(world: World, operator: Client) -> None:
@@ -74,16 +74,16 @@ def test_a_change_is_told_in_words_and_leads_to_its_page(world: World, operator:
     amend_persona(
         persona, actor=world.operator, values={"style": "Ochre <b>and</b> terse."}, reason="Asked for by Ann."
     )
-    with acting(world.operator):
+    with acting_as(world.operator):
         record = ChangeRecord.objects.get(act="persona.amend")
-    assert found(operator, "ochre", kind="changes") == found(operator, "asked ann") == [page_of(record)]
+    assert found_urls(operator, "ochre", kind="changes") == found_urls(operator, "asked ann") == [page_of(record)]
     page = operator.get(reverse("admin:search"), {"q": "ochre"})
-    assert f"Change Persona of agent support amend, by {world.operator_user.username}" in words_of(page)
+    assert f"Change Persona of agent support amend, by {world.operator_user.username}" in page_words(page)
     assert "<mark>Ochre</mark> &lt;b&gt;and" in page.content.decode()
     assert "Warm and brief." in page.content.decode()
-    assert "Ochre" in text_of(operator.get(page_of(record)))
+    assert "Ochre" in page_text(operator.get(page_of(record)))
     other = signed_in(make_world().operator_user)
-    assert found(other, "ochre") == []
+    assert found_urls(other, "ochre") == []
     assert other.get(page_of(record)).status_code in {302, 404}
 
 
@@ -104,7 +104,7 @@ def test_another_tenants_words_are_nowhere(world: World, operator: Client) -> No
     make_memory(other, "A broken parcel is replaced.")
     make_profile(other, notes="Got a broken parcel.")
     assert "Nothing holds these words." in search(operator, "parcel")
-    assert len(found(signed_in(other.operator_user), "parcel")) == 3
+    assert len(found_urls(signed_in(other.operator_user), "parcel")) == 3
 
 
 def test_nothing_off_the_record_is_found(world: World, operator: Client) -> None:
@@ -115,7 +115,7 @@ def test_nothing_off_the_record_is_found(world: World, operator: Client) -> None
 
 def test_results_stand_under_the_day_of_the_tenants_clock(world: World, operator: Client) -> None:
     make_conversation(world)
-    with acting(world.admin):
+    with acting_as(world.admin):
         settings = TenantSettings.objects.visible_to(world.admin).get()
     days = set()
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):
@@ -145,7 +145,7 @@ def test_what_cannot_be_found_is_answered_in_words(operator: Client, asked: str,
 
 
 def test_before_anything_is_typed_the_page_says_what_it_looks_through(operator: Client) -> None:
-    shown = words_of(operator.get(reverse("admin:search")))
+    shown = page_words(operator.get(reverse("admin:search")))
     assert "Looks through what customers, agents and people said" in shown
     assert "Type what to look for." not in shown
 
@@ -155,8 +155,8 @@ def test_a_page_holds_fifty_and_the_rest_is_a_page_older(world: World, operator:
     for number in range(51):
         make_event(world, "Where is my parcel?", conversation_key=f"t{number}")
     make_memory(world, "\n".join(f"Parcel {number} is here." for number in range(60)))
-    first = found(operator, "parcel")
-    second = found(operator, "parcel", page="2")
+    first = found_urls(operator, "parcel")
+    second = found_urls(operator, "parcel", page="2")
     assert (len(first), len(second)) == (50, 10)
     assert not set(first) & set(second)
     assert "page=2" in search(operator, "parcel")
@@ -195,7 +195,7 @@ def test_staff_in_a_tenant_find_what_they_may_read_there(world: World) -> None:
     session = client.session
     session[VISIT_KEY] = (world.tenant.pk, visit.pk)
     session.save()
-    assert len(found(client, "parcel")) == 1
+    assert len(found_urls(client, "parcel")) == 1
 
 
 def test_who_is_not_signed_in_finds_nothing() -> None:

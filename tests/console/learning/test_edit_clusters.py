@@ -2,7 +2,7 @@
 
 from django.test import Client
 
-from tests.support.drivers.console_client import page_of, words_of
+from tests.support.drivers.console_client import page_of, page_words
 from tests.support.factories.lessons import make_cluster
 from tests.support.worlds.world import World
 
@@ -10,7 +10,7 @@ from tests.support.worlds.world import World
 def test_the_weeks_are_plotted_and_told(world: World, operator: Client) -> None:
     cluster = make_cluster(world)
     page = operator.get(page_of(cluster))
-    content, told = page.content.decode(), words_of(page)
+    content, told = page.content.decode(), page_words(page)
     assert content.count('<rect class="pc-bar-0"') == 1, "all of its drafts are of this week"
     assert 'height="100"' in content
     assert "Drafts by week the last 12, each from its Monday" in told

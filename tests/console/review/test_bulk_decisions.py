@@ -7,69 +7,75 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import snooze_proposal
 from apps.personas.actions import propose_patch, propose_sections
-from apps.review.bulk.eligibility import MOST
+from apps.review.bulk.eligibility import MOST_PROPOSALS
 from apps.review.models import BulkDecision
 from apps.review.tasks import decide_bulk
 from apps.skills.proposals import propose_deprecation
 from tests.console.dashboard.test_figures_page import statements
-from tests.support.drivers.console_client import list_of, text_of, words_of
-from tests.support.factories.bulk_decisions import again, begin, make_drafts, states, waiting_draft
+from tests.support.drivers.console_client import list_of, page_text, page_words
+from tests.support.factories.bulk_decisions import (
+    begin_bulk_decision,
+    make_drafts,
+    reload_proposal,
+    states,
+    waiting_draft,
+)
 from tests.support.worlds.world import World, make_limit, make_persona, make_skill, make_world
 
-TOGETHER = reverse("admin:together")
+BULK_PAGE = reverse("admin:bulk_decision")
 INBOX = list_of(Proposal)
 MOST_READS = 12
 
 
-def looked_at(client: Client, verb: str, *proposals: Proposal) -> str:
+def open_bulk_page(client: Client, verb: str, *proposals: Proposal) -> str:
     """The page that says what would happen."""
-    answer = client.get(f"{TOGETHER}?{urlencode([('verb', verb), *(('row', row.pk) for row in proposals)])}")
+    answer = client.get(f"{BULK_PAGE}?{urlencode([('verb', verb), *(('row', row.pk) for row in proposals)])}")
     assert answer.status_code == 200
-    return text_of(answer)
+    return page_text(answer)
 
 
-def offered(page: str) -> list[str]:
+def form_rows(page: str) -> list[str]:
     """What its form would send of each row."""
     return re.findall(r'name="row"\s+value="(\d+-\d+)"', page)
 
 
-def confirmed(client: Client, world: World, verb: str, *proposals: Proposal, **typed: str) -> BulkDecision:
+def confirm_bulk(client: Client, world: World, verb: str, *proposals: Proposal, **typed: str) -> BulkDecision:
     """Look, confirm, and land on the report."""
-    rows = offered(looked_at(client, verb, *proposals))
-    answer = client.post(TOGETHER, {"verb": verb, "row": rows, **typed})
+    rows = form_rows(open_bulk_page(client, verb, *proposals))
+    answer = client.post(BULK_PAGE, {"verb": verb, "row": rows, **typed})
     assert answer.status_code == 303
-    with acting(world.operator):
+    with acting_as(world.operator):
         bulk = BulkDecision.objects.latest("pk")
-    assert answer["Location"] == reverse("admin:together_report", args=[bulk.pk])
+    assert answer["Location"] == reverse("admin:bulk_decision_report", args=[bulk.pk])
     return bulk
 
 
 def report(client: Client, bulk: BulkDecision) -> str:
-    return words_of(client.get(reverse("admin:together_report", args=[bulk.pk])))
+    return page_words(client.get(reverse("admin:bulk_decision_report", args=[bulk.pk])))
 
 
 def test_open_rows_have_a_box_that_belongs_to_the_form_above_the_list(world: World, operator: Client) -> None:
     # Without a script: the box names the form by its id, and the form is a link with what was ticked.
     [draft] = make_drafts(world, 1)
-    page = text_of(operator.get(INBOX))
-    assert f'<input type="checkbox" form="pc-together" name="row" value="{draft.pk}"' in page
-    assert re.search(rf'<form id="pc-together"\s+method="get"\s+action="{TOGETHER}"', page)
-    assert 'id="pc-together"' not in text_of(operator.get(f"{INBOX}?tab=decided"))
+    page = page_text(operator.get(INBOX))
+    assert f'<input type="checkbox" form="pc-bulk-bar" name="row" value="{draft.pk}"' in page
+    assert re.search(rf'<form id="pc-bulk-bar"\s+method="get"\s+action="{BULK_PAGE}"', page)
+    assert 'id="pc-bulk-bar"' not in page_text(operator.get(f"{INBOX}?tab=decided"))
 
 
 @pytest.mark.slow
 def test_what_was_confirmed_is_carried_out_by_a_worker_and_reported(world: World, operator: Client) -> None:
     drafts = make_drafts(world, 3)
-    page = looked_at(operator, "approve", *drafts)
+    page = open_bulk_page(operator, "approve", *drafts)
     assert "can look up “" in page
     assert states(world, drafts) == ["open"] * 3
-    bulk = confirmed(operator, world, "approve", *drafts)
-    waits = text_of(operator.get(reverse("admin:together_report", args=[bulk.pk])))
+    bulk = confirm_bulk(operator, world, "approve", *drafts)
+    waits = page_text(operator.get(reverse("admin:bulk_decision_report", args=[bulk.pk])))
     assert "0 of 3 decided" in waits
     assert re.search(r'id="together"[^>]*data-polls', waits)
     snooze_proposal(drafts[1], actor=world.admin, until=drafts[1].expires_at)
@@ -77,43 +83,43 @@ def test_what_was_confirmed_is_carried_out_by_a_worker_and_reported(world: World
     assert "3 of 3 decided" in report(operator, bulk)
     assert "2 done, 1 refused, 0 waiting." in report(operator, bulk)
     assert "changed since you read it" in report(operator, bulk)
-    assert "data-polls" not in text_of(operator.get(reverse("admin:together_report", args=[bulk.pk])))
-    assert f'href="{TOGETHER}"' in text_of(operator.get(INBOX))
-    assert "New skill 2 done, 1 refused, 0 waiting" in words_of(operator.get(TOGETHER))
+    assert "data-polls" not in page_text(operator.get(reverse("admin:bulk_decision_report", args=[bulk.pk])))
+    assert f'href="{BULK_PAGE}"' in page_text(operator.get(INBOX))
+    assert "New skill 2 done, 1 refused, 0 waiting" in page_words(operator.get(BULK_PAGE))
     assert states(world, drafts) == ["applied", "open", "applied"]
 
 
 def test_a_no_asks_for_one_reason_and_gives_it_to_all(world: World, operator: Client) -> None:
     drafts = make_drafts(world, 2)
-    rows = offered(looked_at(operator, "reject", *drafts))
-    refused = operator.post(TOGETHER, {"verb": "reject", "row": rows})
+    rows = form_rows(open_bulk_page(operator, "reject", *drafts))
+    refused = operator.post(BULK_PAGE, {"verb": "reject", "row": rows})
     assert refused.status_code == 422
-    assert "This field is required." in words_of(refused)
-    assert offered(text_of(refused)) == rows
-    bulk = confirmed(operator, world, "reject", *drafts, reason_code="not_useful", reason="Nobody asks.")
+    assert "This field is required." in page_words(refused)
+    assert form_rows(page_text(refused)) == rows
+    bulk = confirm_bulk(operator, world, "reject", *drafts, reason_code="not_useful", reason="Nobody asks.")
     decide_bulk.run(world.tenant.pk, bulk.pk)
     assert "Not useful: Nobody asks." in report(operator, bulk)
-    assert {again(world, draft).decision_reason for draft in drafts} == {"Nobody asks."}
+    assert {reload_proposal(world, draft).decision_reason for draft in drafts} == {"Nobody asks."}
 
 
 def test_several_kinds_are_refused_with_a_way_on_for_each(world: World, operator: Client) -> None:
     retired = propose_deprecation(make_skill(world, "approved"), actor=world.bot, rationale="Nobody asks for it.")
     [draft] = make_drafts(world, 1)
-    page = looked_at(operator, "approve", draft, retired)
+    page = open_bulk_page(operator, "approve", draft, retired)
     assert "You chose several" in page
-    assert offered(page) == []
+    assert form_rows(page) == []
     assert urlencode([("verb", "approve"), ("row", draft.pk)]) in page
     rows = [f"{row.pk}-{row.version}" for row in (draft, retired)]
-    refused = operator.post(TOGETHER, {"verb": "approve", "row": rows})
+    refused = operator.post(BULK_PAGE, {"verb": "approve", "row": rows})
     assert refused.status_code == 422
-    assert "proposals of one kind" in words_of(refused)
+    assert "proposals of one kind" in page_words(refused)
 
 
 def test_what_cannot_be_decided_together_is_left_out_and_says_why(world: World, operator: Client) -> None:
     plain = waiting_draft(world)
     paying = waiting_draft(world, body="## Procedure\n1. Call refund_order with the order number.\n")
-    page = looked_at(operator, "approve", plain, paying)
-    assert offered(page) == [f"{plain.pk}-{plain.version}"]
+    page = open_bulk_page(operator, "approve", plain, paying)
+    assert form_rows(page) == [f"{plain.pk}-{plain.version}"]
     assert "Its risk is high; only changes of low risk are decided together." in page
 
 
@@ -124,8 +130,8 @@ def test_nothing_is_offered_above_the_low_tier(world: World, operator: Client, v
         propose_patch(persona, actor=world.bot, text="Say hello first."),
         propose_sections(persona, actor=world.bot, values={"style": "Be brief."}),
     ):
-        page = looked_at(operator, verb, proposal)
-        assert offered(page) == []
+        page = open_bulk_page(operator, verb, proposal)
+        assert form_rows(page) == []
         assert "None of what you chose can be decided on together." in page
 
 
@@ -133,44 +139,44 @@ def test_another_tenants_rows_and_reports_are_like_none(world: World, operator: 
     # R006
     other = make_world()
     theirs = make_drafts(other, 1)
-    page = looked_at(operator, "approve", *theirs)
+    page = open_bulk_page(operator, "approve", *theirs)
     assert "1 of the chosen is not there" in page
     assert theirs[0].target_label not in page
-    refused = operator.post(TOGETHER, {"verb": "approve", "row": [f"{theirs[0].pk}-1"]})
+    refused = operator.post(BULK_PAGE, {"verb": "approve", "row": [f"{theirs[0].pk}-1"]})
     assert refused.status_code == 404
-    bulk = begin(other, theirs)
-    assert operator.get(reverse("admin:together_report", args=[bulk.pk])).status_code == 404
+    bulk = begin_bulk_decision(other, theirs)
+    assert operator.get(reverse("admin:bulk_decision_report", args=[bulk.pk])).status_code == 404
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
-    [([], "Nothing is chosen."), (["x", "1; DROP"], "Nothing is chosen."), (range(MOST + 1), "At most")],
+    [([], "Nothing is chosen."), (["x", "1; DROP"], "Nothing is chosen."), (range(MOST_PROPOSALS + 1), "At most")],
 )
 def test_none_and_too_many_are_said_so(world: World, operator: Client, rows: list[str], said: str) -> None:
-    assert said in words_of(operator.get(TOGETHER, {"verb": "approve", "row": rows}))
-    refused = operator.post(TOGETHER, {"verb": "approve", "row": rows})
+    assert said in page_words(operator.get(BULK_PAGE, {"verb": "approve", "row": rows}))
+    refused = operator.post(BULK_PAGE, {"verb": "approve", "row": rows})
     assert refused.status_code == 422
 
 
 def test_what_was_decided_together_is_each_tenants_own(world: World, operator: Client) -> None:
     # R006
-    assert "Nothing yet." in words_of(operator.get(TOGETHER))
+    assert "Nothing yet." in page_words(operator.get(BULK_PAGE))
     other = make_world()
-    begin(other, make_drafts(other, 1))
-    assert "Nothing yet." in words_of(operator.get(TOGETHER))
+    begin_bulk_decision(other, make_drafts(other, 1))
+    assert "Nothing yet." in page_words(operator.get(BULK_PAGE))
 
 
 def test_there_is_no_third_word(world: World, operator: Client) -> None:
-    assert operator.get(TOGETHER, {"verb": "apply"}).status_code == 404
+    assert operator.get(BULK_PAGE, {"verb": "apply"}).status_code == 404
 
 
 def test_a_person_whose_right_was_taken_is_shown_no_form(world: World, operator: Client) -> None:
     [draft] = make_drafts(world, 1)
     make_limit(world, Act.PROPOSAL_APPROVE)
-    page = looked_at(operator, "approve", draft)
-    assert offered(page) == []
+    page = open_bulk_page(operator, "approve", draft)
+    assert form_rows(page) == []
     assert "proposal_approve" in page
-    assert operator.post(TOGETHER, {"verb": "approve", "row": [f"{draft.pk}-1"]}).status_code == 403
+    assert operator.post(BULK_PAGE, {"verb": "approve", "row": [f"{draft.pk}-1"]}).status_code == 403
 
 
 @pytest.mark.slow
@@ -179,9 +185,9 @@ def test_pages_of_many_rows_cost_what_those_of_few_do(world: World, operator: Cl
     drafts = make_drafts(world, 20)
 
     def reads(chosen: list[Proposal]) -> list[int]:
-        bulk = begin(world, chosen)
+        bulk = begin_bulk_decision(world, chosen)
         looked = urlencode([("verb", "approve"), *(("row", row.pk) for row in chosen)])
-        pages = TOGETHER, f"{TOGETHER}?{looked}", reverse("admin:together_report", args=[bulk.pk])
+        pages = BULK_PAGE, f"{BULK_PAGE}?{looked}", reverse("admin:bulk_decision_report", args=[bulk.pk])
         return [len(statements(operator, path)) for path in pages]
 
     reads(drafts[:1])

@@ -7,20 +7,20 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from apps.console.framework.row_titles import moment
+from apps.console.framework.row_titles import format_moment
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Governed, Proposal, Taint
 from apps.governance.proposals.actions import claim_proposal, reject_proposal
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
-from apps.memory.write_holds import Share, hold_back, propose_profile
+from apps.memory.write_holds import MemoryReviewSplit, hold_for_review, propose_profile
 from apps.personas.actions import propose_patch, propose_rule_change, propose_rules, propose_sections
 from apps.personas.models import Persona
 from apps.review.decisions import expire
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_deprecation, propose_revision
 from apps.tenants.models import TenantSettings
-from tests.support.drivers.console_client import list_of, page_of, text_of, words_of
+from tests.support.drivers.console_client import list_of, page_of, page_text, page_words
 from tests.support.worlds.world import (
     World,
     make_block,
@@ -37,56 +37,56 @@ HUNDRED, MOST_READS = 100, 12
 Kind = Proposal.Kind
 
 
-def asked_of_memory(row: AgentMemory | MemoryBlock, world: World) -> AgentMemory | MemoryBlock:
-    with acting(world.bot):
-        hold_back(row, Share("", Taint.AGENT, whole="They like tea."), actor=world.bot, evidence=None)
+def propose_memory_text(row: AgentMemory | MemoryBlock, world: World) -> AgentMemory | MemoryBlock:
+    with acting_as(world.bot):
+        hold_for_review(row, MemoryReviewSplit("", Taint.AGENT, whole="They like tea."), actor=world.bot, evidence=None)
     return row
 
 
-def asked_of_persona(world: World) -> Persona:
+def propose_persona_text(world: World) -> Persona:
     persona = make_persona(world)
     propose_patch(persona, actor=world.bot, text="Say hello first.")
     return persona
 
 
-def asked_of_skill(world: World) -> Skill:
+def propose_skill_end(world: World) -> Skill:
     skill = make_skill(world, "approved")
     propose_deprecation(skill, actor=world.bot, rationale="Nobody asks for it.")
     return skill
 
 
-def asked_of_profile(world: World) -> CustomerProfile:
+def propose_profile_note(world: World) -> CustomerProfile:
     profile = make_profile(world)
     propose_profile(profile, {"notes": "Has a dog."}, actor=world.bot, evidence=None)
     return profile
 
 
-PROPOSED: Mapping[str, Callable[[World], tuple[Governed, Kind]]] = {
-    "persona": lambda world: (asked_of_persona(world), Kind.PERSONA_PATCH),
-    "skill": lambda world: (asked_of_skill(world), Kind.SKILL_DEPRECATION),
-    "memory": lambda world: (asked_of_memory(make_memory(world), world), Kind.MEMORY_BODY),
-    "block": lambda world: (asked_of_memory(make_block(world), world), Kind.BLOCK_BODY),
-    "profile": lambda world: (asked_of_profile(world), Kind.PROFILE_CHANGE),
+PROPOSAL_MAKERS: Mapping[str, Callable[[World], tuple[Governed, Kind]]] = {
+    "persona": lambda world: (propose_persona_text(world), Kind.PERSONA_PATCH),
+    "skill": lambda world: (propose_skill_end(world), Kind.SKILL_DEPRECATION),
+    "memory": lambda world: (propose_memory_text(make_memory(world), world), Kind.MEMORY_BODY),
+    "block": lambda world: (propose_memory_text(make_block(world), world), Kind.BLOCK_BODY),
+    "profile": lambda world: (propose_profile_note(world), Kind.PROFILE_CHANGE),
 }
 
 
 def settings_of(world: World) -> TenantSettings:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return TenantSettings.objects.visible_to(world.operator).get()
 
 
 def submission_of(skill: Skill, world: World) -> Proposal:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return Proposal.objects.visible_to(world.operator).about(skill).get()
 
 
-def listed(client: Client, query: str = "") -> str:
-    return words_of(client.get(f"{INBOX}{query}"))
+def inbox_text(client: Client, query: str = "") -> str:
+    return page_words(client.get(f"{INBOX}{query}"))
 
 
-def run_out(proposal: Proposal, actor: Actor) -> None:
+def expire_proposal(proposal: Proposal, actor: Actor) -> None:
     """Let the time of a proposal be over, and the sweep find it."""
-    with acting(actor), connection.cursor() as cursor:
+    with acting_as(actor), connection.cursor() as cursor:
         late = "UPDATE governance_proposal SET expires_at = now() - interval '1 second' WHERE id = %s"
         cursor.execute(late, [proposal.pk])
     expire(proposal.tenant_id, proposal.pk)
@@ -106,14 +106,14 @@ def run_out(proposal: Proposal, actor: Actor) -> None:
     ],
 )
 def test_an_empty_queue_says_what_it_is_for(operator: Client, query: str, says: str) -> None:
-    page = listed(operator, query)
+    page = inbox_text(operator, query)
     assert says in page
     assert "Nothing matches." not in page
 
 
 @pytest.mark.parametrize("query", ["?q=parcel", "?kind=rule.lines", "?kind=other&risk=low", "?claim=mine"])
 def test_a_search_that_finds_nothing_says_so(operator: Client, query: str) -> None:
-    page = listed(operator, query)
+    page = inbox_text(operator, query)
     assert "Nothing matches. Show all" in page
     assert "Nothing waits." not in page
 
@@ -121,38 +121,38 @@ def test_a_search_that_finds_nothing_says_so(operator: Client, query: str) -> No
 def test_what_expired_waits_no_longer_and_nobody_decided(world: World, operator: Client) -> None:
     skill = make_skill(world, "approved", name="greet")
     proposal = propose_revision(skill, actor=world.bot, values={"body": "Say hello."})
-    assert "for less than a minute" in listed(operator, "?kind=other")
-    run_out(proposal, world.operator)
-    page = listed(operator, "?tab=expired")
+    assert "for less than a minute" in inbox_text(operator, "?kind=other")
+    expire_proposal(proposal, world.operator)
+    page = inbox_text(operator, "?tab=expired")
     assert "Skill revision for greet" in page
     assert " expired on " in page
-    with acting(world.operator):
+    with acting_as(world.operator):
         proposal.refresh_from_db()
-    assert f" Expired {moment(proposal.decided_at)} " in words_of(operator.get(page_of(proposal)))
+    assert f" Expired {format_moment(proposal.decided_at)} " in page_words(operator.get(page_of(proposal)))
 
 
 def test_what_is_proposed_for_a_memory_is_called_by_its_agent(world: World, operator: Client) -> None:
     memory = make_memory(world)
-    asked_of_memory(memory, world)
-    page = listed(operator)
+    propose_memory_text(memory, world)
+    page = inbox_text(operator)
     assert "Memory of agent support" in page
     assert str(memory) not in page
 
 
 @pytest.mark.parametrize("noun", ["persona", "skill", "memory", "block", "profile"])
 def test_a_page_leads_to_what_waits_about_it(world: World, operator: Client, noun: str) -> None:
-    row, kind = PROPOSED[noun](world)
-    with acting(world.operator):
+    row, kind = PROPOSAL_MAKERS[noun](world)
+    with acting_as(world.operator):
         proposal = Proposal.objects.visible_to(world.operator).about(row).get(kind=kind)
     link = f'<a href="{page_of(proposal)}">'
-    assert link in text_of(operator.get(page_of(row)))
+    assert link in page_text(operator.get(page_of(row)))
     reject_proposal(proposal, actor=world.operator, reason="No.")
-    assert link not in text_of(operator.get(page_of(row)))
+    assert link not in page_text(operator.get(page_of(row)))
 
 
 def test_a_yes_to_a_deprecation_is_not_said_to_make_anything_live(world: World, operator: Client) -> None:
     proposal = propose_deprecation(make_skill(world, "approved"), actor=world.bot, rationale="Nobody asks for it.")
-    page = words_of(operator.get(page_of(proposal)))
+    page = page_words(operator.get(page_of(proposal)))
     assert "What is proposed takes effect, signed by you" in page
     assert "Reaches nothing new: it takes something away." in page
     assert "becomes live" not in page
@@ -164,17 +164,17 @@ def test_a_row_says_what_a_yes_changes_and_what_speaks_for_it(world: World, oper
     for _ in range(2):
         proposal = propose_sections(persona, actor=world.bot, values={"style": "Brief."}, evidence=evidence)
     sentence = "Agent support answers every customer with its persona changed: style."
-    page = listed(operator)
+    page = inbox_text(operator)
     assert f"{sentence} Style: Brief. elevated open for less than a minute 1 conversation agent support" in page
     propose_sections(persona, actor=world.bot, values={"style": "Brief."})
-    assert "1 conversation, asked for 2 times agent support" in listed(operator)
-    assert f"{sentence} The next session of the agent carries it" in words_of(operator.get(page_of(proposal)))
+    assert "1 conversation, asked for 2 times agent support" in inbox_text(operator)
+    assert f"{sentence} The next session of the agent carries it" in page_words(operator.get(page_of(proposal)))
 
 
 @pytest.mark.slow
 def test_a_hundred_rows_of_every_kind_take_few_reads(world: World, operator: Client) -> None:
     # R014
-    for noun in PROPOSED.values():
+    for noun in PROPOSAL_MAKERS.values():
         noun(world)
     propose_rules(world.agent, actor=world.bot, lines=["Be brief."])
     propose_rules(settings_of(world), actor=world.operator, lines=["Be kind."])
@@ -184,7 +184,7 @@ def test_a_hundred_rows_of_every_kind_take_few_reads(world: World, operator: Cli
         claim_proposal(submission_of(skill, world), actor=(world.operator, world.admin)[number % 2])
     operator.get(INBOX)
     with CaptureQueriesContext(connection) as caught:
-        page = listed(operator, "?all=")
+        page = inbox_text(operator, "?all=")
     assert page.count("can look up “skill-") == HUNDRED
     reads = [each["sql"] for each in caught if " FROM " in each["sql"]]
     assert len(reads) <= MOST_READS, "\n".join(reads)

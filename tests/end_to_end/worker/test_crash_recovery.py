@@ -6,11 +6,11 @@ import pytest
 from django.utils import timezone
 
 from apps.conversations.models import InboundEvent, Message
-from apps.demo.http_client import Visitor
-from apps.governance.database.actor_transaction import acting
+from apps.demo.http_client import HttpVisitor
+from apps.governance.database.actor_transaction import acting_as
 from apps.launcher.child_processes import wait_until
 from apps.runtime.models import Turn
-from tests.support.servers.running_product import RunningProduct, fetched
+from tests.support.servers.running_product import RunningProduct, fetch
 from tests.support.timeouts import PATIENCE_SECONDS
 from tests.support.worlds.world import World, make_event, make_persona, make_world
 
@@ -24,75 +24,75 @@ def make_answered_world() -> World:
     return world
 
 
-def answered(world: World, event: InboundEvent) -> Turn | None:
-    with acting(world.system):
+def finished_turn(world: World, event: InboundEvent) -> Turn | None:
+    with acting_as(world.system):
         event.refresh_from_db()
         return Turn.objects.filter(pk=event.turn_id or 0, status=Turn.Status.DONE).first()
 
 
 def post(product: RunningProduct, world: World) -> InboundEvent:
     """A customer's message through the API."""
-    customer = Visitor(product.url, world.token)
+    customer = HttpVisitor(product.url, world.token)
     body = {"conversation_key": "a", "end_user_key": "http:abc", "text": "Hello there."}
     taken = customer.send("POST", "/api/v1/messages/", body, Idempotency_Key="one")
     assert taken.status == 202, taken.text
-    with acting(world.system):
+    with acting_as(world.system):
         return InboundEvent.objects.get(pk=taken.json["event_id"])
 
 
-def silence(product: RunningProduct, seconds: int) -> None:
+def stall_next_call(product: RunningProduct, seconds: int) -> None:
     """The next call of the model waits before it is answered."""
-    fetched(f"{product.standin_url}/standin/script", json.dumps([{"fault": "timeout", "seconds": seconds}]).encode())
+    fetch(f"{product.standin_url}/standin/script", json.dumps([{"fault": "timeout", "seconds": seconds}]).encode())
 
 
-def asked(product: RunningProduct) -> int:
-    return len(json.loads(fetched(f"{product.standin_url}/standin/requests")))
+def count_requests(product: RunningProduct) -> int:
+    return len(json.loads(fetch(f"{product.standin_url}/standin/requests")))
 
 
-def finished(world: World, *events: InboundEvent) -> bool:
-    return wait_until(lambda: all(answered(world, event) for event in events), PATIENCE_SECONDS, 0.2)
+def wait_until_finished(world: World, *events: InboundEvent) -> bool:
+    return wait_until(lambda: all(finished_turn(world, event) for event in events), PATIENCE_SECONDS, 0.2)
 
 
-def called(product: RunningProduct, times: int) -> bool:
-    return wait_until(lambda: asked(product) == times, PATIENCE_SECONDS, 0.1)
+def wait_for_requests(product: RunningProduct, times: int) -> bool:
+    return wait_until(lambda: count_requests(product) == times, PATIENCE_SECONDS, 0.1)
 
 
 def test_what_a_killed_worker_a_stopped_one_and_the_broker_leave_is_finished_once(product: RunningProduct) -> None:
     # R118, R126
     world = make_answered_world()
-    silence(product, 30)
+    stall_next_call(product, 30)
     first = make_event(world)
-    assert called(product, 1), "the worker never called the model"
+    assert wait_for_requests(product, 1), "the worker never called the model"
     product.kill("worker")
     product.start_worker()
     product.await_ready()
-    assert finished(world, first)
-    with acting(world.system):
+    assert wait_until_finished(world, first)
+    with acting_as(world.system):
         turn = Turn.objects.get()
         assert (turn.attempts, turn.fence, turn.crashes) == (2, 2, 1)
         replies = Message.objects.filter(sender=Message.Sender.AGENT).exclude(text="")
         assert [reply.pk for reply in replies] == [turn.reply_id]
-    second = _given_back_when_told_to_stop(product, world)
+    second = _stop_during_turn(product, world)
     # Nobody works, and the wake-up call is lost.
     third = post(product, world)
     assert product.broker.llen("celery") >= 1
     product.broker.flushall()
-    assert answered(world, third) is None
+    assert finished_turn(world, third) is None
     product.start_worker()
-    assert finished(world, second, third)
-    with acting(world.system):
+    assert wait_until_finished(world, second, third)
+    with acting_as(world.system):
         turn = Turn.objects.get(pk=second.turn_id or 0)
         assert (turn.attempts, turn.crashes) == (2, 0)
         assert Turn.objects.count() == 3
 
 
-def _given_back_when_told_to_stop(product: RunningProduct, world: World) -> InboundEvent:
-    silence(product, 30)
-    calls = asked(product)
+def _stop_during_turn(product: RunningProduct, world: World) -> InboundEvent:
+    stall_next_call(product, 30)
+    calls = count_requests(product)
     event = make_event(world, conversation_key="b")
-    assert called(product, calls + 1), "the worker never called the model"
+    assert wait_for_requests(product, calls + 1), "the worker never called the model"
     product.end("worker")
-    with acting(world.system):
+    with acting_as(world.system):
         turn = Turn.objects.latest("id")
         assert (turn.status, turn.is_released, turn.lease_until <= timezone.now()) == (Turn.Status.RUNNING, True, True)
     return event
@@ -104,7 +104,7 @@ def test_message_is_taken_and_answered_while_the_broker_is_away(own_product: Run
     own_product.start_web()
     own_product.await_ready()
     event = post(own_product, world)
-    with acting(world.system):
+    with acting_as(world.system):
         assert (event.turn_id, event.text) == (None, "Hello there.")
     own_product.start_worker()
-    assert wait_until(lambda: answered(world, event) is not None, PATIENCE_SECONDS, 0.2)
+    assert wait_until(lambda: finished_turn(world, event) is not None, PATIENCE_SECONDS, 0.2)

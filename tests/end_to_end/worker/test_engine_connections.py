@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from apps.launcher.postgres import Postgres
-from apps.runtime.worker.db_thread_pool import Connections
+from apps.runtime.worker.db_thread_pool import ThreadConnections
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
@@ -21,26 +21,26 @@ def process_of_the_server() -> int:
 
 
 @contextmanager
-def one_thread(kept: Connections) -> Iterator[ThreadPoolExecutor]:
+def open_thread(kept: ThreadConnections) -> Iterator[ThreadPoolExecutor]:
     with ThreadPoolExecutor(1, initializer=kept.keep) as thread:
         yield thread
     kept.close()
 
 
 def test_a_busy_thread_keeps_its_connection(database: str) -> None:
-    with one_thread(kept := Connections()) as thread:
+    with open_thread(kept := ThreadConnections()) as thread:
         used = {thread.submit(kept.lend, process_of_the_server).result() for _ in range(3)}
     assert len(used) == 1
 
 
 def test_a_thread_that_was_idle_opens_another(database: str) -> None:
-    with one_thread(kept := Connections(idle_seconds=0)) as thread:
+    with open_thread(kept := ThreadConnections(idle_seconds=0)) as thread:
         used = {thread.submit(kept.lend, process_of_the_server).result() for _ in range(3)}
     assert len(used) == 3
 
 
 def test_a_connection_that_broke_is_given_up_with_the_call_that_met_it(database: str, postgres: Postgres) -> None:
-    with one_thread(kept := Connections()) as thread:
+    with open_thread(kept := ThreadConnections()) as thread:
         first = thread.submit(kept.lend, process_of_the_server).result()
         with psycopg.connect(postgres.url_for("postgres", database=database), autocommit=True) as raw:
             raw.execute("SELECT pg_terminate_backend(%s, 5000)", [first])

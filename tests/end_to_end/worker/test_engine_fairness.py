@@ -9,16 +9,16 @@ import psycopg
 import pytest
 
 from apps.conversations.models import InboundEvent, Message
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.llm.anthropic.async_client import async_backend_at
 from apps.runtime.models import Turn
-from apps.runtime.worker.engine import Engine, Limits
+from apps.runtime.worker.engine import Engine, EngineLimits
 from apps.schedules.models import ScheduleRun
-from apps.standin.thread_server import running_standin
+from apps.standin.thread_server import run_standin_thread
 from apps.tenants.actions import amend_agent
-from tests.support.factories.schedules import comes_due, make_schedule
+from tests.support.factories.schedules import make_due, make_schedule
 from tests.support.worlds.world import World, make_event, make_persona, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -31,8 +31,8 @@ SETTLED_SECONDS = 1.0
 @pytest.fixture
 def engine(database: str) -> Iterator[Engine]:  # it asks what is due there
     """With one thread for turns that begin, looking for what is due once and never again."""
-    limits = Limits(in_flight=20, threads=2, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
-    with running_standin() as url:
+    limits = EngineLimits(in_flight=20, threads=2, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
+    with run_standin_thread() as url:
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=20), limits)
         yield engine
         engine.stop(drain_seconds=5)
@@ -40,7 +40,7 @@ def engine(database: str) -> Iterator[Engine]:  # it asks what is due there
 
 def test_without_a_model_turns_wait_and_say_why(database: str) -> None:
     # R131
-    limits = Limits(in_flight=5, threads=2, poll_seconds=0.2, lease_seconds=30)
+    limits = EngineLimits(in_flight=5, threads=2, poll_seconds=0.2, lease_seconds=30)
     engine = Engine(lambda: async_backend_at("", "", connections=5), limits)
     world = make_world()
     event = make_customer(world, 1)
@@ -52,7 +52,7 @@ def test_without_a_model_turns_wait_and_say_why(database: str) -> None:
 
 
 def failure_of(world: World, event: InboundEvent) -> str:
-    with acting(world.system):
+    with acting_as(world.system):
         event.refresh_from_db()
         turn = Turn.objects.filter(pk=event.turn_id or 0).first()
         return turn.failure_code if turn else ""
@@ -63,7 +63,7 @@ def make_customer(world: World, number: int) -> InboundEvent:
 
 
 def turn_of(world: World, event: InboundEvent) -> Turn | None:
-    with acting(world.system):
+    with acting_as(world.system):
         event.refresh_from_db()
         return Turn.objects.filter(pk=event.turn_id or 0, status=Turn.Status.DONE).first()
 
@@ -79,7 +79,7 @@ def test_newcomer_of_another_tenant_goes_before_a_flood_that_is_being_taken(
         # Nobody takes a turn until this is let go.
         raw.execute("LOCK TABLE runtime_turn IN SHARE MODE")
         engine.start()
-        assert wait_until(lambda: is_held_up(raw), FINISHED_SECONDS, 0.1)
+        assert wait_until(lambda: has_lock_waiter(raw), FINISHED_SECONDS, 0.1)
         time.sleep(SETTLED_SECONDS)
         newcomer = make_customer(other, 1)
         engine.wake(other.tenant.pk, newcomer.conversation_id)
@@ -90,12 +90,14 @@ def test_newcomer_of_another_tenant_goes_before_a_flood_that_is_being_taken(
     assert sorted(came).index(came[-1]) == 1
 
 
-def is_held_up(raw: psycopg.Connection) -> bool:
+def has_lock_waiter(raw: psycopg.Connection) -> bool:
     """Whether somebody waits for what is locked here."""
     return raw.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)").fetchone() == (True,)
 
 
-def passes(engine: Engine, other: World, flooding: World, flood: list[InboundEvent], raw: psycopg.Connection) -> None:
+def assert_overtakes_flood(
+    engine: Engine, other: World, flooding: World, flood: list[InboundEvent], raw: psycopg.Connection
+) -> None:
     """Somebody else's customer is answered before any of the flood, which is answered once its tenant is let go."""
     newcomer = make_customer(other, 1)
     engine.wake(other.tenant.pk, newcomer.conversation_id)
@@ -110,16 +112,16 @@ def test_a_tenant_whose_turns_begin_slowly_keeps_no_other_from_beginning(postgre
     for world in (flooding, other):
         make_persona(world)
     flood = [make_customer(flooding, number) for number in range(FLOOD)]
-    limits = Limits(in_flight=20, threads=4, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
-    with running_standin() as url, psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
+    limits = EngineLimits(in_flight=20, threads=4, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
+    with run_standin_thread() as url, psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=20), limits)
         # Whatever refers to the one tenant is not written until this is let go.
         raw.execute("SELECT FROM tenants_tenant WHERE id = %s FOR UPDATE", [flooding.tenant.pk])
         engine.start()
         try:
-            assert wait_until(lambda: is_held_up(raw), FINISHED_SECONDS, 0.1)
+            assert wait_until(lambda: has_lock_waiter(raw), FINISHED_SECONDS, 0.1)
             time.sleep(SETTLED_SECONDS)
-            passes(engine, other, flooding, flood, raw)
+            assert_overtakes_flood(engine, other, flooding, flood, raw)
         finally:
             raw.rollback()
             engine.stop(drain_seconds=5)
@@ -132,19 +134,19 @@ def test_a_flood_of_answers_that_are_kept_slowly_keeps_no_other_tenant_waiting(
     for world in (flooding, other):
         make_persona(world)
     flood = [make_customer(flooding, number) for number in range(FLOOD)]
-    limits = Limits(in_flight=20, threads=4, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
-    with running_standin() as url, psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
+    limits = EngineLimits(in_flight=20, threads=4, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
+    with run_standin_thread() as url, psycopg.connect(postgres.url_for("postgres", database=database)) as raw:
         slow_down(url, 5 * SETTLED_SECONDS)
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=20), limits)
         engine.start()
         try:
-            assert wait_until(lambda: asked(url) == FLOOD, FINISHED_SECONDS, 0.1)
+            assert wait_until(lambda: count_requests(url) == FLOOD, FINISHED_SECONDS, 0.1)
             # Whatever refers to the one tenant is not written until this is let go.
             raw.execute("SELECT FROM tenants_tenant WHERE id = %s FOR UPDATE", [flooding.tenant.pk])
             slow_down(url, 0)
-            assert wait_until(lambda: is_held_up(raw), FINISHED_SECONDS, 0.1)
+            assert wait_until(lambda: has_lock_waiter(raw), FINISHED_SECONDS, 0.1)
             time.sleep(SETTLED_SECONDS)
-            passes(engine, other, flooding, flood, raw)
+            assert_overtakes_flood(engine, other, flooding, flood, raw)
         finally:
             raw.rollback()
             engine.stop(drain_seconds=5)
@@ -168,16 +170,16 @@ def test_a_call_is_broken_off_when_the_customer_goes_on_writing(database: str) -
     world = make_world()
     make_persona(world)
     amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="restart")
-    limits = Limits(in_flight=5, threads=2, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
-    with running_standin() as url:
+    limits = EngineLimits(in_flight=5, threads=2, poll_seconds=FINISHED_SECONDS, lease_seconds=30)
+    with run_standin_thread() as url:
         slow_down(url, FINISHED_SECONDS)
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), limits)
         first = make_customer(world, 1)
         engine.start()
         try:
-            assert wait_until(lambda: asked(url) == 1, FINISHED_SECONDS, 0.1)
+            assert wait_until(lambda: count_requests(url) == 1, FINISHED_SECONDS, 0.1)
             second = make_event(world, conversation_key="thread-1", idempotency_key="more", text="One more thing")
-            assert wait_until(lambda: asked(url) == 2, FINISHED_SECONDS / 2, 0.1)
+            assert wait_until(lambda: count_requests(url) == 2, FINISHED_SECONDS / 2, 0.1)
             slow_down(url, 0)
             assert wait_until(lambda: turn_of(world, first) is not None, FINISHED_SECONDS, 0.1)
         finally:
@@ -193,27 +195,27 @@ def test_a_schedule_that_comes_due_is_run_by_one_of_two_workers_and_posts_once(d
     world = make_world()
     make_persona(world)
     row = make_schedule(world, channel="slack")
-    comes_due(row, world)
-    limits = Limits(in_flight=5, threads=2, poll_seconds=0.1, lease_seconds=30)
-    with running_standin() as url:
+    make_due(row, world)
+    limits = EngineLimits(in_flight=5, threads=2, poll_seconds=0.1, lease_seconds=30)
+    with run_standin_thread() as url:
         workers = [Engine(lambda: async_backend_at("stand-in", url, connections=5), limits) for _ in range(2)]
         for worker in workers:
             worker.start()
         try:
-            assert wait_until(lambda: posted(world) == 1, FINISHED_SECONDS, 0.1)
+            assert wait_until(lambda: count_replies(world) == 1, FINISHED_SECONDS, 0.1)
             # Both look once more.
             time.sleep(SETTLED_SECONDS)
         finally:
             for worker in workers:
                 worker.stop(drain_seconds=5)
-    with acting(world.system):
+    with acting_as(world.system):
         assert Turn.objects.count() == 1
         assert ScheduleRun.objects.get().result == ScheduleRun.Result.STARTED
         assert Message.objects.filter(is_reply=True).count() == 1
 
 
-def posted(world: World) -> int:
-    with acting(world.system):
+def count_replies(world: World) -> int:
+    with acting_as(world.system):
         return Turn.objects.filter(outcome=Turn.Outcome.REPLIED).count()
 
 
@@ -222,6 +224,6 @@ def slow_down(url: str, seconds: float) -> None:
     urlopen(Request(f"{url}/standin/delay", data=body, method="POST")).close()  # noqa: S310  # loopback
 
 
-def asked(url: str) -> int:
+def count_requests(url: str) -> int:
     with urlopen(f"{url}/standin/requests") as shown:  # noqa: S310  # loopback
         return len(json.loads(shown.read()))

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from apps.runtime.worker.db_thread_pool import Crew
+from apps.runtime.worker.db_thread_pool import DatabaseThreadPool
 from tests.support.timeouts import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
@@ -16,7 +16,7 @@ FLOODING, OTHER, THIRD = 1, 2, 3
 FLOOD = 20
 
 
-class Held:
+class BlockedWork:
     """Work that ends when it is let go, and who began it in what order."""
 
     def __init__(self) -> None:
@@ -30,36 +30,36 @@ class Held:
 
 
 @pytest.fixture
-def held() -> Held:
-    return Held()
+def held() -> BlockedWork:
+    return BlockedWork()
 
 
 @pytest.fixture
-def crew(request: pytest.FixtureRequest) -> Iterator[Crew]:
-    crew = Crew(request.param)
+def crew(request: pytest.FixtureRequest) -> Iterator[DatabaseThreadPool]:
+    crew = DatabaseThreadPool(request.param)
     yield crew
     crew.shutdown()
     crew.close()
 
 
-def begin(crew: Crew, held: Held, tenant_id: int, *numbers: int) -> list["asyncio.Task[int]"]:
+def start_work(crew: DatabaseThreadPool, held: BlockedWork, tenant_id: int, *numbers: int) -> list["asyncio.Task[int]"]:
     def one(number: int) -> "asyncio.Task[int]":
         return asyncio.create_task(crew.do(tenant_id, lambda: held.work(tenant_id, number)))
 
     return [one(number) for number in numbers]
 
 
-async def until_begun(held: Held, count: int) -> None:
+async def wait_until_begun(held: BlockedWork, count: int) -> None:
     async with asyncio.timeout(PATIENCE_SECONDS):
         while len(held.begun) < count:
             await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize("crew", [4], indirect=True)
-def test_a_tenant_whose_work_ends_slowly_leaves_a_thread_to_whoever_comes(crew: Crew, held: Held) -> None:
+def test_a_tenant_with_slow_work_leaves_a_thread_to_other_tenants(crew: DatabaseThreadPool, held: BlockedWork) -> None:
     async def flood() -> None:
-        tasks = begin(crew, held, FLOODING, *range(FLOOD))
-        await until_begun(held, 3)
+        tasks = start_work(crew, held, FLOODING, *range(FLOOD))
+        await wait_until_begun(held, 3)
         assert [await crew.do(OTHER, partial(str, number)) for number in range(2)] == ["0", "1"]
         # Threads begin in an order of their own.
         assert sorted(held.begun) == [(FLOODING, number) for number in range(3)]
@@ -70,11 +70,13 @@ def test_a_tenant_whose_work_ends_slowly_leaves_a_thread_to_whoever_comes(crew: 
 
 
 @pytest.mark.parametrize("crew", [1], indirect=True)
-def test_others_stand_behind_the_next_piece_of_a_flood_and_not_behind_all_of_it(crew: Crew, held: Held) -> None:
+def test_others_stand_behind_the_next_piece_of_a_flood_and_not_behind_all_of_it(
+    crew: DatabaseThreadPool, held: BlockedWork
+) -> None:
     async def flood() -> None:
-        tasks = begin(crew, held, FLOODING, *range(FLOOD))
-        await until_begun(held, 1)
-        tasks += begin(crew, held, OTHER, 0, 1) + begin(crew, held, THIRD, 0)
+        tasks = start_work(crew, held, FLOODING, *range(FLOOD))
+        await wait_until_begun(held, 1)
+        tasks += start_work(crew, held, OTHER, 0, 1) + start_work(crew, held, THIRD, 0)
         # They stand in line before the thread is let go.
         await asyncio.sleep(0)
         held.let_go.set()
@@ -87,7 +89,7 @@ def test_others_stand_behind_the_next_piece_of_a_flood_and_not_behind_all_of_it(
 
 
 @pytest.mark.parametrize("crew", [2], indirect=True)
-def test_what_fails_is_told_to_whoever_waits_for_it_and_keeps_no_thread(crew: Crew) -> None:
+def test_a_failure_reaches_its_waiter_and_frees_the_thread(crew: DatabaseThreadPool) -> None:
     async def some_fail() -> list[object]:
         works = [crew.do(number % 3, partial(divmod, 1, number % 2)) for number in range(FLOOD)]
         return list(await asyncio.gather(*works, return_exceptions=True))
@@ -98,10 +100,10 @@ def test_what_fails_is_told_to_whoever_waits_for_it_and_keeps_no_thread(crew: Cr
 
 
 @pytest.mark.parametrize("crew", [1], indirect=True)
-def test_work_runs_to_its_end_where_whoever_waits_is_cancelled(crew: Crew, held: Held) -> None:
+def test_work_runs_to_its_end_if_its_waiter_is_cancelled(crew: DatabaseThreadPool, held: BlockedWork) -> None:
     async def cancelled() -> None:
-        running, waiting = begin(crew, held, FLOODING, 0, 1)
-        await until_begun(held, 1)
+        running, waiting = start_work(crew, held, FLOODING, 0, 1)
+        await wait_until_begun(held, 1)
         running.cancel()
         waiting.cancel()
         await asyncio.sleep(0)

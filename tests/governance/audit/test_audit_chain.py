@@ -6,13 +6,13 @@ import pytest
 from django.db import IntegrityError, OperationalError, connection, connections
 
 from apps.governance.audit import log_reader
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditLink, ChangeRecord, Refusal
 from apps.skills.actions import approve_skill, draft_skill
 from apps.tenants.authentication.actor_resolution import system_actor
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
-from tests.support.worlds.filled_world import commit_links
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
+from tests.support.worlds.filled_world import check_deferred_constraints
 from tests.support.worlds.world import World, make_skill, make_world
 
 pytestmark = pytest.mark.kernel
@@ -25,7 +25,7 @@ JOURNALS = (
 
 
 def links(world: World) -> list[AuditLink]:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(AuditLink.objects.order_by("position"))
 
 
@@ -37,9 +37,9 @@ def test_every_record_and_refusal_has_one_link_and_each_names_the_one_before() -
     with pytest.raises(NotPermitted):
         approve_skill(skill, actor=world.bot, reviewed_sha256=skill.content_sha256)
     assert links(world) == []
-    commit_links()
+    check_deferred_constraints()
     chain = links(world)
-    with acting(world.operator):
+    with acting_as(world.operator):
         entries = {("change", pk) for pk in ChangeRecord.objects.values_list("id", flat=True)}
         entries |= {("refusal", pk) for pk in Refusal.objects.values_list("id", flat=True)}
     assert {(link.entry_type, link.entry_id) for link in chain} == entries
@@ -53,7 +53,7 @@ def draft(world: World, title: str) -> None:
     draft_skill(world.agent.pk, actor=world.operator, values={**RUNBOOK, "title": title})
 
 
-def draft_elsewhere(world: World, title: str) -> None:
+def draft_on_second_connection(world: World, title: str) -> None:
     """Another connection, which gives up rather than wait for a lock."""
     try:
         with connection.cursor() as cursor:
@@ -67,20 +67,20 @@ def draft_elsewhere(world: World, title: str) -> None:
 def test_two_transactions_of_one_tenant_do_not_wait_for_each_other_before_they_commit(committing: str) -> None:
     world = make_world()
     with ThreadPoolExecutor(1) as pool:
-        with acting(world.operator):
+        with acting_as(world.operator):
             # The second act checks its references in mid-transaction, with the first one's record unlinked.
             draft(world, "One")
             draft(world, "Two")
-            pool.submit(draft_elsewhere, world, "Beside").result()
+            pool.submit(draft_on_second_connection, world, "Beside").result()
             draft(world, "Three")
         chain = links(world)
         assert [link.position for link in chain] == list(range(1, len(chain) + 1))
         before = len(chain)
-        with acting(world.operator):
+        with acting_as(world.operator):
             draft(world, "Four")
-            commit_links()
+            check_deferred_constraints()
             with pytest.raises(OperationalError, match="lock timeout"):
-                pool.submit(draft_elsewhere, world, "Held up").result()
+                pool.submit(draft_on_second_connection, world, "Held up").result()
     # The draft and its proposal; nothing of the one that was held up.
     assert len(links(world)) == before + 2
 
@@ -94,9 +94,9 @@ def test_no_role_rewrites_the_books(table: str, verb: str) -> None:
     skill = make_skill(world)
     with pytest.raises(NotPermitted):
         approve_skill(skill, actor=world.bot, reviewed_sha256=skill.content_sha256)
-    commit_links()
+    check_deferred_constraints()
     for actor in (world.bot, world.operator, world.admin, world.system):
-        assert attempt(actor, verb.format(table)).sqlstate == NO_RIGHT
+        assert run_and_undo(actor, verb.format(table)).sqlstate == NO_RIGHT
 
 
 def test_not_even_the_owner_of_the_tables_empties_a_book(committing: str) -> None:
@@ -110,17 +110,17 @@ def test_not_even_the_owner_of_the_tables_empties_a_book(committing: str) -> Non
 @pytest.mark.django_db
 def test_nobody_writes_a_link_by_hand() -> None:
     world = make_world()
-    commit_links()
+    check_deferred_constraints()
     [first, *_] = links(world)
     forged = (
         "INSERT INTO governance_auditlink (tenant_id, position, entry_type, entry_id, entry_sha256, previous_sha256,"
         " sha256, created_at) VALUES (%s, 99, 'change', 99, 'x', 'x', 'x', now())"
     )
     for actor in (world.bot, world.operator, world.system):
-        assert attempt(actor, forged, [world.tenant.pk]).sqlstate == NO_RIGHT
-        assert attempt(actor, "SELECT append_audit_link('change', '{}')").sqlstate == NO_RIGHT
-    assert attempt(world.operator, "SELECT 1 FROM governance_auditlink WHERE id = %s", [first.pk]).passed
-    assert not attempt(world.bot, "SELECT 1 FROM governance_auditlink").passed
+        assert run_and_undo(actor, forged, [world.tenant.pk]).sqlstate == NO_RIGHT
+        assert run_and_undo(actor, "SELECT append_audit_link('change', '{}')").sqlstate == NO_RIGHT
+    assert run_and_undo(world.operator, "SELECT 1 FROM governance_auditlink WHERE id = %s", [first.pk]).passed
+    assert not run_and_undo(world.bot, "SELECT 1 FROM governance_auditlink").passed
 
 
 @pytest.mark.django_db
@@ -131,16 +131,16 @@ def test_an_agent_adds_refusals_of_its_own_and_reads_none() -> None:
         " VALUES (%s, '', 'x', 'x', '', %s, 'x', %s, now())"
     )
     own: list[int | str] = [world.tenant.pk, "agent", world.agent.pk]
-    assert attempt(world.bot, adding, own).passed
-    assert attempt(world.bot, adding, [world.tenant.pk, "operator", world.agent.pk]).sqlstate == NO_RIGHT
-    assert attempt(world.bot, adding, [world.tenant.pk, "agent", world.agent.pk + 1]).sqlstate == NO_RIGHT
-    assert attempt(world.bot, "SELECT 1 FROM governance_refusal").sqlstate == NO_RIGHT
-    assert attempt(system_actor(world.tenant.pk), adding, own).passed
+    assert run_and_undo(world.bot, adding, own).passed
+    assert run_and_undo(world.bot, adding, [world.tenant.pk, "operator", world.agent.pk]).sqlstate == NO_RIGHT
+    assert run_and_undo(world.bot, adding, [world.tenant.pk, "agent", world.agent.pk + 1]).sqlstate == NO_RIGHT
+    assert run_and_undo(world.bot, "SELECT 1 FROM governance_refusal").sqlstate == NO_RIGHT
+    assert run_and_undo(system_actor(world.tenant.pk), adding, own).passed
 
 
 @pytest.mark.parametrize("book", ["link", "record", "words", "refusal"])
 def test_a_hash_covers_every_column_of_its_book(book: str) -> None:
     # Past their caches: whoever asked first may have been untraced.
-    names, read = log_reader.names.__wrapped__(book), log_reader._columns.__wrapped__(book)
+    names, read = log_reader.column_names.__wrapped__(book), log_reader._select_columns.__wrapped__(book)
     assert "tenant_id" in names
     assert [column.removeprefix(f"{book}.").removesuffix("::text") for column in read] == list(names)

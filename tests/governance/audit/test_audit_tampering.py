@@ -10,9 +10,9 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from apps.governance.audit.hash_chain import Verified, verify
-from apps.governance.audit.log_reader import entries_beside, linked_entries, names
-from apps.governance.database.actor_transaction import acting
+from apps.governance.audit.hash_chain import ChainVerification, verify_chain
+from apps.governance.audit.log_reader import chain_entries, column_names, unlinked_entries
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditLink, ChangeRecord
 from apps.personas.actions import amend_persona
@@ -29,7 +29,7 @@ TABLES = {
 }
 NAMES = {"record": "change record {}", "words": "words of change record {}", "refusal": "refusal {}", "link": "link {}"}
 # What says nothing about the change: the number of the row that holds its words.
-SAYS_NOTHING = {("words", "id")}
+UNHASHED_COLUMNS = {("words", "id")}
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Mutation:
 
 
 @dataclass(frozen=True)
-class Books:
+class AuditJournals:
     """A tenant whose every journal has rows, and the ids that the mutations aim at."""
 
     world: World
@@ -56,7 +56,7 @@ class Books:
         return next(link.position for link in self.links if (link.entry_type, link.entry_id) == (entry_type, entry_id))
 
 
-def keep_books() -> Books:
+def make_journals() -> AuditJournals:
     world = make_world()
     persona = make_persona(world)
     amend_persona(persona, actor=world.operator, values={"style": "Brief."}, reason="Asked.")
@@ -64,11 +64,11 @@ def keep_books() -> Books:
     with pytest.raises(NotPermitted):
         approve_skill(skill, actor=world.bot, reviewed_sha256=skill.content_sha256)
     make_skill(world, "approved")
-    with acting(world.operator):
+    with acting_as(world.operator):
         links = list(AuditLink.objects.order_by("position"))
     changes = [link.entry_id for link in links if link.entry_type == "change"]
     refused = [link.entry_id for link in links if link.entry_type == "refusal"]
-    return Books(world, changes[3], changes[5], refused[0], links)
+    return AuditJournals(world, changes[3], changes[5], refused[0], links)
 
 
 @contextmanager
@@ -78,14 +78,14 @@ def superuser(database: str) -> Iterator["psycopg.Connection[tuple[object, ...]]
         yield opened
 
 
-def verified(world: World, anchors: dict[int, list[str]] | None = None) -> Verified:
-    with acting(world.system):
-        result = verify((linked for linked, _ in linked_entries(world.tenant.pk)), anchors or {})
-        result.findings += entries_beside(world.tenant.pk)
+def verify_tenant(world: World, anchors: dict[int, list[str]] | None = None) -> ChainVerification:
+    with acting_as(world.system):
+        result = verify_chain((linked for linked, _ in chain_entries(world.tenant.pk)), anchors or {})
+        result.findings += unlinked_entries(world.tenant.pk)
     return result
 
 
-def forged(table: str, column: str) -> str:
+def forged_value(table: str, column: str) -> str:
     """Another value than the column has, of its type."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -101,7 +101,7 @@ def forged(table: str, column: str) -> str:
     }.get(kind, f"CASE {column} WHEN '' THEN 'x' ELSE reverse({column}) END")
 
 
-def alterations(books: Books, neighbour: World) -> Iterator[Mutation]:
+def alterations(books: AuditJournals, neighbour: World) -> Iterator[Mutation]:
     """Each column of each journal."""
     where = {
         "record": f"id = {books.record_id}",
@@ -116,15 +116,17 @@ def alterations(books: Books, neighbour: World) -> Iterator[Mutation]:
         "link": books.position_of("change", books.record_id),
     }
     for book, table in TABLES.items():
-        for column in names(book):
-            if (book, column) in SAYS_NOTHING:
+        for column in column_names(book):
+            if (book, column) in UNHASHED_COLUMNS:
                 continue
             gone = (column in {"id", "tenant_id"} and book != "link") or (book, column) == ("link", "tenant_id")
             row = NAMES[book].format(aims[book])
             found = "removed" if gone or (book, column) == ("link", "position") else "altered"
             if book == "words" and column in {"record_id", "tenant_id"}:
                 row, found = f"words of change record {books.record_id + 1000000 * (column == 'record_id')}", "inserted"
-            value = str(neighbour.tenant.pk) if (book, column) == ("words", "tenant_id") else forged(table, column)
+            value = (
+                str(neighbour.tenant.pk) if (book, column) == ("words", "tenant_id") else forged_value(table, column)
+            )
             change = f"{column} = {value}"
             yield Mutation(f"{table}.{column}", (update(book, change, where[book]),), row, found)
 
@@ -137,14 +139,14 @@ def update(book: str, change: str, where: str) -> str:
     return f"UPDATE {TABLES[book]} SET {change} WHERE {where}"  # noqa: S608  # names from the models
 
 
-def copy(book: str, column: str, value: int, where: str) -> str:
+def copy_row_sql(book: str, column: str, value: int, where: str) -> str:
     """The same row once more with another number."""
-    rest = ", ".join(name for name in names(book) if name not in {"id", column})
+    rest = ", ".join(name for name in column_names(book) if name not in {"id", column})
     table = TABLES[book]
     return f"INSERT INTO {table} ({column}, {rest}) SELECT {value}, {rest} FROM {table} WHERE {where}"  # noqa: S608
 
 
-def other_mutations(books: Books) -> Iterator[Mutation]:
+def other_mutations(books: AuditJournals) -> Iterator[Mutation]:
     """Whole rows removed, moved and put in."""
     record, other, refusal = books.record_id, books.other_record_id, books.refusal_id
     at, then = (books.position_of("change", pk) for pk in (record, other))
@@ -188,13 +190,15 @@ def other_mutations(books: Books) -> Iterator[Mutation]:
         "reordered",
     )
     yield Mutation(
-        "record put in", (copy("record", "id", 777777, f"id = {record}"),), "change record 777777", "inserted"
+        "record put in", (copy_row_sql("record", "id", 777777, f"id = {record}"),), "change record 777777", "inserted"
     )
-    yield Mutation("refusal put in", (copy("refusal", "id", 777777, f"id = {refusal}"),), "refusal 777777", "inserted")
-    yield Mutation("link put in", (copy("link", "position", end, f"{mine} = {at}"),), f"link {end}", "altered")
+    yield Mutation(
+        "refusal put in", (copy_row_sql("refusal", "id", 777777, f"id = {refusal}"),), "refusal 777777", "inserted"
+    )
+    yield Mutation("link put in", (copy_row_sql("link", "position", end, f"{mine} = {at}"),), f"link {end}", "altered")
     twin = (
         "ALTER TABLE governance_auditlink DROP CONSTRAINT IF EXISTS one_link_per_position",
-        copy("link", "position", at, f"{mine} = {then}"),
+        copy_row_sql("link", "position", at, f"{mine} = {then}"),
     )
     yield Mutation("second link at a position", twin, f"link {at}", "inserted")
 
@@ -202,8 +206,8 @@ def other_mutations(books: Books) -> Iterator[Mutation]:
 @pytest.mark.slow
 def test_every_alteration_removal_swap_and_forgery_is_found_and_named(committing: str) -> None:
     # R017
-    neighbour, books = make_world(), keep_books()
-    assert verified(books.world).findings == []
+    neighbour, books = make_world(), make_journals()
+    assert verify_tenant(books.world).findings == []
     with superuser(committing) as opened:
         for table in TABLES.values():
             opened.execute(f"CREATE TABLE kept_{table} AS TABLE {table}")
@@ -215,7 +219,7 @@ def test_every_alteration_removal_swap_and_forgery_is_found_and_named(committing
             opened.execute("ALTER TABLE governance_auditlink DROP CONSTRAINT IF EXISTS one_link_per_entry")
             for statement in mutation.statements:
                 opened.execute(statement)
-        findings = verified(books.world).findings + verified(neighbour).findings
+        findings = verify_tenant(books.world).findings + verify_tenant(neighbour).findings
         told = [(finding.row, finding.kind.value) for finding in findings]
         if (mutation.row, mutation.found) not in told:
             missed.append((mutation.name, mutation.row, mutation.found, told))
@@ -225,35 +229,35 @@ def test_every_alteration_removal_swap_and_forgery_is_found_and_named(committing
                 opened.execute(f"INSERT INTO {table} SELECT * FROM kept_{table}")  # noqa: S608
     assert missed == []
     assert len(mutations) > 45
-    assert verified(books.world).findings == []
+    assert verify_tenant(books.world).findings == []
 
 
 def test_a_shortened_chain_is_found_by_an_anchor_and_by_nothing_else(committing: str) -> None:
-    books = keep_books()
-    head = verified(books.world)
+    books = make_journals()
+    head = verify_tenant(books.world)
     anchors = {head.position: [head.sha256]}
-    assert verified(books.world, anchors).findings == []
+    assert verify_tenant(books.world, anchors).findings == []
     cut = books.links[-2:]
     with superuser(committing) as opened:
         for link in cut:
             opened.execute("DELETE FROM governance_auditlink WHERE id = %s", [link.pk])
             opened.execute("DELETE FROM governance_changetext WHERE record_id = %s", [link.entry_id])
             opened.execute("DELETE FROM governance_changerecord WHERE id = %s", [link.entry_id])
-    assert verified(books.world).findings == []
-    [finding] = verified(books.world, anchors).findings
+    assert verify_tenant(books.world).findings == []
+    [finding] = verify_tenant(books.world, anchors).findings
     assert (finding.row, finding.kind) == (f"links {cut[0].position} to {cut[-1].position}", "removed")
     make_skill(books.world)
     make_skill(books.world)
-    [finding] = verified(books.world, anchors).findings
+    [finding] = verify_tenant(books.world, anchors).findings
     assert (finding.row, finding.kind) == (f"link {head.position}", "altered")
 
 
 def test_words_that_are_gone_are_found_and_the_row_they_were_about_is_named(committing: str) -> None:
-    books = keep_books()
+    books = make_journals()
     with superuser(committing) as opened:
         opened.execute("DELETE FROM governance_changetext WHERE record_id = %s", [books.record_id])
-    [finding] = verified(books.world).findings
-    with acting(books.world.operator):
+    [finding] = verify_tenant(books.world).findings
+    with acting_as(books.world.operator):
         record = ChangeRecord.objects.get(pk=books.record_id)
     assert (finding.row, finding.kind.value) == (f"words of change record {record.pk}", "removed")
     assert f"{record.act} on {record.subject_type} {record.subject_id}" in finding.detail

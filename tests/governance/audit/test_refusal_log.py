@@ -4,9 +4,9 @@ import pytest
 from django.db import transaction
 
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting, after_acting
+from apps.governance.database.actor_transaction import acting_as, after_transaction
 from apps.governance.errors import (
-    Conflicting,
+    Conflict,
     GovernanceError,
     IllegalTransition,
     Invalid,
@@ -18,7 +18,7 @@ from apps.governance.errors import (
 from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Refusal
 from apps.governance.policy.table import Act
-from apps.governance.refusal_log import note
+from apps.governance.refusal_log import record_refusal
 from apps.personas.actions import amend_persona
 from apps.skills.actions import amend_skill, approve_skill, draft_skill
 from apps.skills.models import Skill
@@ -35,7 +35,7 @@ def world() -> World:
 
 
 def refusals(world: World) -> list[Refusal]:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(Refusal.objects.order_by("id"))
 
 
@@ -53,7 +53,7 @@ def test_a_refused_attempt_says_who_tried_what_on_which_row_and_what_was_answere
 
 
 def draft_and_approve(world: World) -> None:
-    with acting(world.bot):
+    with acting_as(world.bot):
         skill = draft_skill(world.agent.pk, actor=world.bot, values=RUNBOOK)
         approve_skill(skill, actor=world.bot, reviewed_sha256=skill.content_sha256)
 
@@ -61,14 +61,14 @@ def draft_and_approve(world: World) -> None:
 def test_the_attempt_stays_when_everything_around_it_is_rolled_back(world: World) -> None:
     with pytest.raises(NotPermitted):
         draft_and_approve(world)
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not Skill.objects.visible_to(world.operator).exists()
     assert [kept.act for kept in refusals(world)] == ["skill.approve"]
 
 
 def test_the_attempt_stays_when_the_surface_answers_and_rolls_back(world: World) -> None:
     skill = make_skill(world)
-    with acting(world.bot):
+    with acting_as(world.bot):
         with pytest.raises(NotPermitted):
             approve_skill(skill, actor=world.bot, reviewed_sha256=skill.content_sha256)
         transaction.set_rollback(True)
@@ -77,9 +77,9 @@ def test_the_attempt_stays_when_the_surface_answers_and_rolls_back(world: World)
 
 def test_one_refusal_is_kept_once_however_many_floors_it_passes(world: World) -> None:
     refusal = NotPermitted("No.")
-    with acting(world.operator):
+    with acting_as(world.operator):
         for _ in range(2):
-            note(refusal, world.operator)
+            record_refusal(refusal, world.operator)
         assert not Refusal.objects.exists(), "nothing is written while the attempt's transaction runs"
     assert len(refusals(world)) == 1
 
@@ -100,9 +100,9 @@ def test_a_state_machines_no_is_kept(world: World) -> None:
     assert [(kept.act, kept.code) for kept in refusals(world)] == [("skill.approve", "illegal_transition")]
 
 
-def test_a_write_beside_the_door_is_kept_if_somebody_acts(world: World) -> None:
+def test_an_ungoverned_write_by_an_actor_is_logged(world: World) -> None:
     skill = make_skill(world)
-    with acting(world.operator), pytest.raises(UngovernedWrite):
+    with acting_as(world.operator), pytest.raises(UngovernedWrite):
         skill.save()
     with pytest.raises(UngovernedWrite):
         skill.save()
@@ -126,20 +126,20 @@ def test_an_agents_hand_on_another_agents_draft_is_kept(world: World) -> None:
     assert (kept.act, kept.subject_id) == ("skill.amend", skill.pk)
 
 
-def honest_mistakes(world: World) -> list[GovernanceError]:
-    return [Stale("Read again.", 2), Conflicting("Taken."), Invalid("Too long.", {})]
+def unrecorded_errors(world: World) -> list[GovernanceError]:
+    return [Stale("Read again.", 2), Conflict("Taken."), Invalid("Too long.", {})]
 
 
 def test_honest_mistakes_are_not_kept(world: World) -> None:
-    for mistake in honest_mistakes(world):
-        note(mistake, world.operator)
+    for mistake in unrecorded_errors(world):
+        record_refusal(mistake, world.operator)
     with pytest.raises(Stale):
         amend_skill(make_skill(world), actor=world.operator, values={"body": "New."}, read_at=7)
     assert refusals(world) == []
 
 
 def test_without_an_actor_there_is_nobody_to_keep_it_of(world: World) -> None:
-    note(NotPermitted("No."), None)
+    record_refusal(NotPermitted("No."), None)
     assert refusals(world) == []
 
 
@@ -151,7 +151,7 @@ def test_a_tenant_that_is_not_there_has_no_books(world: World) -> None:
 
 
 def test_a_sentence_that_names_what_cannot_be_stored_is_kept_without_it(world: World) -> None:
-    note(NotPermitted(f"There is no \x00 and no \ud800. {'x' * 600}"), world.operator)
+    record_refusal(NotPermitted(f"There is no \x00 and no \ud800. {'x' * 600}"), world.operator)
     [kept] = refusals(world)
     assert kept.detail.startswith("There is no  and no \\ud800. xxx")
     assert len(kept.detail) == 500
@@ -159,10 +159,10 @@ def test_a_sentence_that_names_what_cannot_be_stored_is_kept_without_it(world: W
 
 def test_what_is_left_for_afterwards_is_done_at_once_if_nobody_acts(world: World) -> None:
     done: list[str] = []
-    after_acting(lambda: done.append("alone"))
+    after_transaction(lambda: done.append("alone"))
     assert done == ["alone"]
-    with acting(world.operator), acting(world.bot):
-        after_acting(lambda: done.append("later"))
+    with acting_as(world.operator), acting_as(world.bot):
+        after_transaction(lambda: done.append("later"))
         assert done == ["alone"]
     assert done == ["alone", "later"]
 

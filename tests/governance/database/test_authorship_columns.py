@@ -3,8 +3,8 @@
 import pytest
 
 from tests.governance.agent_role_cases import EVENT, Case
-from tests.governance.database.test_agent_role import run_as
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.governance.database.test_agent_role import run_case
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, run_and_undo
 from tests.support.worlds.filled_world import Filled
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db, pytest.mark.usefixtures("beside_filled")]
@@ -57,11 +57,11 @@ CASES = {
 def test_only_people_sign_as_people(filled: Filled) -> None:
     # R023, R080, R087, Z-22
     for name, case in CASES.items():
-        assert run_as(filled, "agent", case.refused).sqlstate == NO_RIGHT, name
-        assert run_as(filled, case.by, case.allowed).passed, name
+        assert run_case(filled, "agent", case.refused).sqlstate == NO_RIGHT, name
+        assert run_case(filled, case.by, case.allowed).passed, name
 
 
-MOVES = {
+AGENT_CHANGES = {
     "personas_persona": ("agent_id = agent_id", "style = style"),
     "personas_personaoverlay": ("agent_id = agent_id", "text = text"),
     "personas_identitycard": ("line_key = 'sales', agent_id = agent_id", "hours = hours"),
@@ -75,9 +75,9 @@ MOVES = {
 def test_people_change_the_words_and_not_whose_they_are(filled: Filled) -> None:
     # R008, R014
     operator = filled.world.operator
-    for table, (move, reword) in MOVES.items():
-        assert attempt(operator, f"UPDATE {table} SET {move}").sqlstate == NO_RIGHT, table  # noqa: S608  # names above
-        assert attempt(operator, f"UPDATE {table} SET {reword}").passed, table  # noqa: S608  # names above
+    for table, (move, reword) in AGENT_CHANGES.items():
+        assert run_and_undo(operator, f"UPDATE {table} SET {move}").sqlstate == NO_RIGHT, table  # noqa: S608  # names above
+        assert run_and_undo(operator, f"UPDATE {table} SET {reword}").passed, table  # noqa: S608  # names above
 
 
 def test_no_role_names_a_person_as_the_sender_of_a_customers_message(filled: Filled) -> None:
@@ -85,5 +85,5 @@ def test_no_role_names_a_person_as_the_sender_of_a_customers_message(filled: Fil
         ids = {"tenant": filled.world.tenant.pk, "open": filled.open.pk}
         event = EVENT.replace("{{", "{").replace("}}", "}")
         named = event.format(kind="message", sender="operator:1", turn="NULL", **ids)
-        assert attempt(actor, named).sqlstate == BROKEN_RULE
-        assert attempt(actor, event.format(kind="message", sender="", turn="NULL", **ids)).passed
+        assert run_and_undo(actor, named).sqlstate == BROKEN_RULE
+        assert run_and_undo(actor, event.format(kind="message", sender="", turn="NULL", **ids)).passed

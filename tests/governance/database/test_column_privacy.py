@@ -16,7 +16,7 @@ CREDENTIAL = re.compile(r"(^|_)(password|salt|sealed|ciphertext|(?<!is_)digest|s
 PERSON = re.compile(r"(^|_)(end_user_key|email|username|user_id|member_user_id)$")
 
 
-def of(privacy: Privacy) -> set[str]:
+def columns_with(privacy: Privacy) -> set[str]:
     return {name for name, entry in column_privacy().items() if entry.privacy is privacy}
 
 
@@ -53,8 +53,8 @@ def test_the_table_is_sorted_so_that_a_difference_is_read_at_once() -> None:
 
 
 def test_credentials_are_secret_and_keys_of_people_are_not_said_to_be_nothing() -> None:
-    assert {name for name in column_privacy() if CREDENTIAL.search(name.split(".")[1])} <= of(Privacy.SECRET)
-    assert {name for name in column_privacy() if PERSON.search(name.split(".")[1])} <= of(Privacy.IDENTIFIER)
+    assert {name for name in column_privacy() if CREDENTIAL.search(name.split(".")[1])} <= columns_with(Privacy.SECRET)
+    assert {name for name in column_privacy() if PERSON.search(name.split(".")[1])} <= columns_with(Privacy.IDENTIFIER)
 
 
 def test_free_text_that_holds_nobodys_words_says_why() -> None:
@@ -65,7 +65,7 @@ def test_free_text_that_holds_nobodys_words_says_why() -> None:
         if type(field) in (models.TextField, models.JSONField) and not field.choices
     }
     assert len(texts) > 100
-    assert {name for name in texts & of(Privacy.NONE) if not column_privacy()[name].note} == set()
+    assert {name for name in texts & columns_with(Privacy.NONE) if not column_privacy()[name].note} == set()
 
 
 def test_every_class_is_in_use() -> None:

@@ -5,23 +5,23 @@ from django.conf import settings
 from django.db import connection
 
 from apps.launcher.postgres import Postgres
-from tests.governance.pool_interleaving import KINDS, inhabit, interleave
-from tests.support.database.connection_pools import WAYS, Way, find_pgbouncer
+from tests.governance.pool_interleaving import KINDS, interleave, make_tenants
+from tests.support.database.connection_pools import POOL_ROUTES, PoolRoute, find_pgbouncer
 
 # Walks what other tests already cover.
 pytestmark = pytest.mark.unmeasured
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("name", POOL_ROUTES)
 def test_sixty_four_clients_see_their_own_tenant_whatever_connection_they_get(
     name: str, postgres: Postgres, committing: str
 ) -> None:
     # R006, R012, R013
     if name == "pgbouncer" and find_pgbouncer() is None:
         pytest.skip("pgbouncer is not installed; .ci/run installs it for the proof")
-    way: Way = WAYS[name]
-    inhabitants = inhabit(4)
+    way: PoolRoute = POOL_ROUTES[name]
+    inhabitants = make_tenants(4)
     connection.close()
     with way(postgres):
         counted = interleave(inhabitants, 320)

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 import pytest
 from django.db import connections, transaction
 
-from apps.governance.authorization import columns_of, subject_of
+from apps.governance.authorization import columns_of, noun_written_by
 from apps.governance.database.actor_transaction import DATABASE_ROLES
-from apps.governance.database.migration_operations import with_roles
+from apps.governance.database.migration_operations import substitute_roles
 from apps.governance.database_drift.role_grants import governed_models, rights_drift, rights_of_policy, sync_rights
-from apps.governance.database_drift.security_catalog import DECLARED, security_drift, standing_walls, walls_drift
+from apps.governance.database_drift.security_catalog import CATALOG_FILE, catalog_drift, catalog_facts, security_drift
 from apps.governance.models import Governed
-from apps.governance.policy.table import POLICY, Act, Does
-from apps.tenants.policy_sync.drift import drift
+from apps.governance.policy.table import POLICY, Act, RowEffect
+from apps.tenants.policy_sync.drift import policy_drift
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db(databases=["default", "owner"])]
 
@@ -33,22 +33,22 @@ def as_owner() -> Iterator[None]:
 def tamper(statement: str) -> None:
     with connections["owner"].cursor() as cursor:
         # As whoever owns the whole server, whose hand is the longest.
-        cursor.execute(f"SET LOCAL ROLE NONE; {with_roles(statement)}")
+        cursor.execute(f"SET LOCAL ROLE NONE; {substitute_roles(statement)}")
 
 
-def test_the_walls_of_a_fresh_database_are_those_declared() -> None:
+def test_a_fresh_database_has_the_declared_row_security() -> None:
     # R007
-    standing = standing_walls()
+    standing = catalog_facts()
     if os.environ.get("UPDATE_WALLS") == "1":
-        DECLARED.write_text("\n".join(standing) + "\n")
-    assert walls_drift() == []
+        CATALOG_FILE.write_text("\n".join(standing) + "\n")
+    assert catalog_drift() == []
     assert len(standing) >= 300
 
 
 @pytest.mark.slow
 def test_a_database_set_up_by_the_commands_drifts_nowhere() -> None:
     # R015
-    assert drift() == []
+    assert policy_drift() == []
 
 
 # A right given or taken by hand: what `--check` says of it.
@@ -88,7 +88,7 @@ STRUCTURE = {
     "ALTER TABLE skills_skill ALTER COLUMN taint SET DEFAULT 'operator'": "column taint character varying(20) not null default",
 }
 # What a hand at the database could do beside rights, and the words by which it is named.
-TAMPERED_WALLS = {
+TAMPERED_ROW_SECURITY = {
     **STRUCTURE,
     "DROP POLICY skills_skill_agent ON skills_skill": "skills_skill: policy skills_skill_agent",
     "ALTER POLICY memory_agentmemory_tenant ON memory_agentmemory USING (true)": "memory_agentmemory_tenant, permissive, all",
@@ -118,12 +118,12 @@ TAMPERED_WALLS = {
 
 
 @pytest.mark.usefixtures("as_owner")
-@pytest.mark.parametrize("statement", TAMPERED_WALLS)
-def test_a_wall_that_was_tampered_with_is_named(statement: str) -> None:
+@pytest.mark.parametrize("statement", TAMPERED_ROW_SECURITY)
+def test_tampered_row_security_is_named(statement: str) -> None:
     # R006, R007
     tamper(statement)
-    assert [line for line in walls_drift("owner") if TAMPERED_WALLS[statement] in line]
-    concerns_security = any(TAMPERED_WALLS[statement] in line for line in security_drift("owner"))
+    assert [line for line in catalog_drift("owner") if TAMPERED_ROW_SECURITY[statement] in line]
+    concerns_security = any(TAMPERED_ROW_SECURITY[statement] in line for line in security_drift("owner"))
     assert concerns_security is (statement not in STRUCTURE)
 
 
@@ -138,7 +138,7 @@ def test_a_wall_that_was_tampered_with_is_named(statement: str) -> None:
 )
 def test_what_somebody_adds_for_speed_is_named_and_keeps_no_process_from_serving(statement: str) -> None:
     tamper(statement)
-    assert len(walls_drift("owner")) == 1
+    assert len(catalog_drift("owner")) == 1
     assert security_drift("owner") == []
 
 
@@ -147,7 +147,10 @@ def test_every_governed_model_names_the_noun_of_its_acts() -> None:
     assert len(models) == len(Governed.__subclasses__())
     assert set(models) <= ({act.noun for act in Act} | {rule.on for rule in POLICY.values()}) - {""}
     written = {
-        subject_of(act, role) for act, rule in POLICY.items() if rule.does is not Does.NOTHING for role in rule.allowed
+        noun_written_by(act, role)
+        for act, rule in POLICY.items()
+        if rule.does is not RowEffect.NOTHING
+        for role in rule.allowed
     }
     assert written == set(models)
 
@@ -156,7 +159,7 @@ def test_every_field_the_policy_governs_or_stamps_is_a_column_of_its_noun() -> N
     models = governed_models()
     for act, rule in POLICY.items():
         for role in rule.allowed if rule.changes else ():
-            columns = {field.name for field in models[subject_of(act, role)]._meta.concrete_fields}
+            columns = {field.name for field in models[noun_written_by(act, role)]._meta.concrete_fields}
             assert columns_of(act, role) <= columns, act
 
 

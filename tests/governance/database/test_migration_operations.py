@@ -20,9 +20,9 @@ from apps.governance.database.migration_operations import (
     RoleSQL,
     TableMigration,
     role_name,
-    with_roles,
+    substitute_roles,
 )
-from apps.governance.database_drift.security_catalog import standing_walls
+from apps.governance.database_drift.security_catalog import catalog_facts
 from apps.launcher.data_folders import PROJECT
 from apps.skills.models import Skill
 
@@ -43,7 +43,7 @@ def operations() -> list[Operation]:
 
 
 def catalog_of(function: str) -> list[str]:
-    return [line for line in standing_walls("owner") if line.startswith(f"function {function}(")]
+    return [line for line in catalog_facts("owner") if line.startswith(f"function {function}(")]
 
 
 def test_every_operation_of_ours_is_written_out_as_it_was_given() -> None:
@@ -186,7 +186,7 @@ def test_tables_of_ours_are_made_by_migrations_that_do_nothing_else() -> None:
 def test_a_role_nobody_defined_is_refused() -> None:
     with pytest.raises(ValueError, match="no database role superuser"):
         role_name("superuser")
-    assert with_roles("TO @agent@, @worker@") == f'TO "{role_name("agent")}", "{role_name("worker")}"'
+    assert substitute_roles("TO @agent@, @worker@") == f'TO "{role_name("agent")}", "{role_name("worker")}"'
 
 
 def test_an_operation_runs_its_statement_with_the_roles_of_this_database() -> None:

@@ -21,11 +21,11 @@ from apps.launcher.postgres import Postgres
 from apps.tenants.models.grants import RoleGrants
 from tests.governance.isolation.test_isolation_over_rest import description, operations
 from tests.governance.not_found_comparison import row_of
-from tests.governance.row_multiplication import Crowd
+from tests.governance.row_multiplication import RowMultiplier
 from tests.support.drivers.console_client import list_of, signed_in
 from tests.support.sampling import whole_or
 from tests.support.servers.standin_model import StandIn
-from tests.support.worlds.filled_world import Filled, fill
+from tests.support.worlds.filled_world import Filled, fill_world
 from tests.support.worlds.world import make_member
 
 pytestmark = pytest.mark.kernel
@@ -35,7 +35,7 @@ FEW, MANY = whole_or((5, 30), whole=(10, 100))
 MORE, PAGE_SIZE = MANY // 10, 100
 # Of the console's lists, whoever asks included: transactions and the settings that say who asks read nothing.
 MOST_READS = 12
-SETTING = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK", "SELECT set_config")
+CONTROL_STATEMENTS = ("BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK", "SELECT set_config")
 # Where something of one row is listed: test_versions.py and test_attachments.py of tests/surfaces/api count it, and
 # test_carried.py of tests/surfaces/console.
 # tests/api/protocol/test_search.py counts what is found by words.
@@ -43,14 +43,14 @@ BY_WORDS = "/api/v1/search/"
 # And this one never has more than one.
 ONE_ROW = "/api/v1/settings/"
 # A member's own, of whom a crowd has one each: tests/api/resources/conversations/test_member_talks.py counts them.
-OWN = {"/api/v1/talks/", "/api/v1/trials/", "/api/v1/member-overlays/"}
+OWN_ROW_PATHS = {"/api/v1/talks/", "/api/v1/trials/", "/api/v1/member-overlays/"}
 # A role has one row.
 ONE_PER_ROLE = {"/api/v1/role-grants/", list_of(RoleGrants)}
-UNDER_A_ROW = {"versions", "attachments", "carried"}
+ROW_SUBPATHS = {"versions", "attachments", "carried"}
 
 
 @dataclass(frozen=True)
-class Counted:
+class ListCost:
     """What a list cost."""
 
     rows: int
@@ -61,10 +61,10 @@ class Counted:
 
 OPERATOR, LIMITED, AGENT = "operator", "operator with limits", "agent"
 Ask = Callable[[], Any]  # Any: the test client's response
-Asked = tuple[str, str]
+ListAddress = tuple[str, str]
 
 
-def lists_of(filled: Filled) -> Iterator[tuple[Asked, Ask]]:
+def lists_of(filled: Filled) -> Iterator[tuple[ListAddress, Ask]]:
     """Everything that lists something, by everybody who may ask for it."""
     world = filled.world
     # Whoever has limits is asked all that the others are, and them besides.
@@ -76,29 +76,34 @@ def lists_of(filled: Filled) -> Iterator[tuple[Asked, Ask]]:
                 yield (name, list_of(model)), partial(client.get, list_of(model), {"tab": "all", "all": ""})
     clients[AGENT] = Client(headers={"Authorization": f"Bearer {world.token}"})
     for method, path, operation in operations():
-        if method == "GET" and "{" not in path and path not in {BY_WORDS, ONE_ROW, *OWN} and lists(operation):
+        if (
+            method == "GET"
+            and "{" not in path
+            and path not in {BY_WORDS, ONE_ROW, *OWN_ROW_PATHS}
+            and is_list(operation)
+        ):
             for name, client in clients.items():
-                yield (name, path), partial(client.get, path, {"page_size": PAGE_SIZE} | asked_for(path, filled))
+                yield (name, path), partial(client.get, path, {"page_size": PAGE_SIZE} | required_query(path, filled))
 
 
-def asked_for(path: str, filled: Filled) -> dict[str, int]:
+def required_query(path: str, filled: Filled) -> dict[str, int]:
     """What a list cannot be asked for without."""
     return {"conversation_id": row_of(Message, filled.world).conversation_id} if "/messages" in path else {}
 
 
-def counted(ask: Ask) -> Counted:
+def measure_list(ask: Ask) -> ListCost:
     """How many rows are shown, or none to whom they are not open, and after how many statements."""
     reset_queries()
     with CaptureQueriesContext(connection) as captured:
         answer = ask()
     about_grants = sum("objectpermission" in query["sql"] for query in captured)
-    reads = sum(not query["sql"].startswith(SETTING) for query in captured)
+    reads = sum(not query["sql"].startswith(CONTROL_STATEMENTS) for query in captured)
     if answer.status_code == 403:
-        return Counted(0, len(captured), about_grants, reads)
+        return ListCost(0, len(captured), about_grants, reads)
     assert answer.status_code == 200, answer.content[:300]
     is_json = answer["Content-Type"].startswith("application/json")
     shown = answer.json()["results"] if is_json else answer.context_data["cl"].result_list
-    return Counted(len(shown), len(captured), about_grants, reads)
+    return ListCost(len(shown), len(captured), about_grants, reads)
 
 
 @pytest.mark.slow
@@ -109,16 +114,16 @@ def test_a_list_of_many_rows_costs_what_one_of_a_few_does(
 ) -> None:
     # R012, R017: its grants included, which one statement resolves.
     settings.WHITENOISE_AUTOREFRESH = True
-    filled = fill(standin.backend)
+    filled = fill_world(standin.backend)
     asked = dict(lists_of(filled))
     with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
-        crowd = Crowd(superuser, filled.world.tenant.pk)
+        crowd = RowMultiplier(superuser, filled.world.tenant.pk)
         crowd.grow(FEW)
         # Whoever asks first would fill Django's cache of them.
         ContentType.objects.get_for_models(*apps.get_models(), for_concrete_models=False)
-        few = {each: counted(ask) for each, ask in asked.items()}
+        few = {each: measure_list(ask) for each, ask in asked.items()}
         crowd.grow(MANY, MORE)
-        many = {each: counted(ask) for each, ask in asked.items()}
+        many = {each: measure_list(ask) for each, ask in asked.items()}
     assert {each: found.queries for each, found in many.items()} == {each: found.queries for each, found in few.items()}
     # A token is looked up together with its agent's grants.
     about_grants = {(who == AGENT, found.about_grants) for each in (few, many) for (who, _), found in each.items()}
@@ -132,15 +137,15 @@ def test_a_list_of_many_rows_costs_what_one_of_a_few_does(
 
 @pytest.mark.slow
 def test_every_address_and_page_that_lists_is_counted() -> None:
-    listing = {path for method, path, operation in operations() if method == "GET" and lists(operation)}
+    listing = {path for method, path, operation in operations() if method == "GET" and is_list(operation)}
     assert {path.removeprefix("/api/v1/").strip("/") for path in listing - {BY_WORDS} if "{" not in path} == {
         prefix for prefix, _, _ in router.registry
     }
-    assert {path.strip("/").rpartition("/")[2] for path in listing if "{" in path} - {"{id}"} == UNDER_A_ROW
+    assert {path.strip("/").rpartition("/")[2] for path in listing if "{" in path} - {"{id}"} == ROW_SUBPATHS
     assert {model.__name__ for model, page in site._registry.items() if page.has_one_row} == {"TenantSettings"}
 
 
-def lists(operation: dict[str, Any]) -> bool:
+def is_list(operation: dict[str, Any]) -> bool:
     """Whether the answer holds rows, as the description has it."""
     content: dict[str, Any] = next(iter(operation["responses"].get("200", {}).get("content", {}).values()), {})
     name = content.get("schema", {}).get("$ref", "").rpartition("/")[2]

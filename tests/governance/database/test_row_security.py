@@ -10,16 +10,16 @@ from django.db.models import ForeignKey, Model
 
 from apps.governance.actors import Actor, Role
 from tests.support.database.catalog import (
-    SHARED,
+    SHARED_TABLES,
     TenantTable,
     all_tables,
     composite_references,
     definer_functions,
     forced_tables,
-    may,
+    has_table_right,
     tenant_tables,
 )
-from tests.support.database.raw_sql_as_role import NO_RIGHT, Outcome, attempt
+from tests.support.database.raw_sql_as_role import NO_RIGHT, StatementOutcome, run_and_undo
 from tests.support.worlds.filled_world import Filled
 from tests.support.worlds.world import World, make_world
 
@@ -47,8 +47,8 @@ def without_tenant(actor: Actor) -> Actor:
     return Actor(0, actor.role, actor.grants, "nobody's")
 
 
-def count_in(table: TenantTable, actor: Actor | None, tenant_id: int) -> Outcome:
-    return attempt(actor, f"SELECT id FROM {table.name} WHERE {table.column} = %s", [tenant_id])  # noqa: S608  # from the catalog
+def count_in(table: TenantTable, actor: Actor | None, tenant_id: int) -> StatementOutcome:
+    return run_and_undo(actor, f"SELECT id FROM {table.name} WHERE {table.column} = %s", [tenant_id])  # noqa: S608  # from the catalog
 
 
 def test_every_table_is_a_tenants_or_shared_for_a_reason() -> None:
@@ -56,7 +56,7 @@ def test_every_table_is_a_tenants_or_shared_for_a_reason() -> None:
     walled = {table.name for table in tenant_tables()}
     assert walled <= forced_tables()
     assert len(walled) >= 18
-    assert set(SHARED) & walled == set()
+    assert set(SHARED_TABLES) & walled == set()
     assert "tenants_user" in forced_tables()
 
 
@@ -64,7 +64,7 @@ def test_shared_tables_carry_no_tenant_column() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT table_name FROM information_schema.columns WHERE column_name = 'tenant_id'")
         named = {name for (name,) in cursor.fetchall()}
-    assert named & set(SHARED) == set()
+    assert named & set(SHARED_TABLES) == set()
     assert named <= set(all_tables())
 
 
@@ -100,13 +100,13 @@ def test_another_tenants_rows_are_invisible_in_every_table(filled: Filled, other
 
 
 # What else a fresh row has to be, so that nothing but the wall refuses it.
-BORN: dict[str, dict[str, object]] = {
+INITIAL_VALUES: dict[str, dict[str, object]] = {
     "governance_proposal": {"decided_by": "", "decided_at": None, "approval_count": 0},
     "skills_skill": {"approved_by": "", "approved_sha256": ""},
 }
 
 
-def born_in(table: TenantTable) -> dict[str, str]:
+def initial_state(table: TenantTable) -> dict[str, str]:
     """The state that the table's trigger wants a fresh row to be in."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -120,15 +120,17 @@ def born_in(table: TenantTable) -> dict[str, str]:
 def latest_row(table: TenantTable, world: World) -> dict[str, object]:
     """A row of the table as JSON, read by whoever may read it whole."""
     reading = f"SELECT to_jsonb(row) FROM {table.name} AS row ORDER BY row.id DESC LIMIT 1"  # noqa: S608  # from the catalog
-    outcomes = [attempt(actor, reading) for actor in actors(world).values()]
+    outcomes = [run_and_undo(actor, reading) for actor in actors(world).values()]
     return next((json.loads(outcome.found[0][0]) for outcome in outcomes if outcome.passed), {})
 
 
-def write_copy(actor: Actor, table: TenantTable, row: dict[str, object], tenant_id: int) -> Outcome:
+def write_copy(actor: Actor, table: TenantTable, row: dict[str, object], tenant_id: int) -> StatementOutcome:
     """Write a row once more, under a fresh id and the given tenant, in the state rows are born in."""
-    changed = json.dumps({**row, "id": 10**12, table.column: tenant_id, **born_in(table), **BORN.get(table.name, {})})
+    changed = json.dumps(
+        {**row, "id": 10**12, table.column: tenant_id, **initial_state(table), **INITIAL_VALUES.get(table.name, {})}
+    )
     writing = f"INSERT INTO {table.name} SELECT (jsonb_populate_record(NULL::{table.name}, %s::jsonb)).*"
-    return attempt(actor, writing, [changed])
+    return run_and_undo(actor, writing, [changed])
 
 
 @pytest.mark.slow
@@ -148,14 +150,17 @@ def test_no_role_moves_its_rows_to_another_tenant(filled: Filled, other: World) 
     for table in tenant_tables():
         for name, actor in actors(filled.world).items():
             moving = f"UPDATE {table.name} SET {table.column} = %s"  # noqa: S608  # from the catalog
-            outcome = attempt(actor, moving, [other.tenant.pk])
+            outcome = run_and_undo(actor, moving, [other.tenant.pk])
             assert not outcome.passed, (table.name, name)
 
 
 def test_nobody_but_the_owner_truncates(filled: Filled) -> None:
     for table in tenant_tables():
         for role in ("login", "operator", "agent", "worker", "cross_tenant"):
-            assert not may(f"{settings.DATABASE_ROLE_PREFIX}_{role}", "TRUNCATE", table.name), (table.name, role)
+            assert not has_table_right(f"{settings.DATABASE_ROLE_PREFIX}_{role}", "TRUNCATE", table.name), (
+                table.name,
+                role,
+            )
 
 
 def references_between_nouns() -> set[tuple[str, str, str]]:
@@ -186,12 +191,12 @@ def test_a_reference_to_another_tenants_agent_is_refused(filled: Filled, other: 
         " created_at, updated_at, line_dates)"
     )
     values = " VALUES (%s, %s, '', '', 'x', 1, 'operator', now(), now(), '{}'); SET CONSTRAINTS ALL IMMEDIATE"
-    refused = attempt(filled.world.operator, adopt + values, [filled.world.tenant.pk, other.agent.pk])
+    refused = run_and_undo(filled.world.operator, adopt + values, [filled.world.tenant.pk, other.agent.pk])
     assert refused.sqlstate == "23503"
-    assert not attempt(other.operator, adopt + values, [other.tenant.pk, other.agent.pk]).sqlstate
+    assert not run_and_undo(other.operator, adopt + values, [other.tenant.pk, other.agent.pk]).sqlstate
 
 
-def test_three_functions_and_no_more_cross_the_wall_before_a_tenant_is_known() -> None:
+def test_only_three_functions_bypass_row_security_without_a_tenant() -> None:
     # R007; beside them stand the trigger that links the books, which nobody can call, and the check of R016.
     prefix = settings.DATABASE_ROLE_PREFIX
     callers = {f"{prefix}_login", f"{prefix}_cross_tenant"}
@@ -236,12 +241,12 @@ def test_a_service_user_is_shown_and_made_for_its_own_tenant_only(role: Role, ot
     # R016
     world = make_world()
     actor = Actor(world.tenant.pk, role, frozenset(), "raw")
-    seen = attempt(actor, "SELECT username FROM tenants_user WHERE is_service")
+    seen = run_and_undo(actor, "SELECT username FROM tenants_user WHERE is_service")
     assert seen.found == ((f"agent:{world.tenant.pk}:support",),)
     add = (
         "INSERT INTO tenants_user (username, password, is_service, is_staff, is_superuser, is_active, first_name,"
         " last_name, email, date_joined, session_generation)"
         " VALUES (%s, '!', true, false, false, true, '', '', '', now(), 0)"
     )
-    assert attempt(actor, add, [f"agent:{world.tenant.pk}:sales"]).passed
-    assert attempt(actor, add, [f"agent:{other.tenant.pk}:sales"]).sqlstate == NO_RIGHT
+    assert run_and_undo(actor, add, [f"agent:{world.tenant.pk}:sales"]).passed
+    assert run_and_undo(actor, add, [f"agent:{other.tenant.pk}:sales"]).sqlstate == NO_RIGHT

@@ -10,21 +10,21 @@ from apps.governance.actors import Actor
 from apps.launcher.data_folders import PROJECT
 from tests.support.database.catalog import (
     definer_functions,
-    free_sequences,
-    loose_keys,
+    keys_without_tenant,
     other_relations,
     plain_references,
+    readable_sequences,
     tenant_tables,
 )
-from tests.support.database.raw_sessions import ending, session
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.database.raw_sessions import session, statement_error
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
 from tests.support.servers.standin_model import StandIn
-from tests.support.worlds.filled_world import fill
+from tests.support.worlds.filled_world import fill_world
 from tests.support.worlds.world import World, make_neighbour, make_persona, make_world
 
 ROLE = "preceptor_test"
 # What would stay on a pooled connection, or in the database, for the next tenant to find.
-LEAVINGS = (
+TEMPORARY_OBJECTS = (
     "CREATE TEMP TABLE personas_persona (id bigint, identity text)",
     "CREATE TEMP VIEW skills_skill AS SELECT 1 AS id",
     "CREATE FUNCTION pg_temp.app_tenant() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'",
@@ -38,7 +38,7 @@ LEAVINGS = (
     "SELECT pg_try_advisory_lock(1)",
 )
 # What would take a wall down or step around it.
-BREAKING = (
+ROLE_CHANGES = (
     f"SET LOCAL ROLE {ROLE}_owner",
     f"SET LOCAL ROLE {ROLE}_cross_tenant",
     f"SET LOCAL SESSION AUTHORIZATION {ROLE}_owner",
@@ -74,16 +74,16 @@ def everybody(world: World) -> dict[str, Actor | None]:
 def test_no_role_leaves_anything_behind_for_the_next_tenant(world: World) -> None:
     # R012, R013: a table hidden behind a temporary one would take the next tenant's rows.
     for name, actor in everybody(world).items():
-        for statement in LEAVINGS:
-            assert ending(actor, statement) == NO_RIGHT, (name, statement)
-        assert ending(actor, "SELECT 1") == ""
+        for statement in TEMPORARY_OBJECTS:
+            assert statement_error(actor, statement) == NO_RIGHT, (name, statement)
+        assert statement_error(actor, "SELECT 1") == ""
 
 
-def test_no_role_takes_a_wall_down_or_steps_around_it(world: World) -> None:
+def test_no_role_disables_or_bypasses_row_security(world: World) -> None:
     # R006, R012
     for name, actor in everybody(world).items():
-        for statement in BREAKING:
-            assert ending(actor, statement) == NO_RIGHT, (name, statement)
+        for statement in ROLE_CHANGES:
+            assert statement_error(actor, statement) == NO_RIGHT, (name, statement)
 
 
 def test_turning_row_security_off_ends_in_a_refusal(world: World) -> None:
@@ -101,8 +101,8 @@ def test_copy_brings_out_the_tenants_own_rows_and_none_in(world: World) -> None:
         out = b"".join(bytes(each) for each in copying)
     assert b"You are Ada." in out
     assert b"Eve" not in out
-    assert ending(world.operator, "COPY personas_persona FROM STDIN") == "0A000"
-    assert ending(world.bot, "COPY personas_persona FROM STDIN") == NO_RIGHT
+    assert statement_error(world.operator, "COPY personas_persona FROM STDIN") == "0A000"
+    assert statement_error(world.bot, "COPY personas_persona FROM STDIN") == NO_RIGHT
 
 
 def test_statistics_and_activity_of_others_are_not_shown(world: World) -> None:
@@ -131,14 +131,14 @@ def test_there_is_no_view_that_would_run_with_its_owners_rights() -> None:
 def test_no_role_of_a_tenant_reads_a_sequence() -> None:
     # How far another tenant's ids have come; the login alone draws the ids of tenants, and the trigger those of links.
     prefix = settings.DATABASE_ROLE_PREFIX
-    assert free_sequences() == {
+    assert readable_sequences() == {
         ("tenants_tenant_id_seq", f"{prefix}_login"),
         ("governance_auditlink_id_seq", f"{prefix}_cross_tenant"),
     }
 
 
 # Keys that look past the tenant, each with the reason why that tells nothing, or nothing worth hiding.
-LOOSE_KEYS = {
+GLOBAL_KEYS = {
     "tenants_tenant_key_key": "a tenant is made by whoever runs the installation, who knows them all",
     "tenants_agent_service_user_id_key": "a policy lets no role name a service user of another tenant",
     "tenants_agenttoken_digest_key": "a digest of 256 random bits cannot be guessed",
@@ -151,7 +151,7 @@ LOOSE_KEYS = {
 @pytest.mark.django_db
 def test_every_key_of_a_tenants_table_is_unique_within_the_tenant() -> None:
     # R006, R008: a violation would tell that another tenant has such a row. Primary keys count up through all tenants.
-    assert loose_keys() == set(LOOSE_KEYS)
+    assert keys_without_tenant() == set(GLOBAL_KEYS)
 
 
 @pytest.mark.django_db
@@ -170,7 +170,7 @@ def test_an_id_of_another_tenant_breaks_the_same_key_as_one_that_is_nowhere() ->
         " created_at, updated_at, line_dates)"
         " VALUES (%s, %s, '', '', 'x', 1, 'operator', now(), now(), '{}'); SET CONSTRAINTS ALL IMMEDIATE"
     )
-    broken = [attempt(world.operator, adopt, [world.tenant.pk, agent_id]) for agent_id in (theirs.pk, 10**9)]
+    broken = [run_and_undo(world.operator, adopt, [world.tenant.pk, agent_id]) for agent_id in (theirs.pk, 10**9)]
     assert [(outcome.sqlstate, outcome.constraint) for outcome in broken] == [
         ("23503", "memory_agentmemory_agent_id_in_tenant")
     ] * 2
@@ -183,7 +183,7 @@ def test_an_id_of_another_tenant_breaks_the_same_key_as_one_that_is_nowhere() ->
 )
 def test_a_key_says_nothing_of_another_tenants_row(table: str, column: str, standin: StandIn) -> None:
     # R006: whether another tenant's conversation was looked at, or its skill used, is not told by a unique key.
-    ours, theirs = fill(standin.backend), fill(standin.backend)
+    ours, theirs = fill_world(standin.backend), fill_world(standin.backend)
     actor, row_id = (ours.world.system, theirs.resolved.pk)
     if table == "skills_skilluse":
         actor, row_id = ours.world.bot, theirs.approved.pk
@@ -191,7 +191,7 @@ def test_a_key_says_nothing_of_another_tenants_row(table: str, column: str, stan
         f"INSERT INTO {table} SELECT (jsonb_populate_record(NULL::{table}, to_jsonb(own) || jsonb_build_object("  # noqa: S608  # constants
         f"'id', %s::bigint, '{column}', %s::bigint))).* FROM {table} AS own LIMIT 1; SET CONSTRAINTS ALL IMMEDIATE"
     )
-    outcomes = [attempt(actor, adopt, [10**12, each]) for each in (row_id, 10**9)]
+    outcomes = [run_and_undo(actor, adopt, [10**12, each]) for each in (row_id, 10**9)]
     assert outcomes[0] == outcomes[1]
     assert outcomes[0].sqlstate in {"23503", NO_RIGHT}
 
@@ -207,7 +207,7 @@ def test_nobody_makes_an_agent_of_another_tenants_service_user() -> None:
         " now(), now(), true FROM tenants_agent LIMIT 1"
     )
     for user_id in (other.agent.service_user_id, other.operator_user.pk, 10**9):
-        assert attempt(world.operator, make, [user_id]).sqlstate == NO_RIGHT
+        assert run_and_undo(world.operator, make, [user_id]).sqlstate == NO_RIGHT
 
 
 @pytest.mark.django_db
@@ -238,7 +238,7 @@ def test_the_definer_functions_are_the_only_code_with_rights_of_its_own() -> Non
         assert cursor.fetchall() == []
 
 
-OUTLIVING = re.compile(
+SESSION_STATE_SQL = re.compile(
     r"pg_advisory_lock\(|set_config\([^)]*,\s*false\s*\)|\bSET\s+SESSION\b|\bSET\s+ROLE|['\"](?-i:LISTEN)\s|WITH\s+HOLD|CREATE\s+TEMP",
     re.IGNORECASE,
 )
@@ -247,7 +247,9 @@ OUTLIVING = re.compile(
 def test_no_code_of_the_product_sets_anything_for_a_whole_session() -> None:
     # R013: what outlives the transaction would be the next client's.
     sources = [path for path in (PROJECT / "apps").rglob("*.py") if "launcher" not in path.parts]
-    found = [(path.name, match.group()) for path in sources for match in OUTLIVING.finditer(path.read_text("utf-8"))]
+    found = [
+        (path.name, match.group()) for path in sources for match in SESSION_STATE_SQL.finditer(path.read_text("utf-8"))
+    ]
     assert len(sources) > 100
     # On a connection of its own, past every pool: the web process hears there that something waits, and asks nothing.
     assert found == [("postgres_listen.py", '"LISTEN ')]

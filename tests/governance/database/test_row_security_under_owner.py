@@ -12,7 +12,7 @@ from tests.governance.database.test_row_security import NOT_COMPOSITE, reference
 from tests.support.database.catalog import forced_tables, tenant_tables
 from tests.support.database.raw_sql_as_role import BROKEN_RULE
 from tests.support.servers.standin_model import StandIn
-from tests.support.worlds.filled_world import Filled, fill
+from tests.support.worlds.filled_world import Filled, fill_world
 
 Raw = psycopg.Connection[tuple[object, ...]]
 # What is written once and stands: the journal, the books, what people agreed to.
@@ -24,7 +24,7 @@ APPEND_ONLY = (
 )
 
 # A rule of the row refuses before the reference is looked at.
-RULED_OUT_BEFORE = {
+EARLIER_CONSTRAINTS = {
     ("desk_draft", "message_id"): (BROKEN_RULE, "sent_draft_names_its_message"),
     ("memory_memoryline", "memory_id"): (BROKEN_RULE, "memory_line_belongs_to_one_text"),
     ("conversations_conversation", "parent_id"): (BROKEN_RULE, "delegated_conversation_names_its_delegating_turn"),
@@ -33,12 +33,12 @@ RULED_OUT_BEFORE = {
 
 @pytest.fixture
 def filled(committing: str, standin: StandIn) -> Filled:
-    return fill(standin.backend)
+    return fill_world(standin.backend)
 
 
 @pytest.fixture
 def two(committing: str, standin: StandIn) -> tuple[Filled, Filled]:
-    return fill(standin.backend), fill(standin.backend)
+    return fill_world(standin.backend), fill_world(standin.backend)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def superuser(postgres: Postgres, committing: str) -> Iterator[Raw]:
         raw.rollback()
 
 
-def outcome(raw: Raw, statement: sql.Composed) -> tuple[str, str]:
+def statement_outcome(raw: Raw, statement: sql.Composed) -> tuple[str, str]:
     """How it ends, and by which constraint; what it did is undone."""
     try:
         with raw.transaction(force_rollback=True):
@@ -81,10 +81,10 @@ def test_a_superuser_meets_the_journal_as_it_was_written(filled: Filled, superus
     for table in APPEND_ONLY:
         named = sql.Identifier(table)
         for verb in ("UPDATE {} SET tenant_id = tenant_id", "DELETE FROM {}"):
-            assert outcome(superuser, sql.SQL(verb).format(named))[0] == BROKEN_RULE, (table, verb)
+            assert statement_outcome(superuser, sql.SQL(verb).format(named))[0] == BROKEN_RULE, (table, verb)
 
 
-def test_no_reference_leads_into_another_tenant_whoever_writes_it(two: tuple[Filled, Filled], superuser: Raw) -> None:
+def test_no_role_writes_a_reference_into_another_tenant(two: tuple[Filled, Filled], superuser: Raw) -> None:
     # R006: past every policy and trigger the key alone is left, and it holds.
     own, other = (filled.world.tenant.pk for filled in two)
     for table, column, target in sorted(references_between_nouns()):
@@ -97,7 +97,7 @@ def test_no_reference_leads_into_another_tenant_whoever_writes_it(two: tuple[Fil
             " WHERE id = (SELECT max(id) FROM {table} WHERE tenant_id = {own})"
         )
         abroad = moving.format(tenant=sql.Literal(other), own=sql.Literal(own), **named)
-        refused = outcome(superuser, abroad)
-        assert refused in {("23503", f"{table}_{column}_in_tenant"), RULED_OUT_BEFORE.get((table, column))}
+        refused = statement_outcome(superuser, abroad)
+        assert refused in {("23503", f"{table}_{column}_in_tenant"), EARLIER_CONSTRAINTS.get((table, column))}
         at_home = moving.format(tenant=sql.Literal(own), own=sql.Literal(own), **named)
-        assert outcome(superuser, at_home)[0] in {"", "23505", BROKEN_RULE}, (table, column)
+        assert statement_outcome(superuser, at_home)[0] in {"", "23505", BROKEN_RULE}, (table, column)

@@ -4,15 +4,18 @@ import pytest
 from django.db import DatabaseError, ProgrammingError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from apps.governance.database.actor_transaction import one_shot
+from apps.governance.database.actor_transaction import execute_as
 from apps.governance.database.migration_operations import role_name
-from apps.governance.database.prepared_statements import prepared
+from apps.governance.database.prepared_statements import prepare_statement
 from tests.support.worlds.world import World, make_profile, make_world
 
 pytestmark = pytest.mark.kernel
 
-NAMED = "SELECT %(word)s || ' of ' || current_setting('app.tenant'), current_setting('plan_cache_mode'), %(word)s LIKE 'a%%'"
-WHO = "SELECT current_setting('role'), current_setting('app.tenant'), count(*) FROM memory_customerprofile"
+NAMED_PARAMETERS = (
+    "SELECT %(word)s || ' of ' || current_setting('app.tenant'), current_setting('plan_cache_mode'),"
+    " %(word)s LIKE 'a%%'"
+)
+ROLE_AND_TENANT = "SELECT current_setting('role'), current_setting('app.tenant'), count(*) FROM memory_customerprofile"
 
 
 LOCKS = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND %(word)s <> ''"
@@ -24,7 +27,7 @@ def present_setting(name: str) -> str:
         return str(cursor.fetchone()[0])
 
 
-def present() -> tuple[str, ...]:
+def current_settings() -> tuple[str, ...]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_setting('role'), current_setting('app.tenant')")
         return tuple(cursor.fetchone())
@@ -34,16 +37,16 @@ def test_one_statement_alone_is_a_transaction_that_leaves_nothing_behind(committ
     # R006, R012, R013
     world, other = make_world(), make_world()
     make_profile(world)
-    assert one_shot(world.system, WHO, {}) == [(role_name("worker"), str(world.tenant.pk), 1)]
-    assert present() == ("none", "")
-    assert one_shot(other.system, WHO, {})[0][2] == 0
+    assert execute_as(world.system, ROLE_AND_TENANT, {}) == [(role_name("worker"), str(world.tenant.pk), 1)]
+    assert current_settings() == ("none", "")
+    assert execute_as(other.system, ROLE_AND_TENANT, {})[0][2] == 0
     writes = "UPDATE tenants_tenant SET name = %(name)s WHERE id = %(id)s RETURNING id"
     with pytest.raises(ProgrammingError, match="permission denied"):
-        one_shot(world.system, writes, {"name": "Mine", "id": world.tenant.pk})
-    assert present() == ("none", "")
+        execute_as(world.system, writes, {"name": "Mine", "id": world.tenant.pk})
+    assert current_settings() == ("none", "")
     fails = "WITH gone AS (DELETE FROM skills_skilluse RETURNING id) SELECT 1 / (SELECT count(*) FROM gone WHERE id < %(id)s)"
     with pytest.raises(DatabaseError):
-        one_shot(world.system, fails, {"id": 0})
+        execute_as(world.system, fails, {"id": 0})
 
 
 def test_a_statement_is_planned_once_and_found_again_whatever_became_of_its_plan(committing: str) -> None:
@@ -52,13 +55,15 @@ def test_a_statement_is_planned_once_and_found_again_whatever_became_of_its_plan
 
     def answer(world: World, word: str) -> None:
         said = f"{word} of {world.tenant.pk}"
-        assert one_shot(world.system, NAMED, {"word": word}) == [(said, "force_generic_plan", word.startswith("a"))]
+        assert execute_as(world.system, NAMED_PARAMETERS, {"word": word}) == [
+            (said, "force_generic_plan", word.startswith("a"))
+        ]
 
     with CaptureQueriesContext(connection) as sent:
         answer(world, "apples")
         answer(other, "pears")
     first, second = (query["sql"] for query in sent.captured_queries)
-    assert f"PREPARE {prepared(NAMED).name} AS" in first
+    assert f"PREPARE {prepare_statement(NAMED_PARAMETERS).name} AS" in first
     assert "PREPARE" not in second
     assert present_setting("plan_cache_mode") == "auto"
     with connection.cursor() as cursor:
@@ -66,11 +71,11 @@ def test_a_statement_is_planned_once_and_found_again_whatever_became_of_its_plan
     answer(other, "it's a stone")
     with connection.cursor() as cursor:
         cursor.execute("DEALLOCATE ALL")
-        cursor.execute(prepared(WHO).plan)
-    assert one_shot(world.system, WHO, {})[0][1] == str(world.tenant.pk)
+        cursor.execute(prepare_statement(ROLE_AND_TENANT).plan)
+    assert execute_as(world.system, ROLE_AND_TENANT, {})[0][1] == str(world.tenant.pk)
     answer(world, "anew")
     with pytest.raises(ProgrammingError, match="nowhere"):
-        one_shot(world.system, "SELECT %(word)s FROM nowhere", {"word": "a"})
+        execute_as(world.system, "SELECT %(word)s FROM nowhere", {"word": "a"})
 
 
 def test_a_plan_made_for_one_role_shows_another_what_that_role_may_see(committing: str) -> None:
@@ -83,16 +88,16 @@ def test_a_plan_made_for_one_role_shows_another_what_that_role_may_see(committin
         (world.operator, 1),
         (world.system, 1),
     ):
-        [(_, _, seen)] = one_shot(actor, WHO, {})
+        [(_, _, seen)] = execute_as(actor, ROLE_AND_TENANT, {})
         assert seen == sees, actor.role
 
 
 def test_what_runs_alone_holds_its_name_until_its_transaction_ends(committing: str) -> None:
     # R126
     world, word = make_world(), {"word": "pears"}
-    assert one_shot(world.system, LOCKS, word, alone="statement of pears") == [(1,)]
-    assert one_shot(world.system, LOCKS, word) == [(0,)]
+    assert execute_as(world.system, LOCKS, word, alone="statement of pears") == [(1,)]
+    assert execute_as(world.system, LOCKS, word) == [(0,)]
     with transaction.atomic():
-        assert one_shot(world.system, LOCKS, word, alone="statement of pears") == [(1,)]
-        assert one_shot(world.system, LOCKS, word) == [(1,)]
-    assert one_shot(world.system, LOCKS, word) == [(0,)]
+        assert execute_as(world.system, LOCKS, word, alone="statement of pears") == [(1,)]
+        assert execute_as(world.system, LOCKS, word) == [(1,)]
+    assert execute_as(world.system, LOCKS, word) == [(0,)]

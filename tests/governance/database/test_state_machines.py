@@ -7,7 +7,7 @@ from django_fsm import FSMFieldMixin
 
 from apps.governance.models import Governed
 from tests.governance.state_machine_rows import MACHINES, Machine
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, run_and_undo
 from tests.support.worlds.world import (
     make_world,
 )
@@ -21,7 +21,7 @@ def states(machine: Machine) -> list[str]:
     return [str(value) for value, _ in field.flatchoices]
 
 
-def lawful_moves(machine: Machine) -> set[tuple[str, str]]:
+def allowed_transitions(machine: Machine) -> set[tuple[str, str]]:
     field = machine.model._meta.get_field(machine.column)
     assert isinstance(field, FSMFieldMixin)
     return {(str(move.source), str(move.target)) for move in field.get_all_transitions(machine.model)}
@@ -42,8 +42,8 @@ def test_database_moves_a_state_exactly_where_the_model_does(noun: str, before: 
     row = machine.make(world, before)
     besides = f", {machine.besides[after]}" if after in machine.besides else ""
     moving = f"UPDATE {row._meta.db_table} SET {machine.column} = %s{besides} WHERE id = %s"  # noqa: S608  # constants above
-    outcome = attempt(world.operator, moving, [after, row.pk])
-    assert outcome.passed == ((before, after) in lawful_moves(machine))
+    outcome = run_and_undo(world.operator, moving, [after, row.pk])
+    assert outcome.passed == ((before, after) in allowed_transitions(machine))
     assert outcome.sqlstate == ("" if outcome.passed else BROKEN_RULE)
 
 
@@ -69,8 +69,8 @@ def test_database_lets_no_row_be_born_in_a_later_state(noun: str, state: str) ->
     # Turns, digests, looks and the distiller make these; people make none.
     made = {"draft", "tool_approval", "learning_version", "contradiction", "edit_cluster", "tier"}
     maker = world.system if noun in made else world.operator
-    assert attempt(maker, born, [state]).sqlstate == BROKEN_RULE
-    assert attempt(maker, born, [states(machine)[0]]).sqlstate in {"", "23505"}
+    assert run_and_undo(maker, born, [state]).sqlstate == BROKEN_RULE
+    assert run_and_undo(maker, born, [states(machine)[0]]).sqlstate in {"", "23505"}
 
 
 def test_every_noun_with_states_stands_here() -> None:

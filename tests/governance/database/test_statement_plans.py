@@ -10,8 +10,8 @@ import pytest
 from django.db import ProgrammingError, connection, transaction
 
 import apps
-from apps.governance.database.actor_transaction import one_shot
-from apps.governance.database.prepared_statements import prepared
+from apps.governance.database.actor_transaction import execute_as
+from apps.governance.database.prepared_statements import prepare_statement
 
 pytestmark = pytest.mark.kernel
 
@@ -22,7 +22,7 @@ MODULES = [each.name for each in pkgutil.walk_packages(apps.__path__, "apps.") i
 def modules() -> Iterator[ModuleType]:
     """Those that run statements so."""
     for name in MODULES:
-        if "__main__" not in name and getattr(module := import_module(name), "one_shot", None) is one_shot:
+        if "__main__" not in name and getattr(module := import_module(name), "execute_as", None) is execute_as:
             yield module
 
 
@@ -44,12 +44,12 @@ def test_every_statement_of_one_round_trip_can_be_planned_without_its_values() -
     for name, text in found.items():
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute(prepared(text).plan.replace("%%", "%"))
+                cursor.execute(prepare_statement(text).plan.replace("%%", "%"))
         except ProgrammingError as flaw:
             refused[name] = str(flaw)
     assert refused == {}
     assert len(found) > 25
     assert {
-        "apps.runtime.webhook_delivery.delivery_lease.NOTE",
+        "apps.runtime.webhook_delivery.delivery_lease.RECORD_ATTEMPT",
         "apps.runtime.turn_store.turn_claim.CLAIM",
     } <= found.keys()

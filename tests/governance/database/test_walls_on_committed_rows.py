@@ -9,7 +9,7 @@ from django.db import connection, connections
 
 from apps.conversations.actions import resolve_conversation
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.policy.table import default_grants
 from apps.skills.actions import approve_skill, draft_skill
@@ -19,7 +19,7 @@ from apps.tenants.due_work import due_work
 from apps.tenants.models import RoleTemplate, Tenant
 from apps.tenants.models.grants import TenantGroupObjectPermission
 from tests.support.database.catalog import tenant_tables
-from tests.support.database.raw_sql_as_role import attempt
+from tests.support.database.raw_sql_as_role import run_and_undo
 from tests.support.worlds.world import (
     World,
     make_conversation,
@@ -71,7 +71,7 @@ def test_a_tenants_own_grants_replace_the_template_and_narrow_it(committing: str
         approve_skill(skill, actor=narrowed, reviewed_sha256=skill.content_sha256)
     assert make_skill(usual, "approved").status == Skill.Status.APPROVED
     theirs = "SELECT id FROM tenants_tenantgroupobjectpermission WHERE content_object_id = %s"
-    seen = [attempt(world.operator, theirs, [strict.tenant.pk]).passed for world in (strict, usual)]
+    seen = [run_and_undo(world.operator, theirs, [strict.tenant.pk]).passed for world in (strict, usual)]
     assert seen == [True, False]
 
 
@@ -102,7 +102,7 @@ def test_waiting_work_of_every_tenant_is_found_by_id_alone(committing: str) -> N
 def test_every_commit_leaves_the_connection_without_role_and_tenant(committing: str) -> None:
     # R013
     world = make_world()
-    with acting(world.bot.serving("http:abc123")):
+    with acting_as(world.bot.serving("http:abc123")):
         make_skill(world)
     assert present_settings() == ("none", "", "", "")
 

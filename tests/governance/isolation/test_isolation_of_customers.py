@@ -7,19 +7,19 @@ import pytest
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.learning.extraction.pipeline import extract
-from apps.runtime.worker.sync_driver import answer
+from apps.learning.extraction.pipeline import extract_conversation
+from apps.runtime.worker.sync_driver import answer_conversation
 from tests.support.database.catalog import TenantTable, tenant_tables
-from tests.support.database.raw_sql_as_role import NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
 from tests.support.servers.standin_model import StandIn
-from tests.support.worlds.filled_world import Looking, fill
+from tests.support.worlds.filled_world import SkillReadingModel, fill_world
 from tests.support.worlds.world import World, make_conversation, make_event, make_profile
 
 pytestmark = pytest.mark.django_db
 
-OTHERS = "http:somebody-else"
+OTHER_CUSTOMER = "http:somebody-else"
 # Tables of the agent itself, in which another customer's conversation may leave a row; each with the reason.
-OF_THE_AGENT = {
+AGENT_LEVEL_TABLES = {
     "governance_changerecord": "an agent reads back the id of a record and nothing else",
     "governance_changetext": "an agent reads back the id of a text and nothing else",
     "governance_proposal": "a proposal is about the agent's own texts",
@@ -32,14 +32,14 @@ OF_THE_AGENT = {
 
 def ids_seen(actor: Actor, table: TenantTable) -> set[int] | None:
     """The ids this actor sees of a table; None where it has no right to look."""
-    outcome = attempt(actor, f"SELECT id FROM {table.name}")  # noqa: S608  # from the catalog
+    outcome = run_and_undo(actor, f"SELECT id FROM {table.name}")  # noqa: S608  # from the catalog
     if outcome.sqlstate == NO_RIGHT:
         return None
     assert not outcome.sqlstate, (table, outcome)
     return {int(pk) for (pk,) in outcome.found}
 
 
-def everything(world: World) -> Mapping[str, set[int]]:
+def all_ids(world: World) -> Mapping[str, set[int]]:
     """What workers and people see, table by table."""
     return {
         table.name: (ids_seen(world.system, table) or set()) | (ids_seen(world.operator, table) or set())
@@ -49,26 +49,26 @@ def everything(world: World) -> Mapping[str, set[int]]:
 
 def live_as_another_customer(world: World, standin: StandIn) -> None:
     """A profile, a conversation with turns, one that was resolved and looked at, and one that waits."""
-    make_profile(world, OTHERS, preferences="Only by telephone.")
-    event = make_event(world, "I am somebody else. Can I get a refund?", end_user_key=OTHERS)
-    answer(world.tenant.pk, event.conversation_id, backend=Looking(standin.backend))
-    resolved = make_conversation(world, OTHERS)
+    make_profile(world, OTHER_CUSTOMER, preferences="Only by telephone.")
+    event = make_event(world, "I am somebody else. Can I get a refund?", end_user_key=OTHER_CUSTOMER)
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=SkillReadingModel(standin.backend))
+    resolved = make_conversation(world, OTHER_CUSTOMER)
     resolve_conversation(resolved, actor=world.operator, outcome=Conversation.Outcome.UNSOLVED)
-    extract(resolved.pk, actor=world.system, backend=standin.backend)
-    make_event(world, "I wait.", end_user_key=OTHERS)
+    extract_conversation(resolved.pk, actor=world.system, backend=standin.backend)
+    make_event(world, "I wait.", end_user_key=OTHER_CUSTOMER)
 
 
 @pytest.mark.slow
 def test_in_a_turn_no_table_shows_a_row_of_another_customer(standin: StandIn) -> None:
     # R006, R007: a new table joins by being there.
-    world = fill(standin.backend).world
-    before = everything(world)
+    world = fill_world(standin.backend).world
+    before = all_ids(world)
     live_as_another_customer(world, standin)
-    theirs = {name: ids - before[name] for name, ids in everything(world).items()}
-    ours, other, nobody = (world.bot.serving(key) for key in ("http:abc123", OTHERS, ""))
+    theirs = {name: ids - before[name] for name, ids in all_ids(world).items()}
+    ours, other, nobody = (world.bot.serving(key) for key in ("http:abc123", OTHER_CUSTOMER, ""))
     walled = set()
     for table in tenant_tables():
-        if not theirs[table.name] or table.name in OF_THE_AGENT:
+        if not theirs[table.name] or table.name in AGENT_LEVEL_TABLES:
             continue
         walled.add(table.name)
         for actor in (ours, nobody):
@@ -96,7 +96,7 @@ def test_in_a_turn_no_table_shows_a_row_of_another_customer(standin: StandIn) ->
 @pytest.mark.slow
 def test_in_a_turn_nothing_is_written_for_another_customer(standin: StandIn) -> None:
     # R006
-    world = fill(standin.backend).world
+    world = fill_world(standin.backend).world
     live_as_another_customer(world, standin)
     ours = world.bot.serving("http:abc123")
     profile = "UPDATE memory_customerprofile SET notes = 'mine' WHERE end_user_key = %s"
@@ -106,6 +106,6 @@ def test_in_a_turn_nothing_is_written_for_another_customer(standin: StandIn) -> 
     )
     moving += " created_at, updated_at) VALUES (app_tenant(), %s, '', '', 'agent:support', 1, 'agent', now(), now())"
     for statement in (profile, closing):
-        assert attempt(ours, statement, [OTHERS]).rows == 0
-        assert attempt(world.bot.serving(OTHERS), statement, [OTHERS]).passed
-    assert attempt(ours, moving, ["http:a-third"]).sqlstate == NO_RIGHT
+        assert run_and_undo(ours, statement, [OTHER_CUSTOMER]).rows == 0
+        assert run_and_undo(world.bot.serving(OTHER_CUSTOMER), statement, [OTHER_CUSTOMER]).passed
+    assert run_and_undo(ours, moving, ["http:a-third"]).sqlstate == NO_RIGHT

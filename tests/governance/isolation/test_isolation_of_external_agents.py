@@ -7,15 +7,22 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.memory.models import CustomerProfile
 from apps.runtime.models import Turn
-from apps.runtime.turn_store.turn_claim import claim
+from apps.runtime.turn_store.turn_claim import claim_turn
 from apps.tenants.actions import create_agent, issue_token
-from tests.governance.not_found_comparison import NOWHERE, asked_twice, prints_of
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
-from tests.support.drivers.conversation import lines, tell
-from tests.support.factories.external_turns import CUSTOMER, OPENING, answered, called, gave, handed
+from tests.governance.not_found_comparison import UNKNOWN_ID, compare_responses, table_fingerprints
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, run_and_undo
+from tests.support.drivers.conversation import lines, send_customer_message
+from tests.support.factories.external_turns import (
+    CUSTOMER,
+    OPEN_SESSION_BODY,
+    model_answer,
+    open_external_session,
+    tool_call_answer,
+    tool_result,
+)
 from tests.support.worlds.world import World, make_profile, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]
@@ -39,13 +46,13 @@ def post(client: Client, path: str, **body: object) -> Any:  # Any: the test cli
     return client.post(f"/api/v1/{path}", json.dumps(body), "application/json")
 
 
-def reporting(client: Client, session_id: int, turn_id: int) -> Any:
+def report_turn(client: Client, session_id: int, turn_id: int) -> Any:
     return post(
-        client, f"sessions/{session_id}/turns", turn_id=turn_id, idempotency_key="x", messages=[answered("Mine.")]
+        client, f"sessions/{session_id}/turns", turn_id=turn_id, idempotency_key="x", messages=[model_answer("Mine.")]
     )
 
 
-def calling(client: Client, session_id: int, turn_id: int) -> Any:
+def call_tool(client: Client, session_id: int, turn_id: int) -> Any:
     return post(
         client,
         f"sessions/{session_id}/calls",
@@ -56,41 +63,41 @@ def calling(client: Client, session_id: int, turn_id: int) -> Any:
     )
 
 
-@pytest.mark.parametrize("ask", [reporting, calling])
+@pytest.mark.parametrize("ask", [report_turn, call_tool])
 def test_another_tenants_session_and_turn_are_like_none(
     victim: World, stranger: World, ask: Callable[[Client, int, int], Any]
 ) -> None:
     # R006, R007
-    out, before = handed(victim, "Where is my parcel?"), prints_of(victim)
-    mine = handed(stranger, "Hello")
+    out, before = open_external_session(victim, "Where is my parcel?"), table_fingerprints(victim)
+    mine = open_external_session(stranger, "Hello")
     client = client_of(stranger.token)
     for there, nowhere in (
-        asked_twice(lambda session: ask(client, session, out.turn.pk), out.session.pk, NOWHERE),
-        asked_twice(lambda turn: ask(client, mine.session.pk, turn), out.turn.pk, NOWHERE),
+        compare_responses(lambda session: ask(client, session, out.turn.pk), out.session.pk, UNKNOWN_ID),
+        compare_responses(lambda turn: ask(client, mine.session.pk, turn), out.turn.pk, UNKNOWN_ID),
     ):
         assert not there.differs_from(nowhere)
         assert there.status == 404
-    assert prints_of(victim) == before
+    assert table_fingerprints(victim) == before
 
 
 def test_another_agent_of_the_tenant_finds_neither_session_nor_turn(victim: World) -> None:
     # R014
     other = create_agent("sales", "Sales", actor=victim.admin)
     client = client_of(issue_token(other, actor=victim.admin, name="sales").secret)
-    out = handed(victim, "Where is my parcel?")
-    for ask in (reporting, calling):
+    out = open_external_session(victim, "Where is my parcel?")
+    for ask in (report_turn, call_tool):
         assert ask(client, out.session.pk, out.turn.pk).status_code == 404
-    opened = post(client, "sessions", **OPENING | {"conversation_key": "elsewhere"}).json()
+    opened = post(client, "sessions", **OPEN_SESSION_BODY | {"conversation_key": "elsewhere"}).json()
     assert opened["conversation_id"] != out.session.conversation_id
 
 
 def test_thread_of_one_customer_is_opened_for_no_other(victim: World) -> None:
     client = client_of(victim.token)
-    assert post(client, "sessions", **OPENING).status_code == 200
+    assert post(client, "sessions", **OPEN_SESSION_BODY).status_code == 200
     answer = post(
         client,
         "sessions",
-        **OPENING | {"end_user_key": "http:else", "messages": [{"text": "x", "idempotency_key": "y"}]},
+        **OPEN_SESSION_BODY | {"end_user_key": "http:else", "messages": [{"text": "x", "idempotency_key": "y"}]},
     )
     assert (answer.status_code, list(answer.json()["errors"])) == (400, ["end_user_key"])
 
@@ -100,7 +107,7 @@ def test_prompt_and_tools_of_a_turn_tell_of_its_customer_alone(victim: World) ->
     make_profile(victim, CUSTOMER, notes="Likes plums.")
     make_profile(victim, "http:else", notes="Likes quinces.")
     client = client_of(victim.token)
-    out = post(client, "sessions", **OPENING).json()
+    out = post(client, "sessions", **OPEN_SESSION_BODY).json()
     assert "plums" in str(out["system"])
     assert "quinces" not in str(out)
     made = post(
@@ -112,16 +119,16 @@ def test_prompt_and_tools_of_a_turn_tell_of_its_customer_alone(victim: World) ->
         input={"notes": "Likes pears."},
     )
     assert made.json()["is_error"] is False
-    with acting(victim.operator):
+    with acting_as(victim.operator):
         notes = dict(CustomerProfile.objects.values_list("end_user_key", "notes"))
     assert ("pears" in notes[CUSTOMER], notes["http:else"]) == (True, "Likes quinces.")
 
 
 def test_people_open_no_session_and_report_no_turn(victim: World) -> None:
-    out, person = handed(victim, "Hello"), Client()
+    out, person = open_external_session(victim, "Hello"), Client()
     person.force_login(victim.operator_user)
-    assert post(person, "sessions", **OPENING).status_code == 403
-    for ask in (reporting, calling):
+    assert post(person, "sessions", **OPEN_SESSION_BODY).status_code == 403
+    for ask in (report_turn, call_tool):
         assert ask(person, out.session.pk, out.turn.pk).status_code == 403
 
 
@@ -135,8 +142,8 @@ def test_people_open_no_session_and_report_no_turn(victim: World) -> None:
     ],
 )
 def test_report_carries_nobodys_words_but_the_models_and_its_tools(victim: World, forged: dict[str, Any]) -> None:
-    client, out = client_of(victim.token), handed(victim, "Where is my parcel?")
-    for messages in ([forged, answered("Yes.")], [called("mine", "c"), forged, answered("Yes.")]):
+    client, out = client_of(victim.token), open_external_session(victim, "Where is my parcel?")
+    for messages in ([forged, model_answer("Yes.")], [tool_call_answer("mine", "c"), forged, model_answer("Yes.")]):
         answer = post(
             client, f"sessions/{out.session.pk}/turns", turn_id=out.turn.pk, idempotency_key="x", messages=messages
         )
@@ -146,34 +153,38 @@ def test_report_carries_nobodys_words_but_the_models_and_its_tools(victim: World
 
 @pytest.mark.parametrize("name", ["cost_micro_usd", "is_stand_in", "sender", "end_user_key", "is_reply", "approved_by"])
 def test_report_that_says_what_is_not_its_own_to_say_is_refused(victim: World, name: str) -> None:
-    client, out = client_of(victim.token), handed(victim, "Where is my parcel?")
+    client, out = client_of(victim.token), open_external_session(victim, "Where is my parcel?")
     answer = post(
         client,
         f"sessions/{out.session.pk}/turns",
         turn_id=out.turn.pk,
         idempotency_key="x",
-        messages=[{**answered("Yes."), name: 0}],
+        messages=[{**model_answer("Yes."), name: 0}],
     )
     assert answer.status_code == 400
-    body = {"turn_id": out.turn.pk, "idempotency_key": "x", "messages": [answered("Yes.")], name: 0}
+    body = {"turn_id": out.turn.pk, "idempotency_key": "x", "messages": [model_answer("Yes.")], name: 0}
     assert post(client, f"sessions/{out.session.pk}/turns", **body).status_code == 400
 
 
 def test_result_of_an_agents_own_tool_is_a_tools_word_and_no_runbook_of_ours(victim: World) -> None:
     skill, client = make_skill(victim), client_of(victim.token)
-    out = handed(victim, "How do I return it?")
-    messages = [called("get_skill", "c", skill_id=skill.pk), gave("c", '{"status": "approved"}'), answered("Yes.")]
+    out = open_external_session(victim, "How do I return it?")
+    messages = [
+        tool_call_answer("get_skill", "c", skill_id=skill.pk),
+        tool_result("c", '{"status": "approved"}'),
+        model_answer("Yes."),
+    ]
     answer = post(
         client, f"sessions/{out.session.pk}/turns", turn_id=out.turn.pk, idempotency_key="x", messages=messages
     )
     assert answer.status_code == 400
-    with acting(victim.operator):
+    with acting_as(victim.operator):
         skill.refresh_from_db()
     assert skill.status == "draft"
 
 
 def test_agents_own_database_role_writes_no_turn_no_call_and_no_report(victim: World) -> None:
-    turn = handed(victim, "Where is my parcel?").turn.pk
+    turn = open_external_session(victim, "Where is my parcel?").turn.pk
     for statement in (
         "UPDATE runtime_turn SET report_sha256 = 'x' WHERE id = %s",
         "UPDATE runtime_turn SET status = 'done' WHERE id = %s",
@@ -181,7 +192,7 @@ def test_agents_own_database_role_writes_no_turn_no_call_and_no_report(victim: W
         "INSERT INTO runtime_modelcall (tenant_id, turn_id) VALUES (app_tenant(), %s)",
         "INSERT INTO conversations_message (tenant_id, turn_id, sender) VALUES (app_tenant(), %s, 'operator')",
     ):
-        assert attempt(victim.bot, statement, [turn]).sqlstate == NO_RIGHT, statement
+        assert run_and_undo(victim.bot, statement, [turn]).sqlstate == NO_RIGHT, statement
 
 
 CALL = """INSERT INTO runtime_modelcall (tenant_id, turn_id, fence, round, step, text, model, is_stand_in, stop_reason,
@@ -191,7 +202,10 @@ CALL = """INSERT INTO runtime_modelcall (tenant_id, turn_id, fence, round, step,
 
 
 def test_a_worker_answers_no_turn_that_was_not_reported_and_no_conversation_changes_its_runner(victim: World) -> None:
-    out, ours = handed(victim, "Where is my parcel?"), tell(victim, "Hello", thread="ours")
+    out, ours = (
+        open_external_session(victim, "Where is my parcel?"),
+        send_customer_message(victim, "Hello", thread="ours"),
+    )
     turn, thread = out.turn.pk, out.session.conversation_id
     for statement, pk in (
         ("UPDATE runtime_turn SET status = 'done', outcome = 'silent', external_user_turn = NULL WHERE id = %s", turn),
@@ -200,21 +214,21 @@ def test_a_worker_answers_no_turn_that_was_not_reported_and_no_conversation_chan
         ("UPDATE conversations_conversation SET has_external_agent = true WHERE id = %s", ours.conversation_id),
         (CALL, turn),
     ):
-        told = attempt(victim.system, statement, [pk])
+        told = run_and_undo(victim.system, statement, [pk])
         assert told.sqlstate in {BROKEN_RULE, NO_RIGHT}, (statement, told)
-    with acting(victim.system):
+    with acting_as(victim.system):
         assert Turn.objects.get(pk=turn).status == Turn.Status.RUNNING
-    with acting(victim.system):
+    with acting_as(victim.system):
         Turn.objects.filter(pk=turn).update(report_sha256="first")
     for another in ("second", ""):
-        told = attempt(victim.system, "UPDATE runtime_turn SET report_sha256 = %s WHERE id = %s", [another, turn])
+        told = run_and_undo(victim.system, "UPDATE runtime_turn SET report_sha256 = %s WHERE id = %s", [another, turn])
         assert told.sqlstate == BROKEN_RULE
 
 
 def test_nothing_is_handed_out_or_reported_where_our_workers_answer(victim: World) -> None:
-    ours = tell(victim, "Hello", thread="ours")
-    claimed = claim(ours.conversation_id, actor=victim.system)
+    ours = send_customer_message(victim, "Hello", thread="ours")
+    claimed = claim_turn(ours.conversation_id, actor=victim.system)
     assert claimed is not None
     for column in ("external_user_turn = '{}'", "report_sha256 = 'x'"):
-        told = attempt(victim.system, f"UPDATE runtime_turn SET {column} WHERE id = %s", [claimed.turn.pk])  # noqa: S608  # of constants
+        told = run_and_undo(victim.system, f"UPDATE runtime_turn SET {column} WHERE id = %s", [claimed.turn.pk])  # noqa: S608  # of constants
         assert told.sqlstate == BROKEN_RULE, column

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from apps.conversations.models import Conversation
-from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.catalog import TOOLS
 from apps.personas.models import StandingRule
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from tests.governance.isolation.test_isolation_over_rest import KEYS, MODELS
-from tests.governance.not_found_comparison import NOWHERE, asked_twice, prints_of, row_of
-from tests.support.drivers.mcp_client import Door, Said
+from tests.governance.not_found_comparison import UNKNOWN_ID, compare_responses, row_of, table_fingerprints
+from tests.support.drivers.mcp_client import McpTestServer, McpToolAnswer
 from tests.support.worlds.filled_world import Filled
 from tests.support.worlds.world import World, make_world
 
@@ -24,19 +24,19 @@ from tests.support.worlds.world import World, make_world
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured, pytest.mark.usefixtures("beside_filled")]
 
 # What a body names besides the row in the address.
-NAMED = {"conversation_id": Conversation, "skill_id": Skill, "turn_id": Turn}
+ARGUMENT_MODELS = {"conversation_id": Conversation, "skill_id": Skill, "turn_id": Turn}
 # A model's own, for its calls.
-OWN_IDS = {"call_id"}
+OWN_ID_ARGUMENTS = {"call_id"}
 TARGETS = {"propose_rule_change": StandingRule, "propose_skill_deprecation": Skill}
 # Arguments that name no row.
-ABOUT = {"status", "state", "kind", "reason", "cursor", "page_size", "channel"}
+NEUTRAL_ARGUMENTS = {"status", "state", "kind", "reason", "cursor", "page_size", "channel"}
 
 
 @dataclass
-class Shown:
+class ToolAnswer:
     """A tool's answer as whoever compares two of them reads it."""
 
-    said: Said
+    said: McpToolAnswer
     headers: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -55,7 +55,7 @@ def stranger() -> World:
     return make_world()
 
 
-def rows_named() -> Iterator[tuple[Tool, str, Any]]:
+def rows_named() -> Iterator[tuple[RestTool, str, Any]]:
     """Each argument of each tool that names a row, with the row's model."""
     for tool in TOOLS.values():
         for name in tool.schema()["properties"]:
@@ -63,57 +63,61 @@ def rows_named() -> Iterator[tuple[Tool, str, Any]]:
                 yield tool, name, MODELS[tool.address.split("/")[0]]
             elif name == "target_id":
                 yield tool, name, TARGETS[tool.name]
-            elif name.endswith("_id") and name not in OWN_IDS:
-                yield tool, name, NAMED[name]
+            elif name.endswith("_id") and name not in OWN_ID_ARGUMENTS:
+                yield tool, name, ARGUMENT_MODELS[name]
 
 
-def filled_in(tool: Tool, **given: object) -> dict[str, object]:
+def tool_arguments(tool: RestTool, **given: object) -> dict[str, object]:
     """Every argument, with a value of its kind whose words say nothing."""
     kinds: dict[object, object] = {"integer": 1, "boolean": True, "object": {"text": "Mine."}}
     found: dict[str, object] = {}
     for name, of in tool.schema()["properties"].items():
         known = of.get("enum", [None])[0] or kinds.get(str(of["type"]), "Mine.")
-        if name not in ABOUT or tool.body is not None:
+        if name not in NEUTRAL_ARGUMENTS or tool.body is not None:
             found[name] = known
     return {**found, **given}
 
 
-def _call(door: Door, token: str, tool: Tool, given: dict[str, object], name: str, value: object) -> Shown:
-    return Shown(door.call(token, tool.name, given | {name: value}))
+def _call_tool(
+    door: McpTestServer, token: str, tool: RestTool, given: dict[str, object], name: str, value: object
+) -> ToolAnswer:
+    return ToolAnswer(door.call(token, tool.name, given | {name: value}))
 
 
 @pytest.mark.slow
-def test_every_tool_answers_for_another_tenants_row_as_for_none(victim: Filled, stranger: World, door: Door) -> None:
+def test_every_tool_answers_for_another_tenants_row_as_for_none(
+    victim: Filled, stranger: World, door: McpTestServer
+) -> None:
     # R006, R007
-    before, asked = prints_of(victim.world), 0
+    before, asked = table_fingerprints(victim.world), 0
     for tool, name, model in rows_named():
         row = row_of(model, victim.world)
-        for given in (filled_in(tool), {need: filled_in(tool)[need] for need in tool.schema()["required"]}):
-            call = partial(_call, door, stranger.token, tool, given, name)
-            there, nowhere = asked_twice(call, row.pk, NOWHERE)
+        for given in (tool_arguments(tool), {need: tool_arguments(tool)[need] for need in tool.schema()["required"]}):
+            call = partial(_call_tool, door, stranger.token, tool, given, name)
+            there, nowhere = compare_responses(call, row.pk, UNKNOWN_ID)
             assert not there.differs_from(nowhere), (tool.name, name, given)
             assert there.refused or tool.is_paged, (tool.name, name, there)
             asked += 1
     assert asked > 40
-    assert prints_of(victim.world) == before
+    assert table_fingerprints(victim.world) == before
 
 
 @pytest.mark.slow
 def test_every_filter_of_every_tool_finds_another_tenants_row_as_little_as_none(
-    victim: Filled, stranger: World, door: Door
+    victim: Filled, stranger: World, door: McpTestServer
 ) -> None:
     # R006
     for tool in TOOLS.values():
         if not tool.reads or tool.places:
             continue
         row = row_of(MODELS[tool.address.split("/")[0]], victim.world)
-        needed = {name: filled_in(tool)[name] for name in tool.needs}
+        needed = {name: tool_arguments(tool)[name] for name in tool.needs}
         for name in tool.takes:
-            if name in ABOUT or name.endswith("_id"):
+            if name in NEUTRAL_ARGUMENTS or name.endswith("_id"):
                 continue
             theirs = KEYS[name] or getattr(row, name) or "support"
-            call = partial(_call, door, stranger.token, tool, needed, name)
-            there, nowhere = asked_twice(call, theirs, "nothing-like-it")
+            call = partial(_call_tool, door, stranger.token, tool, needed, name)
+            there, nowhere = compare_responses(call, theirs, "nothing-like-it")
             assert not there.differs_from(nowhere), (tool.name, name)
         if not needed:
             answer = door.call(stranger.token, tool.name).data

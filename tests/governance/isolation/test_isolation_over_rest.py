@@ -14,7 +14,7 @@ from drf_spectacular.generators import SchemaGenerator
 from apps.api.urls import router
 from apps.conversations.models import InboundEvent, Message
 from apps.runtime.models import Turn
-from tests.governance.not_found_comparison import NOWHERE, asked_twice, prints_of, row_of
+from tests.governance.not_found_comparison import UNKNOWN_ID, compare_responses, row_of, table_fingerprints
 from tests.support.sampling import share_of, whole_or
 from tests.support.worlds.filled_world import Filled
 from tests.support.worlds.world import World, make_world
@@ -46,7 +46,7 @@ KEYS = {
     "q": "refund",
 }
 # Parameters that name no row.
-ABOUT = {
+NEUTRAL_FIELDS = {
     "version",
     *("confirm_findings", "with_profiles", "limited_act", "since", "until"),
     "line",
@@ -101,7 +101,7 @@ ABOUT = {
     # Every tenant has a system, and its first agent may be called support.
     "actor_label",
 }
-IN_BODY = ("tenant", "tenant_id", "agent", "agent_id", "conversation_id", "target_id", "skill_id")
+BODY_IDS = ("tenant", "tenant_id", "agent", "agent_id", "conversation_id", "target_id", "skill_id")
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def noun_of(path: str) -> Any:
     return MODELS[path.removeprefix("/api/v1/").split("/")[0]]
 
 
-def ask(client: Client, method: str, path: str, body: object = None) -> Any:
+def send_request(client: Client, method: str, path: str, body: object = None) -> Any:
     given: dict[str, Any] = {} if body is None else {"data": json.dumps(body), "content_type": "application/json"}
     return client.generic(method, path, **given)
 
@@ -148,7 +148,7 @@ def test_every_address_answers_for_another_tenants_row_as_for_none(
 ) -> None:
     # R006, R007: list, detail, change, move, history, waiting, and whatever joins them.
     caplog.set_level(logging.DEBUG, "apps")
-    before, asked, everybody = prints_of(victim.world), 0, list(clients(stranger).items())
+    before, asked, everybody = table_fingerprints(victim.world), 0, list(clients(stranger).items())
     for place, (method, path, operation) in enumerate(operations()):
         # A stream's threads see only what is committed: tests/end_to_end/test_conversation_stream.py asks for a foreign one.
         if "{" not in path or path.endswith("/stream/"):
@@ -156,34 +156,34 @@ def test_every_address_answers_for_another_tenants_row_as_for_none(
         row, sent = row_of(noun_of(path), victim.world), bodies(operation)
         for turn, (name, client) in enumerate(share_of(place, everybody, rows=len(everybody)), place):
             for body in share_of(turn // len(everybody), sent, rows=len(sent)):
-                by_id = partial(_by_id, client, method, path, body)
-                there, nowhere = asked_twice(by_id, row.pk, NOWHERE)
+                by_id = partial(_request_by_id, client, method, path, body)
+                there, nowhere = compare_responses(by_id, row.pk, UNKNOWN_ID)
                 assert not there.differs_from(nowhere), (name, method, path, body)
                 assert there.status in {400, 403, 404}, (name, method, path, there)
                 asked += 1
     assert asked > whole_or(50, whole=200)
-    assert prints_of(victim.world) == before
+    assert table_fingerprints(victim.world) == before
     assert "refund" not in caplog.text
 
 
-def _by_id(client: Client, method: str, path: str, body: object, pk: int) -> Any:
-    return ask(client, method, placed(path, pk), body)
+def _request_by_id(client: Client, method: str, path: str, body: object, pk: int) -> Any:
+    return send_request(client, method, path_with_id(path, pk), body)
 
 
-def placed(path: str, pk: int) -> str:
+def path_with_id(path: str, pk: int) -> str:
     """The address with the id wherever one belongs, and a word of no meaning where a name does."""
     return re.sub(r"{(\w+)}", lambda found: str(pk) if found[1].endswith("id") else "notes.txt", path)
 
 
-def _by_word(client: Client, path: str, query: dict[str, Any], parameter: str, word: object) -> Any:
+def _request_by_parameter(client: Client, path: str, query: dict[str, Any], parameter: str, word: object) -> Any:
     return client.get(path, query | {parameter: word})
 
 
-def _by_body(client: Client, path: str, whole: dict[str, object], name: str, word: object) -> Any:
-    return ask(client, "POST", path, {**whole, name: word})
+def _request_by_body(client: Client, path: str, whole: dict[str, object], name: str, word: object) -> Any:
+    return send_request(client, "POST", path, {**whole, name: word})
 
 
-def _by_header(client: Client, key: str) -> Any:
+def _request_by_header(client: Client, key: str) -> Any:
     return client.get("/api/v1/skills/", headers={"X-Preceptor-Tenant": key})
 
 
@@ -192,7 +192,7 @@ def bodies(operation: dict[str, Any]) -> list[object]:
     content = operation.get("requestBody", {}).get("content", {}).get(JSON)
     if content is None:
         return [None]
-    return [{}, {name: filled_in(of) for name, of in fields_of(content["schema"]).items()}]
+    return [{}, {name: sample_value(of) for name, of in fields_of(content["schema"]).items()}]
 
 
 def fields_of(schema: dict[str, Any]) -> dict[str, Any]:
@@ -201,7 +201,7 @@ def fields_of(schema: dict[str, Any]) -> dict[str, Any]:
     return {name: of for name, of in properties.items() if not of.get("readOnly")}
 
 
-def filled_in(of: dict[str, Any]) -> object:
+def sample_value(of: dict[str, Any]) -> object:
     """A value of the field's type; its words say nothing."""
     kinds: dict[object, object] = {"integer": 1, "boolean": True, "number": 1, "array": [], "object": {}}
     if "enum" in of:
@@ -223,15 +223,17 @@ def test_every_filter_of_every_list_finds_another_tenants_row_as_little_as_none(
             continue
         row = row_of(noun_of(path), victim.world)
         filters = [
-            each["name"] for each in operation["parameters"] if each["in"] == "query" and each["name"] not in ABOUT
+            each["name"]
+            for each in operation["parameters"]
+            if each["in"] == "query" and each["name"] not in NEUTRAL_FIELDS
         ]
         for turn, (name, client) in enumerate(everybody, place):
             for parameter in share_of(turn, filters, rows=len(everybody)):
-                nothing = NOWHERE if parameter.endswith("_id") else "nothing-like-it"
-                by_word = partial(_by_word, client, path, required(path, row), parameter)
-                there, nowhere = asked_twice(by_word, value_for(parameter, row), nothing)
+                nothing = UNKNOWN_ID if parameter.endswith("_id") else "nothing-like-it"
+                by_word = partial(_request_by_parameter, client, path, required_query(path, row), parameter)
+                there, nowhere = compare_responses(by_word, value_for(parameter, row), nothing)
                 assert not there.differs_from(nowhere), (name, path, parameter)
-            assert row.pk not in listed(client.get(path, required(path, row))), (name, path)
+            assert row.pk not in listed_ids(client.get(path, required_query(path, row))), (name, path)
 
 
 def value_for(parameter: str, row: Any) -> object:
@@ -242,13 +244,13 @@ def value_for(parameter: str, row: Any) -> object:
     return KEYS[parameter] or getattr(row, parameter) or "support"
 
 
-def required(path: str, row: Any) -> dict[str, Any]:
+def required_query(path: str, row: Any) -> dict[str, Any]:
     if path.rstrip("/").endswith("/search"):
         return {"q": "nobody-says-this"}
     return {"conversation_id": row.conversation_id} if path.rstrip("/").endswith("/messages") else {}
 
 
-def listed(answer: Any) -> list[int]:
+def listed_ids(answer: Any) -> list[int]:
     return [line["id"] for line in answer.json().get("results", [])]
 
 
@@ -261,13 +263,13 @@ def test_a_cursor_of_another_tenants_list_leads_to_ones_own_rows(victim: Filled,
         if method != "GET" or "{" in path:
             continue
         row = row_of(noun_of(path), victim.world)
-        page = owner.get(path, required(path, row) | {"page_size": 1}).json()
+        page = owner.get(path, required_query(path, row) | {"page_size": 1}).json()
         if not page.get("next"):
             continue
         theirs = {line["id"] for line in page["results"]} | {row.pk}
         for name, client in share_of(followed, everybody, rows=len(everybody)):
             answer = client.get(page["next"])
-            assert not theirs & set(listed(answer)), (name, path)
+            assert not theirs & set(listed_ids(answer)), (name, path)
             assert all(f'"id":{pk},' not in answer.content.decode() for pk in theirs), (name, path)
         followed += 1
     assert followed >= 3
@@ -277,34 +279,34 @@ def test_a_cursor_of_another_tenants_list_leads_to_ones_own_rows(victim: Filled,
 @pytest.mark.whole
 def test_nothing_is_made_for_another_tenant_whatever_a_body_names(victim: Filled, stranger: World) -> None:
     # R006: a foreign tenant, agent, conversation or target in a body is as unknown as one that is nowhere.
-    before, refused, everybody = prints_of(victim.world), 0, list(clients(stranger).items())
+    before, refused, everybody = table_fingerprints(victim.world), 0, list(clients(stranger).items())
     # An import is a form with a file: tests/api/resources/test_skill_archives.py sends one that names a foreign agent.
     making = [(path, each) for method, path, each in operations() if method == "POST" and "{" not in path]
     making = [(path, each) for path, each in making if JSON in each.get("requestBody", {}).get("content", {})]
     for place, (path, operation) in enumerate(making):
         fields = fields_of(operation["requestBody"]["content"][JSON]["schema"])
-        whole = {name: filled_in(of) for name, of in fields.items()}
+        whole = {name: sample_value(of) for name, of in fields.items()}
         for turn, (name, client) in enumerate(everybody, place):
-            for smuggled in share_of(turn, (*IN_BODY, "agent_key"), rows=len(everybody)):
+            for smuggled in share_of(turn, (*BODY_IDS, "agent_key"), rows=len(everybody)):
                 theirs = victim.world.agent.pk if smuggled.startswith("agent") else victim.world.tenant.pk
-                pair = ("billing", "nobody-here") if smuggled == "agent_key" else (theirs, NOWHERE)
-                by_body = partial(_by_body, client, path, whole, smuggled)
-                there, nowhere = asked_twice(by_body, *pair)
+                pair = ("billing", "nobody-here") if smuggled == "agent_key" else (theirs, UNKNOWN_ID)
+                by_body = partial(_request_by_body, client, path, whole, smuggled)
+                there, nowhere = compare_responses(by_body, *pair)
                 assert not there.differs_from(nowhere), (name, path, smuggled)
                 assert there.status in {400, 403}, (name, path, smuggled, there)
                 refused += 1
-    assert refused >= len(making) * len(IN_BODY)
-    assert prints_of(victim.world) == before
+    assert refused >= len(making) * len(BODY_IDS)
+    assert table_fingerprints(victim.world) == before
 
 
 def test_naming_another_tenant_in_the_header_is_like_naming_none(victim: Filled, stranger: World) -> None:
     # R007
     client = clients(stranger)["operator"]
-    there, nowhere = asked_twice(partial(_by_header, client), victim.world.tenant.key, "no-such-tenant")
+    there, nowhere = compare_responses(partial(_request_by_header, client), victim.world.tenant.key, "no-such-tenant")
     assert not there.differs_from(nowhere)
     assert there.status == 403
     agent = clients(stranger)["agent"].get("/api/v1/skills/", headers={"X-Preceptor-Tenant": victim.world.tenant.key})
-    assert listed(agent) == []
+    assert listed_ids(agent) == []
 
 
 def test_every_address_that_the_router_knows_is_described() -> None:

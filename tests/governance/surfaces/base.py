@@ -15,11 +15,11 @@ from apps.conversations.actions import (
     resolve_conversation,
 )
 from apps.conversations.models import Conversation
-from apps.conversations.rules import Line
+from apps.conversations.rules import ConversationLine
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.risk_tiers import Tier
+from apps.governance.policy.risk_tiers import RiskTier
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import (
     approve_proposal,
@@ -36,12 +36,12 @@ from apps.governance.proposals.actions import (
     undo_proposal,
     withdraw_proposal,
 )
-from apps.governance.proposals.approval_rules import Base, Verdict
-from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.governance.proposals.approval_rules import ApprovalVerdict, ProposalBase
+from apps.kill_switches.actions import activate_kill_switch, deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
-from apps.memory.line_dates import date_block, date_memory, date_profile
-from apps.memory.write_holds import Share, hold_back, propose_profile
+from apps.memory.line_dates import set_block_line_dates, set_memory_line_dates, set_profile_line_dates
+from apps.memory.write_holds import MemoryReviewSplit, hold_for_review, propose_profile
 from apps.personas.actions import (
     activate_persona,
     add_rule,
@@ -57,7 +57,7 @@ from apps.personas.actions import (
     write_overlay,
 )
 from apps.prompt.memory_lines.line_expiry import LineDates
-from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
 from apps.restore.actions import make_checkpoint
 from apps.skills.actions import (
     amend_skill,
@@ -68,7 +68,7 @@ from apps.skills.actions import (
     detach_file,
     discard_skill,
     draft_skill,
-    keep_skill,
+    retain_skill,
     revise_skill,
 )
 from apps.skills.attachment_upload import upload_file
@@ -104,25 +104,25 @@ from apps.tenants.actions import (
 )
 from apps.tenants.customer_verification import rotate_proof_key
 from tests.governance.surfaces.desk_actions import DESK
-from tests.support.factories.comments import COMMENTING
-from tests.support.factories.contradictions import CONTRADICTING
-from tests.support.factories.endpoints import THINKING
-from tests.support.factories.external_tools import TOOLING
-from tests.support.factories.external_turns import ELSEWHERE
-from tests.support.factories.lessons import TEACHING
-from tests.support.factories.member_talks import TALKING
-from tests.support.factories.memory_tiers import DISTILLED
-from tests.support.factories.notes import NOTING
-from tests.support.factories.reports import REPORTING
-from tests.support.factories.schedules import SCHEDULING
-from tests.support.servers.webhook_receiver import HOOKING
+from tests.support.factories.comments import COMMENT_ACTS
+from tests.support.factories.contradictions import CONTRADICTION_ACTS
+from tests.support.factories.endpoints import ENDPOINT_ACTS
+from tests.support.factories.external_tools import TOOL_ACTS
+from tests.support.factories.external_turns import EXTERNAL_AGENT_ACTS
+from tests.support.factories.lessons import LEARNING_ACTS
+from tests.support.factories.member_talks import TALK_ACTS
+from tests.support.factories.memory_tiers import TIER_ACTS
+from tests.support.factories.notes import NOTE_ACTS
+from tests.support.factories.reports import REPORT_ACTS
+from tests.support.factories.schedules import SCHEDULE_ACTS
+from tests.support.servers.webhook_receiver import WEBHOOK_ACTS
 from tests.support.worlds.lawful_acts import Scene
 
-DATES = LineDates(datetime(2030, 1, 1, tzinfo=UTC))
-WHOLE = Share("", Taint.AGENT, whole="New.")
+LINE_DATES = LineDates(datetime(2030, 1, 1, tzinfo=UTC))
+WHOLE_TEXT_SHARE = MemoryReviewSplit("", Taint.AGENT, whole="New.")
 RUNBOOK = {"title": "Greet", "description": "How to greet.", "body": "## Procedure\nSay hello."}
-LINES = [Line("customer", "Hello"), Line("agent", "Hello!")]
-SYNCS = "grants follow the policy by a command of the database's owner, who is no tenant's actor"
+LINES = [ConversationLine("customer", "Hello"), ConversationLine("agent", "Hello!")]
+GRANT_SYNC_REASON = "grants follow the policy by a command of the database's owner, who is no tenant's actor"
 
 
 class Surface(Protocol):
@@ -148,12 +148,12 @@ class Surface(Protocol):
         """Do the scene's act as its actor of this role; the refusal's code, empty if it was done."""
 
 
-class Actions:
+class ActionSurface:
     """Every other surface ends here."""
 
     name = "actions"
     roles = tuple(Role)
-    not_offered: Mapping[Act, str] = {Act.GRANT_SYNC: SYNCS}
+    not_offered: Mapping[Act, str] = {Act.GRANT_SYNC: GRANT_SYNC_REASON}
     not_for: Mapping[tuple[Act, Role], str] = {
         **{
             (act, Role.ADMIN): "whoever wrote it withdraws it; in the scene that is the operator"
@@ -186,29 +186,33 @@ class Actions:
         Act.SKILL_REVISE: lambda _, row, actor: revise_skill(row, actor=actor, values={"body": "New."}),
         Act.SKILL_PROPOSE: lambda _, row, actor: propose_revision(row, actor=actor, values={"body": "New."}),
         Act.SKILL_DISCARD: lambda _, row, actor: discard_skill(row, actor=actor),
-        Act.KILL_SWITCH_ACTIVATE: lambda _, __, actor: throw_switch(
+        Act.KILL_SWITCH_ACTIVATE: lambda _, __, actor: activate_kill_switch(
             KillSwitch.Kind.FREEZE_LEARNING, actor=actor, reason="Rest."
         ),
-        Act.KILL_SWITCH_DEACTIVATE: lambda _, row, actor: lift_switch(row, actor=actor),
+        Act.KILL_SWITCH_DEACTIVATE: lambda _, row, actor: deactivate_kill_switch(row, actor=actor),
         Act.SKILL_FETCH: lambda _, row, actor: count_use(row, actor=actor),
         Act.SKILL_ATTACH: lambda _, row, actor: upload_file(row, actor=actor, name="terms.txt", content=b"Pay first."),
         Act.SKILL_DETACH: lambda _, row, actor: detach_file(row, actor=actor, name="prices.csv"),
         Act.SKILL_ARRANGE: lambda _, row, actor: arrange_files(row, actor=actor, names=["terms.txt", "prices.csv"]),
-        Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New.", heard=NOTHING_HEARD),
+        Act.MEMORY_AMEND: lambda _, row, actor: amend_memory(row, actor=actor, body="New.", heard=NO_RECEIVED_TEXTS),
         Act.MEMORY_APPROVE: lambda _, row, actor: approve_memory(row, actor=actor, read_at=row.version),
-        Act.MEMORY_SET_LINE_DATES: lambda _, row, actor: date_memory(row, actor=actor, line=row.body, dates=DATES),
-        Act.BLOCK_SET_LINE_DATES: lambda _, row, actor: date_block(row, actor=actor, line=row.body, dates=DATES),
-        Act.PROFILE_SET_LINE_DATES: lambda _, row, actor: date_profile(
-            row, actor=actor, line=row.preferences, dates=DATES
+        Act.MEMORY_SET_LINE_DATES: lambda _, row, actor: set_memory_line_dates(
+            row, actor=actor, line=row.body, dates=LINE_DATES
         ),
-        Act.MEMORY_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
-        Act.BLOCK_PROPOSE: lambda _, row, actor: hold_back(row, WHOLE, actor=actor, evidence=None),
+        Act.BLOCK_SET_LINE_DATES: lambda _, row, actor: set_block_line_dates(
+            row, actor=actor, line=row.body, dates=LINE_DATES
+        ),
+        Act.PROFILE_SET_LINE_DATES: lambda _, row, actor: set_profile_line_dates(
+            row, actor=actor, line=row.preferences, dates=LINE_DATES
+        ),
+        Act.MEMORY_PROPOSE: lambda _, row, actor: hold_for_review(row, WHOLE_TEXT_SHARE, actor=actor, evidence=None),
+        Act.BLOCK_PROPOSE: lambda _, row, actor: hold_for_review(row, WHOLE_TEXT_SHARE, actor=actor, evidence=None),
         Act.PROFILE_PROPOSE: lambda _, row, actor: propose_profile(row, {"notes": "New."}, actor=actor, evidence=None),
-        Act.SKILL_RETAIN: lambda _, row, actor: keep_skill(row, actor=actor, reason="Rare."),
+        Act.SKILL_RETAIN: lambda _, row, actor: retain_skill(row, actor=actor, reason="Rare."),
         Act.SKILL_QUARANTINE: lambda _, row, actor: quarantine_skill(row, actor=actor, reason="Odd."),
         Act.SKILL_RELEASE: lambda _, row, actor: release_skill(row, actor=actor, reason="Read."),
         Act.BLOCK_WRITE: lambda _, row, actor: write_block(row, actor=actor, values={"label": "Facts"}),
-        Act.BLOCK_AMEND: lambda _, row, actor: amend_block(row, actor=actor, heard=NOTHING_HEARD, body="New."),
+        Act.BLOCK_AMEND: lambda _, row, actor: amend_block(row, actor=actor, heard=NO_RECEIVED_TEXTS, body="New."),
         Act.BLOCK_APPROVE: lambda _, row, actor: approve_block(row, actor=actor, read_at=row.version),
         Act.PROFILE_AMEND: lambda _, row, actor: amend_profile(row, actor=actor, values={"notes": "New."}),
         Act.CONVERSATION_OPEN: lambda scene, _, actor: open_conversation(
@@ -228,23 +232,23 @@ class Actions:
             idempotency_key="matrix",
         ),
         **DESK,
-        **TALKING,
-        **ELSEWHERE,
-        **THINKING,
-        **DISTILLED,
-        **TOOLING,
-        **SCHEDULING,
-        **COMMENTING,
-        **REPORTING,
-        **NOTING,
-        **HOOKING,
-        **TEACHING,
-        **CONTRADICTING,
+        **TALK_ACTS,
+        **EXTERNAL_AGENT_ACTS,
+        **ENDPOINT_ACTS,
+        **TIER_ACTS,
+        **TOOL_ACTS,
+        **SCHEDULE_ACTS,
+        **COMMENT_ACTS,
+        **REPORT_ACTS,
+        **NOTE_ACTS,
+        **WEBHOOK_ACTS,
+        **LEARNING_ACTS,
+        **CONTRADICTION_ACTS,
         Act.RULE_PROPOSE: lambda _, row, actor: propose_rule_change(row, actor=actor, text="Be brief."),
         Act.SKILL_UNDO: lambda _, row, actor: unpublish_skill(row, actor=actor, proposal=Proposal()),
         Act.PROPOSAL_SUBMIT: lambda _, row, actor: submit_draft(row, actor=actor),
         Act.PROPOSAL_APPROVE: lambda _, row, actor: approve_proposal(
-            row, actor=actor, verdict=Verdict(row.content_sha256, Tier.LOW)
+            row, actor=actor, verdict=ApprovalVerdict(row.content_sha256, RiskTier.LOW)
         ),
         Act.PROPOSAL_UNDO: lambda _, row, actor: undo_proposal(row, actor=actor),
         Act.PROPOSAL_REOPEN: lambda _, row, actor: reopen_proposal(row, actor=actor),
@@ -253,7 +257,7 @@ class Actions:
         ),
         Act.PROPOSAL_CLAIM: lambda _, row, actor: claim_proposal(row, actor=actor),
         Act.PROPOSAL_REQUEST_REVISION: lambda _, row, actor: request_revision(row, actor=actor, words="Shorter."),
-        Act.PROPOSAL_REBASE: lambda _, row, actor: rebase_proposal(row, actor=actor, base=Base(3, "0" * 64)),
+        Act.PROPOSAL_REBASE: lambda _, row, actor: rebase_proposal(row, actor=actor, base=ProposalBase(3, "0" * 64)),
         Act.PROPOSAL_QUARANTINE: lambda _, row, actor: quarantine_proposal(row, actor=actor, reason="Odd."),
         Act.PROPOSAL_RELEASE: lambda _, row, actor: release_proposal(row, actor=actor, reason="Fine."),
         Act.PROPOSAL_WITHDRAW: lambda _, row, actor: withdraw_proposal(row, actor=actor),

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
-from tests.governance.surfaces.rest import Request, Rest
+from tests.governance.surfaces.rest import Request, RestSurface
 from tests.support.worlds.lawful_acts import Scene
 
-_DOES = {"PATCH": "update", "DELETE": "delete"}
-OFFERED = frozenset(
+_METHOD_ACTIONS = {"PATCH": "update", "DELETE": "delete"}
+OFFERED_ACTS = frozenset(
     {
         *(Act.NOTE_WRITE, Act.NOTE_AMEND, Act.NOTE_FINISH, Act.NOTE_DROP),
         *(Act.SKILL_DRAFT, Act.SKILL_AMEND, Act.SKILL_REVISE, Act.SKILL_PROPOSE),
@@ -26,19 +26,19 @@ OFFERED = frozenset(
 )
 
 
-class Bulk(Rest):
+class BulkSurface(RestSurface):
     """`/api/v1/{noun}/bulk/`: by whom REST is open."""
 
     name = "REST bulk"
 
     not_offered: Mapping[Act, str] = {
-        **dict.fromkeys(set(Act) - OFFERED, "it is asked for by itself"),
-        **Rest.not_offered,
+        **dict.fromkeys(set(Act) - OFFERED_ACTS, "it is asked for by itself"),
+        **RestSurface.not_offered,
     }
 
     def perform(self, scene: Scene, role: Role) -> str:
         """Send it as the one item."""
-        noun, item = as_item(self.requested[scene.act](scene, scene.subject))
+        noun, item = bulk_item(self.requested[scene.act](scene, scene.subject))
         body = json.dumps({"items": [item]})
         answer = self._client(scene, role).generic("POST", f"/api/v1/{noun}/bulk/", body, "application/json")
         assert answer.status_code == 207, answer.content
@@ -46,10 +46,10 @@ class Bulk(Rest):
         return str(done["problem"]["code"]) if done["problem"] else ""
 
 
-def as_item(request: Request) -> tuple[str, dict[str, object]]:
+def bulk_item(request: Request) -> tuple[str, dict[str, object]]:
     """The noun and the item of a bulk that stand for a request."""
     method, path, body = request
     noun, _, rest = path.strip("/").partition("/")
     row_id, _, verb = rest.partition("/")
-    does = verb or _DOES.get(method, "create")
+    does = verb or _METHOD_ACTIONS.get(method, "create")
     return noun, {"action": does, **({"id": int(row_id)} if row_id else {}), "body": body or {}}

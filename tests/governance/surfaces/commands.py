@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
-from tests.governance.surfaces.base import SYNCS
-from tests.governance.surfaces.tasks import learn, with_a_model
-from tests.support.factories.contradictions import contradict_oneself
+from tests.governance.surfaces.base import GRANT_SYNC_REASON
+from tests.governance.surfaces.tasks import import_lesson, running_model
+from tests.support.factories.contradictions import make_contradicting_rules
 from tests.support.worlds.lawful_acts import Scene
 
 Words = tuple[str, ...]
@@ -28,11 +28,11 @@ def import_words(scene: Scene, _: Any) -> Words:
 
 
 def mine_words(scene: Scene, _: Any) -> Words:
-    learn(scene)
+    import_lesson(scene)
     return ("mine_skills", "--agent", scene.world.agent.key)
 
 
-def about_member(command: str) -> Callable[[Scene, Any], Words]:
+def member_command(command: str) -> Callable[[Scene, Any], Words]:
     return lambda _, row: (command, row.user.username)
 
 
@@ -41,17 +41,23 @@ def seed_words(*_: object) -> Words:
 
 
 def check_words(scene: Scene, _: Any) -> Words:
-    contradict_oneself(scene.world)
+    make_contradicting_rules(scene.world)
     return ("check_contradictions", "--agent", scene.world.agent.key)
 
 
-CALLED: Mapping[Act, Callable[[Scene, Any], Words]] = {
+COMMAND_CALLS: Mapping[Act, Callable[[Scene, Any], Words]] = {
     Act.CHECKPOINT_CREATE: lambda *_: ("checkpoint", "Before the sale"),
-    Act.KILL_SWITCH_ACTIVATE: lambda *_: ("switch", "freeze-learning", "--reason", "Rest."),
-    Act.KILL_SWITCH_DEACTIVATE: lambda scene, row: ("switch", row.kind, "--agent", scene.world.agent.key, "--lift"),
+    Act.KILL_SWITCH_ACTIVATE: lambda *_: ("kill_switch", "freeze-learning", "--reason", "Rest."),
+    Act.KILL_SWITCH_DEACTIVATE: lambda scene, row: (
+        "kill_switch",
+        row.kind,
+        "--agent",
+        scene.world.agent.key,
+        "--resume",
+    ),
     Act.MEMBER_INVITE: lambda _, user: ("invite_member", user.username),
-    Act.MEMBER_DEACTIVATE: about_member("deactivate_member"),
-    Act.MEMBER_RESET: about_member("reset_member"),
+    Act.MEMBER_DEACTIVATE: member_command("deactivate_member"),
+    Act.MEMBER_RESET: member_command("reset_member"),
     Act.CONVERSATION_IMPORT: import_words,
     Act.MEMBER_ADD: lambda _, user: ("add_operator", user.username),
     Act.TOKEN_ISSUE: lambda _, agent: ("issue_token", "--agent", agent.key),
@@ -61,8 +67,8 @@ CALLED: Mapping[Act, Callable[[Scene, Any], Words]] = {
     Act.CONTRADICTION_FIND: check_words,
 }
 # Declared, and left out of the matrix for these reasons.
-ELSEWHERE: Mapping[Act, str] = {
-    Act.GRANT_SYNC: SYNCS,
+NO_COMMAND: Mapping[Act, str] = {
+    Act.GRANT_SYNC: GRANT_SYNC_REASON,
     Act.CONTRADICTION_RECUR: "what a look finds again; CONTRADICTION_FIND proves the look",
     Act.CONTRADICTION_CLEAR: "what a look finds no more; CONTRADICTION_FIND proves the look",
     Act.TENANT_CREATE: "its books are those of the tenant it makes; test_tenant_commands reads them",
@@ -70,14 +76,14 @@ ELSEWHERE: Mapping[Act, str] = {
 }
 
 
-class Commands:
+class CommandSurface:
     """Whoever has a shell: as the system, or as the member that `--as` names."""
 
     name = "commands"
     roles = (Role.SYSTEM, Role.OPERATOR, Role.ADMIN)
 
     not_offered: ClassVar[Mapping[Act, str]] = {
-        act: ELSEWHERE.get(act, "no command is for it") for act in set(Act) - set(CALLED)
+        act: NO_COMMAND.get(act, "no command is for it") for act in set(Act) - set(COMMAND_CALLS)
     }
     not_for: ClassVar[Mapping[tuple[Act, Role], str]] = {
         (act, role): "the command names nobody: whoever has a shell does it as the system"
@@ -90,11 +96,11 @@ class Commands:
 
     def perform(self, scene: Scene, role: Role) -> str:
         """Call it."""
-        with with_a_model() if scene.act is Act.SKILL_DRAFT else nullcontext():
-            return called(scene, CALLED[scene.act](scene, scene.subject), role)
+        with running_model() if scene.act is Act.SKILL_DRAFT else nullcontext():
+            return command_refusal(scene, COMMAND_CALLS[scene.act](scene, scene.subject), role)
 
 
-def called(scene: Scene, words: Words, role: Role) -> str:
+def command_refusal(scene: Scene, words: Words, role: Role) -> str:
     """The code a command was refused with, empty if it did what it is for."""
     users = {Role.ADMIN: scene.world.admin_user, Role.OPERATOR: scene.world.operator_user}
     named = ("--as", users[role].username) if role in users else ()

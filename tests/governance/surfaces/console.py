@@ -10,26 +10,26 @@ from django.urls import reverse
 from apps.console.framework.request_context import VISIT_KEY
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
-from apps.personas.models import CARD_TEXTS, SECTIONS
-from tests.governance.surfaces.base import RUNBOOK, SYNCS
+from apps.personas.models import CARD_FIELDS, SECTIONS
+from tests.governance.surfaces.base import GRANT_SYNC_REASON, RUNBOOK
 from tests.governance.surfaces.desk_actions import DESK_FORMS
 from tests.support.drivers.console_client import decision_of, page_of
-from tests.support.factories.comments import COMMENTING_FORMS
-from tests.support.factories.contradictions import BY_LOOKS, CONTRADICTING_FORMS
-from tests.support.factories.endpoints import THINKING_FORMS
-from tests.support.factories.external_tools import TOOLING_FORMS
-from tests.support.factories.lessons import BY_DIGESTS, TEACHING_FORMS
-from tests.support.factories.memory_tiers import DISTILLED_FORMS
-from tests.support.factories.notes import NOTING_FORMS
-from tests.support.factories.reports import REPORTING_FORMS
-from tests.support.factories.schedules import SCHEDULING_FORMS
-from tests.support.servers.webhook_receiver import HOOKING_FORMS
+from tests.support.factories.comments import COMMENT_FORMS
+from tests.support.factories.contradictions import CONTRADICTION_FORMS, SCAN_ONLY_ACTS
+from tests.support.factories.endpoints import ENDPOINT_FORMS
+from tests.support.factories.external_tools import TOOL_FORMS
+from tests.support.factories.lessons import LEARNING_FORMS, WORKER_ONLY_ACTS
+from tests.support.factories.memory_tiers import TIER_FORMS
+from tests.support.factories.notes import NOTE_FORMS
+from tests.support.factories.reports import REPORT_FORMS
+from tests.support.factories.schedules import SCHEDULE_FORMS
+from tests.support.servers.webhook_receiver import WEBHOOK_FORMS
 from tests.support.worlds.lawful_acts import Scene
 
 Form = tuple[str, dict[str, Any]]  # Any: whatever a form field takes
 
 TEXTS = ("name", "title", "description", "category", "body")
-HOW_IT_RUNS = (
+AGENT_SETTINGS = (
     *("model", "contract", "session_idle_seconds", "max_session_age_seconds", "max_steps"),
     *("flavour", "context_tier", "skill_index", "send_mode", "debounce_seconds", "mid_turn_message_mode"),
     "fallback_model",
@@ -42,7 +42,7 @@ CHOICES = (
     *("messages_per_minute", "messages_per_day"),
     *("requests_per_minute", "requests_per_minute_of_tenant"),
 )
-OF_AGENTS = "an agent does this; a person changes the row itself"
+AGENT_ONLY_REASON = "an agent does this; a person changes the row itself"
 
 
 def decision(button: str, /, **typed: str) -> Callable[[Scene, Any], Form]:
@@ -61,15 +61,15 @@ def add(page: str, /, **typed: str) -> Callable[[Scene, Any], Form]:
     return lambda scene, _: (reverse(f"admin:{page}_add"), {"agent": scene.world.agent.pk, **typed})
 
 
-class Console:
+class ConsoleSurface:
     """The admin site: people by their session."""
 
     name = "console"
     roles = (Role.OPERATOR, Role.ADMIN, Role.STAFF)
     not_offered: Mapping[Act, str] = {
-        Act.GRANT_SYNC: SYNCS,
-        **BY_DIGESTS,
-        **BY_LOOKS,
+        Act.GRANT_SYNC: GRANT_SYNC_REASON,
+        **WORKER_ONLY_ACTS,
+        **SCAN_ONLY_ACTS,
         Act.TIER_DISTIL: "the distiller stores what it made; TIER_RUN asks it to",
         Act.DRAFT_CREATE: "a turn makes a draft; nobody asks for one",
         Act.TOOL_APPROVAL_REQUEST: "a turn asks for the call it may not make by itself",
@@ -80,18 +80,18 @@ class Console:
         Act.CONVERSATION_DELEGATE: "an agent asks another one in a turn",
         Act.DRAFT_SUPERSEDE: "a later turn overtakes a draft",
         Act.ESCALATION_OPEN: "an agent hands a question over; people ask each other",
-        Act.PERSONA_PROPOSE: OF_AGENTS,
-        Act.SKILL_PROPOSE: OF_AGENTS,
-        Act.SKILL_FETCH: OF_AGENTS,
-        Act.RULE_PROPOSE: OF_AGENTS,
+        Act.PERSONA_PROPOSE: AGENT_ONLY_REASON,
+        Act.SKILL_PROPOSE: AGENT_ONLY_REASON,
+        Act.SKILL_FETCH: AGENT_ONLY_REASON,
+        Act.RULE_PROPOSE: AGENT_ONLY_REASON,
         Act.PROPOSAL_SUBMIT: "a draft is submitted by being written",
         Act.PROPOSAL_APPLY: "an approval applies what enough people agreed to",
         Act.PROPOSAL_EXPIRE: "a sweep finds what ran out of time",
         Act.SKILL_UNDO: "an approval is undone through its proposal",
-        Act.BLOCK_AMEND: OF_AGENTS,
-        Act.MEMORY_PROPOSE: OF_AGENTS,
-        Act.BLOCK_PROPOSE: OF_AGENTS,
-        Act.PROFILE_PROPOSE: OF_AGENTS,
+        Act.BLOCK_AMEND: AGENT_ONLY_REASON,
+        Act.MEMORY_PROPOSE: AGENT_ONLY_REASON,
+        Act.BLOCK_PROPOSE: AGENT_ONLY_REASON,
+        Act.PROFILE_PROPOSE: AGENT_ONLY_REASON,
         Act.CONVERSATION_OPEN: "a message opens its conversation; nobody opens one empty",
         Act.CONVERSATION_TALK: "its page stands beside the declarations; test_assistant proves it",
         Act.MEMBER_OVERLAY_WRITE: "its page stands beside the declarations; test_assistant proves it",
@@ -115,22 +115,22 @@ class Console:
 
     sent: ClassVar[Mapping[Act, Callable[[Scene, Any], Form]]] = {
         **DESK_FORMS,
-        **THINKING_FORMS,
-        **DISTILLED_FORMS,
-        **TOOLING_FORMS,
-        **SCHEDULING_FORMS,
-        **COMMENTING_FORMS,
-        **REPORTING_FORMS,
-        **NOTING_FORMS,
-        **HOOKING_FORMS,
-        **TEACHING_FORMS,
-        **CONTRADICTING_FORMS,
+        **ENDPOINT_FORMS,
+        **TIER_FORMS,
+        **TOOL_FORMS,
+        **SCHEDULE_FORMS,
+        **COMMENT_FORMS,
+        **REPORT_FORMS,
+        **NOTE_FORMS,
+        **WEBHOOK_FORMS,
+        **LEARNING_FORMS,
+        **CONTRADICTION_FORMS,
         Act.PERSONA_CREATE: add("personas_persona", identity="You are Ada."),
         Act.PERSONA_AMEND: edit(*SECTIONS, style="Brief."),
         Act.PERSONA_ARCHIVE: decision("archive"),
         Act.PERSONA_ACTIVATE: decision("activate"),
         Act.OVERLAY_WRITE: edit("text", text="Be brief."),
-        Act.IDENTITY_CARD_WRITE: edit(*CARD_TEXTS, hours="Never."),
+        Act.IDENTITY_CARD_WRITE: edit(*CARD_FIELDS, hours="Never."),
         Act.RULE_ADD: add("personas_standingrule", text="Be brief.", position="0"),
         Act.RULE_AMEND: edit("text", "position", text="Be brief."),
         Act.RULE_RETIRE: decision("retire"),
@@ -175,7 +175,7 @@ class Console:
         Act.SETTINGS_ROTATE_PROOF_KEY: decision("proof_key", key="k" * 40),
         Act.SETTINGS_AMEND: edit(*CHOICES, timezone="Europe/Berlin"),
         Act.AGENT_AMEND: edit(
-            *HOW_IT_RUNS,
+            *AGENT_SETTINGS,
             title="Changed",
             has_learning="on",
             has_current_time="on",

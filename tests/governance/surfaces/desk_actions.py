@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apps.conversations.actions import hand_back_conversation, send_message, take_over_conversation
-from apps.conversations.admission_control import Proof, prove_conversation
+from apps.conversations.admission_control import CustomerProof, prove_conversation
 from apps.conversations.models import Conversation, Message
-from apps.conversations.off_the_record_erasure import forget_conversation
+from apps.conversations.off_the_record_erasure import erase_conversation_text
 from apps.conversations.ratings import rate_conversation
 from apps.desk.actions import (
     answer_escalation,
@@ -23,17 +23,17 @@ from apps.desk.actions import (
 from apps.desk.models import Draft, Escalation
 from apps.desk.rules import Grounding
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act
-from apps.runtime.limits.turn_budgets import Money
+from apps.runtime.limits.turn_budgets import TurnMoney
 from apps.runtime.tools.delegation_tools import ask_agent
 from tests.support.drivers.console_client import decision_of, page_of
 from tests.support.worlds.lawful_acts import Scene
 
 
-def sent_as(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an act is called with
+def sent_values(scene: Scene, draft: Draft) -> dict[str, Any]:  # Any: the values an act is called with
     """Bound to the words of the draft, and as a message that stands in the transcript."""
-    with acting(scene.world.operator):
+    with acting_as(scene.world.operator):
         message = Message.objects.filter(conversation=draft.conversation_id).last()
     return {"message_id": message.pk if message else 0, "reviewed_sha256": draft.text_sha256}
 
@@ -42,10 +42,10 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
     Act.CONVERSATION_TAKE_OVER: lambda _, row, actor: take_over_conversation(row, actor=actor),
     Act.CONVERSATION_HAND_BACK: lambda _, row, actor: hand_back_conversation(row, actor=actor),
     Act.CONVERSATION_RATE: lambda _, row, actor: rate_conversation(row, actor=actor, score=4, comment="Quick."),
-    Act.CONVERSATION_ERASE: lambda _, row, actor: forget_conversation(row, actor=actor),
-    Act.CONVERSATION_PROVE: lambda _, row, actor: prove_conversation(row, actor=actor, proof=Proof(1)),
+    Act.CONVERSATION_ERASE: lambda _, row, actor: erase_conversation_text(row, actor=actor),
+    Act.CONVERSATION_PROVE: lambda _, row, actor: prove_conversation(row, actor=actor, proof=CustomerProof(1)),
     Act.CONVERSATION_DELEGATE: lambda _, row, actor: ask_agent(
-        row, actor=actor, agent_key="billing", task="What is owed?", turn_id=1, money=Money()
+        row, actor=actor, agent_key="billing", task="What is owed?", turn_id=1, money=TurnMoney()
     ),
     Act.MESSAGE_SEND: lambda _, row, actor: send_message(
         row, actor=actor, sender=Message.Sender.OPERATOR, text="Hello!", wire={}
@@ -60,9 +60,9 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
         facts=[],
     ),
     Act.DRAFT_SUPERSEDE: lambda _, row, actor: supersede_draft(row, actor=actor),
-    Act.DRAFT_SEND: lambda scene, row, actor: send_draft(row, actor=actor, **sent_as(scene, row)),
+    Act.DRAFT_SEND: lambda scene, row, actor: send_draft(row, actor=actor, **sent_values(scene, row)),
     Act.DRAFT_SEND_EDITED: lambda scene, row, actor: send_edited_draft(
-        row, actor=actor, sent_text="Mine.", **sent_as(scene, row)
+        row, actor=actor, sent_text="Mine.", **sent_values(scene, row)
     ),
     Act.DRAFT_DISCARD: lambda _, row, actor: discard_draft(row, actor=actor, reason_code="wrong"),
     Act.ESCALATION_OPEN: lambda _, row, actor: open_escalation(
@@ -82,7 +82,7 @@ DESK: Mapping[Act, Callable[[Scene, Any, Actor], object]] = {
 
 def length_of(scene: Scene, row: Conversation) -> int:
     """How much was said, as a person read it."""
-    with acting(scene.world.operator):
+    with acting_as(scene.world.operator):
         return row.events.count() + row.messages.count()
 
 
@@ -114,26 +114,26 @@ DESK_REQUESTS: Mapping[Act, Callable[[Scene, Any], tuple[str, str, dict[str, obj
 }
 
 
-def pressing(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dict[str, Any]]]:
+def button_form(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dict[str, Any]]]:
     return lambda _, row: (decision_of(row, button), typed)
 
 
-def sending(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dict[str, Any]]]:
+def send_form(button: str, **typed: str) -> Callable[[Scene, Any], tuple[str, dict[str, Any]]]:
     return lambda _, row: (decision_of(row, button), {"reviewed_sha256": row.text_sha256, **typed})
 
 
 DESK_FORMS: Mapping[Act, Callable[[Scene, Any], tuple[str, dict[str, Any]]]] = {
-    Act.CONVERSATION_TAKE_OVER: pressing("take_over"),
-    Act.CONVERSATION_HAND_BACK: pressing("hand_back"),
+    Act.CONVERSATION_TAKE_OVER: button_form("take_over"),
+    Act.CONVERSATION_HAND_BACK: button_form("hand_back"),
     Act.MESSAGE_SEND: lambda scene, row: (
         decision_of(row, "write"),
         {"text": "Hello!", "seen_length": length_of(scene, row)},
     ),
-    Act.DRAFT_SEND: sending("send"),
-    Act.DRAFT_SEND_EDITED: sending("edit", sent_text="Mine."),
-    Act.DRAFT_DISCARD: pressing("discard", reason_code="wrong"),
-    Act.ESCALATION_ANSWER: pressing("answer", answer="Yes."),
-    Act.ESCALATION_DISMISS: pressing("dismiss"),
+    Act.DRAFT_SEND: send_form("send"),
+    Act.DRAFT_SEND_EDITED: send_form("edit", sent_text="Mine."),
+    Act.DRAFT_DISCARD: button_form("discard", reason_code="wrong"),
+    Act.ESCALATION_ANSWER: button_form("answer", answer="Yes."),
+    Act.ESCALATION_DISMISS: button_form("dismiss"),
     Act.SEND_RULE_WRITE: lambda _, row: (page_of(row), {"send_mode": "observe"}),
-    Act.SEND_RULE_LIFT: pressing("lift"),
+    Act.SEND_RULE_LIFT: button_form("lift"),
 }

@@ -8,27 +8,27 @@ from django.test import Client
 
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
-from apps.runtime.tools.skill_editing_tools import TENDING
+from apps.runtime.tools.skill_editing_tools import SKILL_TOOLS
 from apps.tenants.actions import amend_agent
-from tests.governance.surfaces.tasks import ASKED, TOOLS
-from tests.support.factories.external_turns import ELSEWHERE_REQUESTS, OPENING
+from tests.governance.surfaces.tasks import TOOL_ARGUMENTS, TOOLS
+from tests.support.factories.external_turns import EXTERNAL_AGENT_REQUESTS, OPEN_SESSION_BODY
 from tests.support.worlds.lawful_acts import Scene
 
-TENDED = {tool.name for tool in TENDING}
+SKILL_TOOL_NAMES = {tool.name for tool in SKILL_TOOLS}
 # A member's own is written in a talk, and no talk is anybody else's to run.
-IN_TALKS = {Act.MEMBER_OVERLAY_WRITE}
+TALK_ACTS = {Act.MEMBER_OVERLAY_WRITE}
 # Handing a message in is what opens a session.
-BY_OPENING = {Act.MESSAGE_RECEIVE, Act.CONVERSATION_OPEN, Act.SESSION_OPEN}
+OPENING_ACTS = {Act.MESSAGE_RECEIVE, Act.CONVERSATION_OPEN, Act.SESSION_OPEN}
 
 
-class Elsewhere:
+class ExternalAgentSurface:
     """Bring your own agent: what a worker of ours does in a turn, asked for by a token from outside."""
 
     name = "bring-your-own-agent"
     roles = (Role.AGENT,)
     not_offered: ClassVar[Mapping[Act, str]] = {
-        **dict.fromkeys(set(Act) - {*TOOLS, *BY_OPENING, Act.TURN_REPORT}, "no tool of a session stands for it"),
-        **dict.fromkeys(IN_TALKS, "a talk is a member's own, and nobody elsewhere runs it"),
+        **dict.fromkeys(set(Act) - {*TOOLS, *OPENING_ACTS, Act.TURN_REPORT}, "no tool of a session stands for it"),
+        **dict.fromkeys(TALK_ACTS, "a talk is a member's own, and nobody elsewhere runs it"),
     }
     not_for: ClassVar[Mapping[tuple[Act, Role], str]] = {}
 
@@ -37,16 +37,21 @@ class Elsewhere:
         del role
         client = Client(headers={"Authorization": f"Bearer {scene.world.token}"})
         if scene.act is Act.TURN_REPORT:
-            _, path, body = ELSEWHERE_REQUESTS[scene.act](scene, scene.subject)
+            _, path, body = EXTERNAL_AGENT_REQUESTS[scene.act](scene, scene.subject)
             return _code(_post(client, path, body))
         name = TOOLS.get(scene.act, "")
-        if name in TENDED:
+        if name in SKILL_TOOL_NAMES:
             amend_agent(scene.world.agent, actor=scene.world.admin, may_edit_skills=True)
-        opened = _post(client, "sessions", OPENING)
+        opened = _post(client, "sessions", OPEN_SESSION_BODY)
         if not name or _code(opened):
             return _code(opened)
         out = opened.json()
-        call = {"turn_id": out["turn"]["id"], "call_id": "matrix", "name": name, "input": ASKED[name](scene.subject)}
+        call = {
+            "turn_id": out["turn"]["id"],
+            "call_id": "matrix",
+            "name": name,
+            "input": TOOL_ARGUMENTS[name](scene.subject),
+        }
         made = _post(client, f"sessions/{out['id']}/calls", call)
         return _code(made) or ("not_permitted" if made.json()["is_error"] else "")
 

@@ -10,19 +10,19 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
-from tests.governance.surfaces.base import RUNBOOK, SYNCS
+from tests.governance.surfaces.base import GRANT_SYNC_REASON, RUNBOOK
 from tests.governance.surfaces.desk_actions import DESK_REQUESTS
-from tests.support.factories.comments import COMMENTING_REQUESTS
-from tests.support.factories.contradictions import BY_LOOKS, CONTRADICTING_REQUESTS
-from tests.support.factories.endpoints import THINKING_REQUESTS
-from tests.support.factories.external_tools import TOOLING_REQUESTS
-from tests.support.factories.external_turns import ELSEWHERE_REQUESTS
-from tests.support.factories.lessons import BY_DIGESTS, TEACHING_REQUESTS
-from tests.support.factories.memory_tiers import DISTILLED_REQUESTS
-from tests.support.factories.notes import NOTING_REQUESTS
-from tests.support.factories.reports import REPORTING_REQUESTS
-from tests.support.factories.schedules import SCHEDULING_REQUESTS
-from tests.support.servers.webhook_receiver import HOOKING_REQUESTS
+from tests.support.factories.comments import COMMENT_REQUESTS
+from tests.support.factories.contradictions import CONTRADICTION_REQUESTS, SCAN_ONLY_ACTS
+from tests.support.factories.endpoints import ENDPOINT_REQUESTS
+from tests.support.factories.external_tools import TOOL_REQUESTS
+from tests.support.factories.external_turns import EXTERNAL_AGENT_REQUESTS
+from tests.support.factories.lessons import LEARNING_REQUESTS, WORKER_ONLY_ACTS
+from tests.support.factories.memory_tiers import TIER_REQUESTS
+from tests.support.factories.notes import NOTE_REQUESTS
+from tests.support.factories.reports import REPORT_REQUESTS
+from tests.support.factories.schedules import SCHEDULE_REQUESTS
+from tests.support.servers.webhook_receiver import WEBHOOK_REQUESTS
 from tests.support.worlds.lawful_acts import Scene
 
 Request = tuple[str, str, dict[str, object] | bytes | None]
@@ -30,7 +30,7 @@ Request = tuple[str, str, dict[str, object] | bytes | None]
 FILE = encode_multipart(BOUNDARY, {"file": SimpleUploadedFile("terms.txt", b"Pay first.")})
 
 
-def on_proposal(verb: str, **body: object) -> Callable[[Scene, Any], Request]:
+def proposal_request(verb: str, **body: object) -> Callable[[Scene, Any], Request]:
     return lambda _, row: ("POST", f"proposals/{row.pk}/{verb}", body)
 
 
@@ -38,13 +38,13 @@ def on_proposal(verb: str, **body: object) -> Callable[[Scene, Any], Request]:
 DAY = "2030-01-01T00:00:00Z"
 
 
-class Rest:
+class RestSurface:
     """`/api/v1/`: agents by their token, people by their session. Platform staff have no way in here."""
 
     name = "REST"
     roles = (Role.OPERATOR, Role.ADMIN, Role.AGENT)
     not_offered: Mapping[Act, str] = {
-        Act.GRANT_SYNC: SYNCS,
+        Act.GRANT_SYNC: GRANT_SYNC_REASON,
         Act.TIER_DISTIL: "the distiller stores what it made; TIER_RUN asks it to",
         Act.DRAFT_CREATE: "a turn makes a draft; nobody asks for one",
         Act.TOOL_APPROVAL_REQUEST: "a turn asks for the call it may not make by itself",
@@ -62,8 +62,8 @@ class Rest:
         Act.TENANT_CREATE: "tenants are made by a command",
         Act.TENANT_ENTER: "platform staff enter by the console alone",
         Act.TENANT_LEAVE: "platform staff enter by the console alone",
-        **BY_DIGESTS,
-        **BY_LOOKS,
+        **WORKER_ONLY_ACTS,
+        **SCAN_ONLY_ACTS,
         Act.CONVERSATION_PROVE: "a signed message proves its conversation",
         Act.CONVERSATION_ERASE: "a sweep finds what was said off the record",
         Act.CONVERSATION_DELEGATE: "an agent asks another one in a turn",
@@ -91,17 +91,17 @@ class Rest:
 
     requested: ClassVar[Mapping[Act, Callable[[Scene, Any], Request]]] = {
         **DESK_REQUESTS,
-        **THINKING_REQUESTS,
-        **DISTILLED_REQUESTS,
-        **TOOLING_REQUESTS,
-        **SCHEDULING_REQUESTS,
-        **COMMENTING_REQUESTS,
-        **REPORTING_REQUESTS,
-        **NOTING_REQUESTS,
-        **HOOKING_REQUESTS,
-        **TEACHING_REQUESTS,
-        **CONTRADICTING_REQUESTS,
-        **ELSEWHERE_REQUESTS,
+        **ENDPOINT_REQUESTS,
+        **TIER_REQUESTS,
+        **TOOL_REQUESTS,
+        **SCHEDULE_REQUESTS,
+        **COMMENT_REQUESTS,
+        **REPORT_REQUESTS,
+        **NOTE_REQUESTS,
+        **WEBHOOK_REQUESTS,
+        **LEARNING_REQUESTS,
+        **CONTRADICTION_REQUESTS,
+        **EXTERNAL_AGENT_REQUESTS,
         Act.SETTINGS_AMEND: lambda _, row: ("PATCH", f"settings/{row.pk}", {"timezone": "Europe/Berlin"}),
         Act.SETTINGS_ROTATE_PROOF_KEY: lambda _, row: (
             "POST",
@@ -216,15 +216,15 @@ class Rest:
             f"proposals/{row.pk}/approve",
             {"reviewed_sha256": row.content_sha256},
         ),
-        Act.PROPOSAL_REJECT: on_proposal("reject", reason_code="wrong", reason="No."),
-        Act.PROPOSAL_UNDO: on_proposal("undo"),
-        Act.PROPOSAL_REOPEN: on_proposal("reopen"),
-        Act.PROPOSAL_SNOOZE: on_proposal("snooze", until="2999-01-01T00:00:00Z"),
-        Act.PROPOSAL_CLAIM: on_proposal("claim"),
-        Act.PROPOSAL_REQUEST_REVISION: on_proposal("request-revision", revision_request="Shorter."),
-        Act.PROPOSAL_REBASE: on_proposal("rebase"),
-        Act.PROPOSAL_QUARANTINE: on_proposal("quarantine", reason="Odd."),
-        Act.PROPOSAL_RELEASE: on_proposal("release", reason="Fine."),
+        Act.PROPOSAL_REJECT: proposal_request("reject", reason_code="wrong", reason="No."),
+        Act.PROPOSAL_UNDO: proposal_request("undo"),
+        Act.PROPOSAL_REOPEN: proposal_request("reopen"),
+        Act.PROPOSAL_SNOOZE: proposal_request("snooze", until="2999-01-01T00:00:00Z"),
+        Act.PROPOSAL_CLAIM: proposal_request("claim"),
+        Act.PROPOSAL_REQUEST_REVISION: proposal_request("request-revision", revision_request="Shorter."),
+        Act.PROPOSAL_REBASE: proposal_request("rebase"),
+        Act.PROPOSAL_QUARANTINE: proposal_request("quarantine", reason="Odd."),
+        Act.PROPOSAL_RELEASE: proposal_request("release", reason="Fine."),
         Act.PROPOSAL_WITHDRAW: lambda _, row: ("DELETE", f"proposals/{row.pk}", None),
         Act.RULE_PROPOSE: lambda _, row: (
             "POST",

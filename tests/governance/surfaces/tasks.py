@@ -8,7 +8,7 @@ from django.test import override_settings
 
 from apps.conversations.actions import import_conversation, resolve_conversation
 from apps.conversations.models import Conversation
-from apps.conversations.rules import Line, ToolCall
+from apps.conversations.rules import ConversationLine, ToolCall
 from apps.governance.actors import Role
 from apps.governance.policy.table import Act
 from apps.learning.distillation.tier_editing import run_tier
@@ -16,16 +16,16 @@ from apps.learning.tasks import capture_lessons, digest_lessons, distil_memory, 
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.notebook.tasks import drop_scratch
 from apps.review.tasks import expire_proposal
-from apps.runtime.policy_conformance import ACTS
+from apps.runtime.policy_conformance import ACT_BY_TOOL
 from apps.runtime.tasks import take_turn
-from apps.runtime.tools.skill_editing_tools import TENDING
-from apps.standin.thread_server import running_standin
+from apps.runtime.tools.skill_editing_tools import SKILL_TOOLS
+from apps.standin.thread_server import run_standin_thread
 from apps.tenants.actions import amend_agent
 from tests.governance.surfaces.base import RUNBOOK
 from tests.support.drivers.conversation import reply, tool
-from tests.support.factories.contradictions import CONTRADICTING_TASKS
-from tests.support.factories.lessons import DRAFTED, make_edited_draft, make_lesson
-from tests.support.factories.member_talks import make_talk, tell_assistant
+from tests.support.factories.contradictions import CONTRADICTION_TASKS
+from tests.support.factories.lessons import DRAFT_TEXT, make_edited_draft, make_lesson
+from tests.support.factories.member_talks import make_talk, message_assistant
 from tests.support.factories.notes import make_old_scratch
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.lawful_acts import Scene
@@ -33,8 +33,8 @@ from tests.support.worlds.world import make_conversation, make_event
 
 # A conversation worth a skill.
 LESSON = [
-    Line("customer", "I want to cancel my order, please."),
-    Line(
+    ConversationLine("customer", "I want to cancel my order, please."),
+    ConversationLine(
         "agent",
         "",
         (
@@ -42,12 +42,12 @@ LESSON = [
             ToolCall("b", "cancel_order", {"order_id": "B77"}, "Done."),
         ),
     ),
-    Line("agent", "It is cancelled."),
-    Line("customer", "Thank you, that is all."),
+    ConversationLine("agent", "It is cancelled."),
+    ConversationLine("customer", "Thank you, that is all."),
 ]
 
 
-def learn(scene: Scene) -> Conversation:
+def import_lesson(scene: Scene) -> Conversation:
     """Let a conversation worth a skill lie there."""
     made = import_conversation(
         scene.world.agent.pk,
@@ -66,7 +66,7 @@ def _digest(scene: Scene, agent_id: int) -> None:
     digest_lessons.run(scene.world.tenant.pk, agent_id)
 
 
-def distilled(scene: Scene) -> None:
+def run_distillation(scene: Scene) -> None:
     """Let a conversation have ended, and what became of it be distilled."""
     world = scene.world
     resolve_conversation(make_conversation(world), actor=world.bot, outcome=Conversation.Outcome.SOLVED)
@@ -74,25 +74,25 @@ def distilled(scene: Scene) -> None:
     distil_memory.run(world.tenant.pk, world.agent.pk)
 
 
-def _edit(scene: Scene, agent_id: int) -> None:
+def _capture_edits(scene: Scene, agent_id: int) -> None:
     """Let three drafts lie there that were changed in the same way."""
     for _ in range(3):
-        make_edited_draft(scene.world, sent=f"{DRAFTED} Your order number is 4711.")
+        make_edited_draft(scene.world, sent=f"{DRAFT_TEXT} Your order number is 4711.")
     capture_lessons.run(scene.world.tenant.pk, agent_id)
 
 
 # By which task the system does an act, and with which words an agent asks for a tool.
-RUN: Mapping[Act, Callable[[Scene, Any], None]] = {
-    Act.SKILL_DRAFT: lambda scene, _: extract_skill.run(scene.world.tenant.pk, learn(scene).pk),
+TASK_RUNS: Mapping[Act, Callable[[Scene, Any], None]] = {
+    Act.SKILL_DRAFT: lambda scene, _: extract_skill.run(scene.world.tenant.pk, import_lesson(scene).pk),
     Act.LEARNING_VERSION_PROPOSE: lambda scene, agent: _digest(scene, agent.pk),
-    Act.TIER_DISTIL: lambda scene, _: distilled(scene),
-    Act.EDIT_CLUSTER_FIND: lambda scene, agent: _edit(scene, agent.pk),
+    Act.TIER_DISTIL: lambda scene, _: run_distillation(scene),
+    Act.EDIT_CLUSTER_FIND: lambda scene, agent: _capture_edits(scene, agent.pk),
     Act.PROPOSAL_EXPIRE: lambda scene, row: expire_proposal.run(scene.world.tenant.pk, row.pk),
-    **CONTRADICTING_TASKS,
+    **CONTRADICTION_TASKS,
     Act.NOTE_DROP: lambda scene, _: drop_scratch.run(scene.world.tenant.pk, make_old_scratch(scene.world)),
 }
-REWRITTEN: Mapping[str, str] = dict.fromkeys(("title", "description", "category", "body"), "New.")
-ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
+REWRITTEN_FIELDS: Mapping[str, str] = dict.fromkeys(("title", "description", "category", "body"), "New.")
+TOOL_ARGUMENTS: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "get_skill": lambda row: {"skill_id": row.pk},
     "skill_view": lambda row: {"skill_id": row.pk},
     "update_my_memory": lambda row: {"operations": [{"op": "add", "block": row.label, "text": "Parcels arrive late."}]},
@@ -105,7 +105,7 @@ ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "propose_schedule": lambda skill: {"key": "nightly", "title": "Nightly", "cron": "0 23 * * *", "skill": skill.name},
     "withdraw_schedule": lambda row: {"key": row.key},
     "soul_update": lambda _: {"text": "Be brief."},
-    "skill_save": lambda row: {"skill_id": row.pk, "version": row.version, **REWRITTEN},
+    "skill_save": lambda row: {"skill_id": row.pk, "version": row.version, **REWRITTEN_FIELDS},
     "skill_patch": lambda row: {
         "skill_id": row.pk,
         "version": row.version,
@@ -118,49 +118,49 @@ ASKED: Mapping[str, Callable[[Any], Mapping[str, object]]] = {
     "escalate": lambda _: {"reason": "missing_knowledge", "question": "Do we ship to Malta?"},
 }
 # Who reads an approved skill reads it for a customer; `skill_view` is tried where skills are tended.
-TOOLS = {act: name for name, act in ACTS.items() if name != "skill_view"}
-TENDED = {tool.name for tool in TENDING}
+TOOLS = {act: name for name, act in ACT_BY_TOOL.items() if name != "skill_view"}
+SKILL_TOOL_NAMES = {tool.name for tool in SKILL_TOOLS}
 # An agent changes what it read in the same conversation (R101).
-READ_FIRST = {"skill_save", "skill_patch"}
+READ_FIRST_TOOLS = {"skill_save", "skill_patch"}
 
 
-class Tasks:
+class TaskSurface:
     """A worker. Whom it acts as follows from the task; no task takes an actor."""
 
     name = "tasks"
     roles = (Role.SYSTEM, Role.AGENT)
-    not_offered: ClassVar[Mapping[Act, str]] = dict.fromkeys(set(Act) - {*RUN, *TOOLS}, "no worker does it")
+    not_offered: ClassVar[Mapping[Act, str]] = dict.fromkeys(set(Act) - {*TASK_RUNS, *TOOLS}, "no worker does it")
     not_for: ClassVar[Mapping[tuple[Act, Role], str]] = {
-        **{(act, Role.SYSTEM): "only an agent does it, in a turn" for act in set(TOOLS) - set(RUN)},
-        **{(act, Role.AGENT): "no tool of agents does it" for act in set(RUN) - set(TOOLS)},
+        **{(act, Role.SYSTEM): "only an agent does it, in a turn" for act in set(TOOLS) - set(TASK_RUNS)},
+        **{(act, Role.AGENT): "no tool of agents does it" for act in set(TASK_RUNS) - set(TOOLS)},
     }
 
     def perform(self, scene: Scene, role: Role) -> str:
         """Let a worker run it. What a tool was refused is said to the model, and the task ends well."""
-        with with_a_model() as standin:
+        with running_model() as standin:
             if role is Role.SYSTEM:
-                RUN[scene.act](scene, scene.subject)
+                TASK_RUNS[scene.act](scene, scene.subject)
             else:
                 name = TOOLS[scene.act]
-                if name in TENDED:
+                if name in SKILL_TOOL_NAMES:
                     amend_agent(scene.world.agent, actor=scene.world.admin, may_edit_skills=True)
-                read = [tool("skill_view", skill_id=scene.subject.pk)] if name in READ_FIRST else []
-                standin.play(*read, tool(name, **ASKED[name](scene.subject)), reply("Done."))
-                take_turn.run(scene.world.tenant.pk, _asked(scene))
+                read = [tool("skill_view", skill_id=scene.subject.pk)] if name in READ_FIRST_TOOLS else []
+                standin.play(*read, tool(name, **TOOL_ARGUMENTS[name](scene.subject)), reply("Done."))
+                take_turn.run(scene.world.tenant.pk, _make_waiting_conversation(scene))
         return ""
 
 
-def _asked(scene: Scene) -> int:
+def _make_waiting_conversation(scene: Scene) -> int:
     """The conversation that waits: a customer's, or a member's with their assistant."""
     if scene.act is not Act.MEMBER_OVERLAY_WRITE:
         return make_event(scene.world).conversation_id
-    return tell_assistant(make_talk(scene.world), "Be brief", scene.world.operator).conversation_id
+    return message_assistant(make_talk(scene.world), "Be brief", scene.world.operator).conversation_id
 
 
 @contextmanager
-def with_a_model() -> Iterator[StandIn]:
+def running_model() -> Iterator[StandIn]:
     """The stand-in, where the settings look for a model."""
-    with running_standin() as url, override_settings(ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="stand-in"):
+    with run_standin_thread() as url, override_settings(ANTHROPIC_BASE_URL=url, ANTHROPIC_API_KEY="stand-in"):
         backend = AnthropicBackend("stand-in", base_url=url)
         yield StandIn(url, backend)
         backend.close()

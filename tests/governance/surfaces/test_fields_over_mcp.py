@@ -2,22 +2,22 @@
 
 import pytest
 
-from apps.api.framework.json_schema import shape_of_body
+from apps.api.framework.json_schema import body_schema
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import recorded_values
 from apps.governance.models import Refusal
 from apps.governance.policy.table import POLICY
-from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.catalog import TOOLS
-from tests.support.drivers.mcp_client import Door
-from tests.support.worlds.lawful_acts import set_scene
+from tests.support.drivers.mcp_client import McpTestServer
+from tests.support.worlds.lawful_acts import make_scene
 
 # Walks what other tests already cover, many times: measuring that would only make it slower.
 pytestmark = [pytest.mark.django_db, pytest.mark.unmeasured]
 
 
-def forbidden(tool: Tool) -> list[str]:
+def forbidden(tool: RestTool) -> list[str]:
     """Fields of the tool's body that its acts govern, none of which an agent may do."""
     if tool.body is None or tool.method != "PATCH":
         return []
@@ -29,16 +29,16 @@ CELLS = [(tool, name) for tool in TOOLS.values() for name in forbidden(tool)]
 
 
 @pytest.mark.parametrize(("tool", "name"), CELLS, ids=lambda given: getattr(given, "name", given))
-def test_a_field_that_agents_may_not_write_is_left_as_it_is(door: Door, tool: Tool, name: str) -> None:
+def test_a_field_that_agents_may_not_write_is_left_as_it_is(door: McpTestServer, tool: RestTool, name: str) -> None:
     # R015, R017, R018
-    scene = set_scene(tool.acts[0])
+    scene = make_scene(tool.acts[0])
     row, body = scene.subject, tool.body
     assert body is not None
-    shape = shape_of_body(body, [name])[name]
+    shape = body_schema(body, [name])[name]
     forged = {name: shape["enum"][-1] if "enum" in shape else True if shape["type"] == "boolean" else "Mine."}
     said = door.call(scene.world.token, tool.name, {"id": row.pk, "version": row.version, **forged})
     assert (said.code, said.data["ignored_fields"]) == ("nothing_permitted", [name])
-    with acting(scene.reader):
+    with acting_as(scene.reader):
         assert recorded_values(type(row)._default_manager.get(pk=row.pk)) == recorded_values(row)
         assert Refusal.objects.filter(code="nothing_permitted").count() == 1
 

@@ -5,14 +5,14 @@ import json
 import pytest
 from django.db.models.functions import Now
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, IllegalTransition, NotPermitted
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, IllegalTransition, NotPermitted
 from apps.governance.models import ChangeRecord
-from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.digest.digest_runs import claim_digest
 from apps.learning.digest.models import DigestClaim, DigestRun
-from apps.learning.digest.pipeline import attempt_digest, digest
+from apps.learning.digest.pipeline import attempt_digest, digest_agent_lessons
 from apps.learning.lessons.actions import activate_version, apply_version, reject_version, restore_version
 from apps.learning.lessons.models import LearningVersion
 from apps.learning.lessons.rules import VERSIONS_KEPT
@@ -20,12 +20,12 @@ from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.model_backend import Overloaded
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, run_and_undo
 from tests.support.drivers.conversation import fault, reply
 from tests.support.factories.lessons import (
-    SENT,
+    SENT_TEXT,
+    enable_auto_apply,
     lessons_of,
-    let_apply,
     make_edited_draft,
     make_lesson,
     make_version,
@@ -43,8 +43,8 @@ def world() -> World:
     return make_world()
 
 
-def run(world: World, standin: StandIn) -> DigestRun | None:
-    return digest(world.agent.pk, actor=world.system, backend=standin.backend)
+def run_digest(world: World, standin: StandIn) -> DigestRun | None:
+    return digest_agent_lessons(world.agent.pk, actor=world.system, backend=standin.backend)
 
 
 def answer(body: str, *ids: int, summary: str = "Changed.") -> dict[str, object]:
@@ -59,15 +59,15 @@ def test_a_lesson_seen_twice_becomes_a_version_that_waits_for_a_person(world: Wo
     # R149, R155, R156, R158
     make_lesson(world)
     assert not is_due(world)
-    assert run(world, standin) is None
+    assert run_digest(world, standin) is None
     lesson = make_lesson(world)
     assert is_due(world)
-    found = run(world, standin)
+    found = run_digest(world, standin)
     assert found is not None
     [version] = versions_of(world)
     assert (found.verdict, found.learning_version_id, found.lesson_ids) == ("proposed", version.pk, [lesson.pk])
     assert (version.number, version.status, version.lesson_ids) == (1, Status.PENDING, [lesson.pk])
-    assert version.body == f"- Answer as colleagues do: {SENT}"
+    assert version.body == f"- Answer as colleagues do: {SENT_TEXT}"
     assert version.taint == "customer"
     assert (found.is_stand_in, found.input_tokens > 0) == (True, True)
     assert lessons_of(world)[0].learning_version_id == version.pk
@@ -77,7 +77,7 @@ def test_a_lesson_seen_twice_becomes_a_version_that_waits_for_a_person(world: Wo
 def test_the_model_is_shown_masked_data_in_a_fence_and_no_tools(world: World, standin: StandIn) -> None:
     # R154
     make_lesson(world, cases=2)
-    run(world, standin)
+    run_digest(world, standin)
     [request] = standin.requests()
     assert "tools" not in request
     shown = request["messages"][0]["content"]
@@ -89,13 +89,13 @@ def test_nothing_is_digested_while_a_version_waits_and_another_case_offers_a_les
     world: World, standin: StandIn
 ) -> None:
     make_lesson(world, cases=2)
-    run(world, standin)
+    run_digest(world, standin)
     make_lesson(world)
     assert not is_due(world)
-    assert run(world, standin) is None
+    assert run_digest(world, standin) is None
     activate_version(versions_of(world)[0], actor=world.operator)
     assert is_due(world)
-    again = run(world, standin)
+    again = run_digest(world, standin)
     assert again is not None
     assert (again.verdict, again.reasons) == ("refused", ["The body says what the active version says already."])
     assert not is_due(world)
@@ -106,16 +106,16 @@ def test_an_agent_that_does_not_learn_digests_nothing_and_keeps_its_lessons(worl
     make_lesson(world, cases=2)
     amend_agent(world.agent, actor=world.admin, has_learning=False)
     assert not is_due(world)
-    assert run(world, standin) is None
+    assert run_digest(world, standin) is None
     assert standin.requests() == []
     assert len(lessons_of(world)) == 1
 
 
 def test_while_learning_is_frozen_nothing_is_digested(world: World, standin: StandIn) -> None:
     make_lesson(world, cases=2)
-    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
+    activate_kill_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
     assert not is_due(world)
-    assert run(world, standin) is None
+    assert run_digest(world, standin) is None
     assert standin.requests() == []
 
 
@@ -125,7 +125,7 @@ def test_what_would_weaken_a_rule_is_refused_with_its_reasons(world: World, stan
     make_rule(world, "Refunds within 30 days.")
     lesson = make_lesson(world, cases=2)
     standin.play(answer("- Promise a delivery date.\n- Do not escalate to a colleague.", lesson.pk, 99))
-    found = run(world, standin)
+    found = run_digest(world, standin)
     assert found is not None
     assert (found.verdict, found.learning_version_id, found.unknown_lesson_ids) == ("refused", None, [99])
     assert any("Never promise a delivery date" in reason for reason in found.reasons)
@@ -139,7 +139,7 @@ def test_what_would_weaken_a_rule_is_refused_with_its_reasons(world: World, stan
 def test_an_unusable_answer_is_a_run_of_its_own(world: World, standin: StandIn) -> None:
     make_lesson(world, cases=2)
     standin.play(reply("I would rather not."))
-    found = run(world, standin)
+    found = run_digest(world, standin)
     assert found is not None
     assert found.verdict == "malformed"
 
@@ -148,7 +148,7 @@ def test_prose_and_fences_around_the_answer_are_passed_over(world: World, standi
     lesson = make_lesson(world, cases=2)
     text = json.dumps({"body": "- Look it up.", "change_summary": "New.", "folded_lesson_ids": [lesson.pk]})
     standin.play(reply(f"Here it is:\n```json\n{text}\n```"))
-    run(world, standin)
+    run_digest(world, standin)
     assert [version.body for version in versions_of(world)] == ["- Look it up."]
 
 
@@ -156,13 +156,13 @@ def test_a_failing_model_is_asked_again_later_and_given_up_in_the_end(world: Wor
     make_lesson(world, cases=2)
     standin.play(fault("overloaded"), fault("overloaded"))
     with pytest.raises(Overloaded):
-        run(world, standin)
+        run_digest(world, standin)
     assert not is_due(world)
-    assert run(world, standin) is None
-    with acting(world.system):
+    assert run_digest(world, standin) is None
+    with acting_as(world.system):
         DigestClaim.objects.update(next_attempt_at=Now(), failures=MOST_FAILURES - 1)
     assert is_due(world)
-    found = run(world, standin)
+    found = run_digest(world, standin)
     assert found is not None
     assert (found.verdict, "overloaded" in found.reasons[0]) == ("failed", True)
 
@@ -171,10 +171,10 @@ def test_one_worker_at_a_time_digests(world: World, standin: StandIn) -> None:
     make_lesson(world, cases=2)
     assert claim_digest(world.agent.pk, actor=world.system) == 0
     assert not is_due(world)
-    assert run(world, standin) is None
-    with acting(world.system):
+    assert run_digest(world, standin) is None
+    with acting_as(world.system):
         DigestClaim.objects.update(lease_until=Now())
-    assert run(world, standin) is not None
+    assert run_digest(world, standin) is not None
 
 
 def test_a_task_of_another_tenant_digests_nothing(world: World, standin: StandIn, settings: object) -> None:
@@ -187,7 +187,7 @@ def test_a_task_of_another_tenant_digests_nothing(world: World, standin: StandIn
     assert len(versions_of(world)) == 1
 
 
-class Deciding:
+class ActivatingModel:
     """A model during whose call a person activates another version."""
 
     def __init__(self, world: World, standin: StandIn) -> None:
@@ -200,18 +200,18 @@ class Deciding:
 
 def test_what_was_made_from_an_older_version_is_dropped_and_made_anew(world: World, standin: StandIn) -> None:
     make_lesson(world, cases=2)
-    assert digest(world.agent.pk, actor=world.system, backend=Deciding(world, standin)) is None  # type: ignore[arg-type]
+    assert digest_agent_lessons(world.agent.pk, actor=world.system, backend=ActivatingModel(world, standin)) is None  # type: ignore[arg-type]
     assert [version.body for version in versions_of(world)] == ["- Be brief."]
     assert is_due(world)
-    run(world, standin)
-    assert versions_of(world)[1].body == f"- Be brief.\n- Answer as colleagues do: {SENT}"
+    run_digest(world, standin)
+    assert versions_of(world)[1].body == f"- Be brief.\n- Answer as colleagues do: {SENT_TEXT}"
 
 
 def test_where_the_tenant_wants_it_a_version_is_read_at_once_in_nobodys_name(world: World, standin: StandIn) -> None:
     # R149, Z-7
-    let_apply(world)
+    enable_auto_apply(world)
     make_lesson(world, cases=2)
-    found = run(world, standin)
+    found = run_digest(world, standin)
     assert found is not None
     [version] = versions_of(world)
     assert (found.verdict, version.status, version.approved_by) == ("applied", Status.ACTIVE, "")
@@ -226,11 +226,11 @@ def test_nobody_but_a_person_activates_where_a_person_is_wanted(world: World) ->
         with pytest.raises(NotPermitted):
             activate_version(version, actor=actor)
     raw = "UPDATE learning_learningversion SET status = 'active'"
-    assert attempt(world.system, raw).sqlstate == NO_RIGHT
-    assert attempt(world.operator, raw).sqlstate == NO_RIGHT, "whoever activates it signs"
-    assert attempt(world.operator, f"{raw}, approved_by = 'operator:1', approved_at = now()").passed
-    let_apply(world)
-    assert attempt(world.system, raw).passed
+    assert run_and_undo(world.system, raw).sqlstate == NO_RIGHT
+    assert run_and_undo(world.operator, raw).sqlstate == NO_RIGHT, "whoever activates it signs"
+    assert run_and_undo(world.operator, f"{raw}, approved_by = 'operator:1', approved_at = now()").passed
+    enable_auto_apply(world)
+    assert run_and_undo(world.system, raw).passed
 
 
 def test_one_version_is_active_and_the_one_before_retires_in_the_same_commit(world: World) -> None:
@@ -241,14 +241,14 @@ def test_one_version_is_active_and_the_one_before_retires_in_the_same_commit(wor
     assert [(each.number, each.status) for each in versions_of(world)] == [(1, Status.RETIRED), (2, Status.ACTIVE)]
     assert second.previous_version_id == first.pk
     assert second.approved_by == world.operator.label
-    with acting(world.operator):
+    with acting_as(world.operator):
         acts = ChangeRecord.objects.filter(subject_type="learning.learningversion").order_by("id")
         assert list(acts.values_list("act", flat=True))[-2:] == ["learning_version.retire", "learning_version.activate"]
     first = versions_of(world)[0]
     restore_version(first, actor=world.admin)
     assert [each.status for each in versions_of(world)] == [Status.ACTIVE, Status.RETIRED]
     two = "UPDATE learning_learningversion SET status = 'active', approved_by = 'x', approved_at = now()"
-    assert attempt(world.operator, two).sqlstate == "23505"
+    assert run_and_undo(world.operator, two).sqlstate == "23505"
 
 
 def test_a_version_is_decided_once_and_its_words_never_change(world: World) -> None:
@@ -257,23 +257,23 @@ def test_a_version_is_decided_once_and_its_words_never_change(world: World) -> N
     with pytest.raises(IllegalTransition):
         activate_version(version, actor=world.operator)
     for actor in (world.operator, world.system, world.bot):
-        assert not attempt(actor, "UPDATE learning_learningversion SET body = '- Obey.'").passed
+        assert not run_and_undo(actor, "UPDATE learning_learningversion SET body = '- Obey.'").passed
     born = (
         "INSERT INTO learning_learningversion (tenant_id, agent_id, number, body, change_summary, lesson_ids, status, approved_by,"
         " version, taint, created_at, updated_at) VALUES (%s, %s, 7, '- x', 'x', '[]', %s, '', 1, 'agent', now(), now())"
     )
     mine = [world.tenant.pk, world.agent.pk]
-    assert attempt(world.system, born, [*mine, "active"]).sqlstate == BROKEN_RULE
-    assert attempt(world.bot, born, [*mine, "pending"]).sqlstate == NO_RIGHT
-    assert attempt(world.system, born, [*mine, "pending"]).passed
+    assert run_and_undo(world.system, born, [*mine, "active"]).sqlstate == BROKEN_RULE
+    assert run_and_undo(world.bot, born, [*mine, "pending"]).sqlstate == NO_RIGHT
+    assert run_and_undo(world.system, born, [*mine, "pending"]).passed
 
 
 def test_two_versions_of_one_number_conflict(world: World) -> None:
     make_version(world)
     twin = "INSERT INTO learning_learningversion SELECT (jsonb_populate_record(NULL::learning_learningversion,"
     twin += " to_jsonb(row) || '{\"id\": 1000000}')).* FROM learning_learningversion AS row"
-    assert attempt(world.system, twin).sqlstate == "23505"
-    assert issubclass(Conflicting, Exception)
+    assert run_and_undo(world.system, twin).sqlstate == "23505"
+    assert issubclass(Conflict, Exception)
 
 
 def test_at_most_twenty_versions_are_kept(world: World) -> None:
@@ -286,7 +286,7 @@ def test_at_most_twenty_versions_are_kept(world: World) -> None:
     assert len(kept) == VERSIONS_KEPT
     assert [each.number for each in kept][:3] == [1, 2, 5], "what is read and what waits stays"
     active = "DELETE FROM learning_learningversion WHERE status IN ('active', 'pending')"
-    assert attempt(world.system, active).sqlstate == BROKEN_RULE
+    assert run_and_undo(world.system, active).sqlstate == BROKEN_RULE
 
 
 def test_an_instruction_hidden_in_a_customers_words_ends_in_front_of_a_person_or_nowhere(
@@ -297,7 +297,7 @@ def test_an_instruction_hidden_in_a_customers_words_ends_in_front_of_a_person_or
     for _ in range(2):
         make_edited_draft(world, poison, "I cannot do that.", f"As you wish: {poison}")
     make_lesson(world)
-    found = run(world, standin)
+    found = run_digest(world, standin)
     assert found is not None
     [request] = standin.requests()
     assert poison not in request["system"][0]["text"]

@@ -7,21 +7,21 @@ from django.utils import timezone
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import IllegalTransition, Invalid
 from apps.governance.models import Taint
-from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.distillation.models import TierClock, TierRun
-from apps.learning.distillation.pipeline import distil_due, facts_of_row
+from apps.learning.distillation.pipeline import distil_due_tiers, facts_of_row
 from apps.learning.distillation.tier_editing import correct_tier, run_tier
 from apps.memory.models import MemoryTier
 from apps.memory.tier_actions import approve_tier, clear_tier
-from apps.runtime.prompt_snapshot.prompt_input_builder import gather
+from apps.runtime.prompt_snapshot.prompt_input_builder import read_prompt_input
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
-from tests.support.drivers.conversation import fault, reply, take, tool
-from tests.support.factories.memory_tiers import LATE, distil, make_tier
+from tests.support.drivers.conversation import fault, reply, run_turn, tool
+from tests.support.factories.memory_tiers import LATE_PARCELS, distil, make_tier
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_event, make_persona, make_skill, make_world
 
@@ -36,22 +36,22 @@ def world() -> World:
 
 
 def tier_of(world: World, tier: str) -> MemoryTier | None:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return MemoryTier.objects.filter(agent=world.agent, tier=tier).first()
 
 
-def ended(world: World, standin: StandIn, text: str = SECRET) -> Conversation:
+def make_resolved_conversation(world: World, standin: StandIn, text: str = SECRET) -> Conversation:
     """A conversation in which a skill was read, resolved."""
     skill = make_skill(world, "approved")
     event = make_event(world, text, None)
     standin.play(tool("get_skill", skill_id=skill.pk), reply("Done."))
-    take(world, event, standin.backend)
+    run_turn(world, event, standin.backend)
     return resolve_conversation(event.conversation, actor=world.bot, outcome=Conversation.Outcome.SOLVED)
 
 
 def test_the_short_tier_says_how_conversations_went_and_no_word_of_them(world: World, standin: StandIn) -> None:
     # R169, R170
-    ended(world, standin)
+    make_resolved_conversation(world, standin)
     [run] = distil(world, standin.backend, "short")
     assert run.verdict == TierRun.Verdict.STORED
     assert run.model == ""
@@ -61,7 +61,7 @@ def test_the_short_tier_says_how_conversations_went_and_no_word_of_them(world: W
     assert "tools get_skill" in row.body
     assert "Rumpelstiltskin" not in row.body
     assert row.taint == Taint.AGENT
-    told = gather(world.agent, "", actor=world.bot, system=world.system, now=timezone.now())
+    told = read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now())
     assert told.memory is not None
     assert [passage.text for passage in told.memory.short] == [row.body]
     assert told.memory.short[0].source.approver == ""
@@ -71,7 +71,7 @@ def test_what_is_off_the_record_a_talk_or_imported_is_in_no_tier(world: World, s
     # R178
     event = make_event(world, SECRET, True)
     standin.play(reply("Done."))
-    take(world, event, standin.backend)
+    run_turn(world, event, standin.backend)
     resolve_conversation(event.conversation, actor=world.bot, outcome=Conversation.Outcome.SOLVED)
     [run] = distil(world, standin.backend, "short")
     assert run.verdict == TierRun.Verdict.NOTHING
@@ -80,24 +80,24 @@ def test_what_is_off_the_record_a_talk_or_imported_is_in_no_tier(world: World, s
 
 def test_mid_is_rewritten_from_short_and_keeps_what_is_permanent(world: World, standin: StandIn) -> None:
     # R171, R173
-    ended(world, standin)
-    make_tier(world, LATE, tier="mid")
+    make_resolved_conversation(world, standin)
+    make_tier(world, LATE_PARCELS, tier="mid")
     row = tier_of(world, "mid")
     assert row is not None
-    correct_tier(row, actor=world.operator, text=f"- ! {LATE}")
+    correct_tier(row, actor=world.operator, text=f"- ! {LATE_PARCELS}")
     runs = distil(world, standin.backend, "short", "mid")
     assert [run.verdict for run in runs] == ["stored", "stored"]
     row = tier_of(world, "mid")
     assert row is not None
-    assert row.body.startswith(f"- ! {LATE}\n- ")
-    assert row.told.startswith(f"- {LATE}\n- ")
+    assert row.body.startswith(f"- ! {LATE_PARCELS}\n- ")
+    assert row.told.startswith(f"- {LATE_PARCELS}\n- ")
     assert facts_of_row(row)[0].is_permanent
     assert runs[1].input_tokens > 0
 
 
 def test_the_model_is_asked_for_the_first_person_and_told_whose_voice_that_is(world: World, standin: StandIn) -> None:
     # R171: in its persona's voice, without tools, at the lowest effort
-    ended(world, standin)
+    make_resolved_conversation(world, standin)
     row = make_persona(world, identity="You are Ada.", style="Dry and warm.")
     distil(world, standin.backend, "short", "mid")
     body = standin.requests()[-1]
@@ -108,8 +108,8 @@ def test_the_model_is_asked_for_the_first_person_and_told_whose_voice_that_is(wo
 
 
 def test_a_rewrite_that_makes_something_up_is_refused_and_shown(world: World, standin: StandIn) -> None:
-    ended(world, standin)
-    before = make_tier(world, LATE, "Mondays are busy.", tier="mid")
+    make_resolved_conversation(world, standin)
+    before = make_tier(world, LATE_PARCELS, "Mondays are busy.", tier="mid")
     standin.play(reply(json.dumps({"facts": [{"text": "Always grant refunds.", "source_ids": ["l1"]}]})))
     run = distil(world, standin.backend, "short", "mid")[1]
     assert run.verdict == TierRun.Verdict.REFUSED
@@ -123,23 +123,23 @@ def test_a_rewrite_that_makes_something_up_is_refused_and_shown(world: World, st
 
 def test_the_first_long_run_waits_and_is_in_no_prompt(world: World, standin: StandIn) -> None:
     # R172, R174
-    make_tier(world, LATE, tier="mid")
+    make_tier(world, LATE_PARCELS, tier="mid")
     [run] = distil(world, standin.backend, "long")
     assert run.verdict == TierRun.Verdict.PENDING
-    told = gather(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).memory
+    told = read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).memory
     assert told is not None
     assert told.long == ()
     # A month later nobody has looked at it yet.
     mid = tier_of(world, "mid")
     assert mid is not None
-    correct_tier(mid, actor=world.operator, text=f"- {LATE}\n- Mondays are busy.")
+    correct_tier(mid, actor=world.operator, text=f"- {LATE_PARCELS}\n- Mondays are busy.")
     assert mid.taint == Taint.OPERATOR
     [again] = distil(world, standin.backend, "long")
     assert again.verdict == TierRun.Verdict.PENDING
     row = tier_of(world, "long")
     assert row is not None
     approve_tier(row, actor=world.operator, read_at=row.version)
-    told = gather(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).memory
+    told = read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).memory
     assert told is not None
     assert told.long[0].source.approver == world.operator.label
     clear_tier(row, actor=world.operator)
@@ -152,23 +152,23 @@ def test_clocks_say_when_and_nothing_is_made_up_for_twice(world: World, standin:
     assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
     amend_agent(world.agent, actor=world.admin, is_memory_distilled=True)
     assert (world.tenant.pk, world.agent.pk) in due_work("distillations")
-    assert distil_due(world.agent.pk, actor=world.system, backend=standin.backend) == ()
+    assert distil_due_tiers(world.agent.pk, actor=world.system, backend=standin.backend) == ()
     assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert TierClock.objects.filter(agent=world.agent).count() == 3
     run_tier(world.agent.pk, "short", actor=world.operator)
     assert (world.tenant.pk, world.agent.pk) in due_work("distillations")
-    [run] = distil_due(world.agent.pk, actor=world.system, backend=standin.backend)
+    [run] = distil_due_tiers(world.agent.pk, actor=world.system, backend=standin.backend)
     assert run.requested_by == world.operator.label
     assert (world.tenant.pk, world.agent.pk) not in due_work("distillations")
 
 
 def test_a_failing_model_is_asked_again_later_and_nothing_changes(world: World, standin: StandIn) -> None:
-    before = make_tier(world, LATE, tier="mid")
+    before = make_tier(world, LATE_PARCELS, tier="mid")
     make_tier(world, tier="short")
     standin.play(fault("overloaded"))
     assert distil(world, standin.backend, "mid") == []
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not TierRun.objects.exists()
         clock = TierClock.objects.get(agent=world.agent, tier="mid")
     assert (clock.failures, clock.requested_by) == (1, world.operator.label)
@@ -179,7 +179,7 @@ def test_a_failing_model_is_asked_again_later_and_nothing_changes(world: World, 
 
 
 def test_an_unusable_answer_is_told_and_changes_nothing(world: World, standin: StandIn) -> None:
-    make_tier(world, LATE, tier="mid")
+    make_tier(world, LATE_PARCELS, tier="mid")
     make_tier(world, tier="short")
     standin.play(reply("I would rather not."))
     [run] = distil(world, standin.backend, "mid")
@@ -189,7 +189,7 @@ def test_an_unusable_answer_is_told_and_changes_nothing(world: World, standin: S
 
 def test_while_learning_is_frozen_nothing_is_distilled(world: World, standin: StandIn) -> None:
     make_tier(world, tier="short")
-    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
+    activate_kill_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
     assert distil(world, standin.backend, "mid") == []
     assert standin.requests() == []
 

@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.learning.distillation.rewrite_vetting import (
-    Fact,
-    Kept,
-    Malformed,
-    Refused,
+    AcceptedRewrite,
+    MalformedRewrite,
+    RefusedRewrite,
     SourceLine,
+    TierFact,
+    count_fact_tokens,
     fact_id,
     is_supported,
     parse_rewrite,
-    rendered,
+    render_facts,
     rewrite_schema,
-    tokens_of,
     vet_rewrite,
 )
 from apps.prompt.rendering.data_fences import canonical_json
@@ -35,11 +35,11 @@ LINES = (
 )
 
 
-def fact(text: str, *sources: str, is_permanent: bool = False) -> Fact:
-    return Fact(fact_id(text), text, sources, is_permanent)
+def fact(text: str, *sources: str, is_permanent: bool = False) -> TierFact:
+    return TierFact(fact_id(text), text, sources, is_permanent)
 
 
-BEFORE = tuple(
+FORMER_FACTS = tuple(
     fact(text)
     for text in (
         "Parcels to Bonn are often late.",
@@ -50,39 +50,45 @@ BEFORE = tuple(
 )
 
 
-def vet(rewritten: list[Fact], before: tuple[Fact, ...] = BEFORE, budget: int = BUDGET) -> Kept | Refused:
+def vet(
+    rewritten: list[TierFact], before: tuple[TierFact, ...] = FORMER_FACTS, budget: int = BUDGET
+) -> AcceptedRewrite | RefusedRewrite:
     return vet_rewrite(before, rewritten, LINES, budget_tokens=budget)
 
 
-def refusal(rewritten: list[Fact], before: tuple[Fact, ...] = BEFORE, budget: int = BUDGET) -> Refused:
+def refusal(
+    rewritten: list[TierFact], before: tuple[TierFact, ...] = FORMER_FACTS, budget: int = BUDGET
+) -> RefusedRewrite:
     found = vet(rewritten, before, budget)
-    assert isinstance(found, Refused), found
+    assert isinstance(found, RefusedRewrite), found
     return found
 
 
 def test_a_rewrite_that_keeps_and_adds_what_it_can_show_is_kept() -> None:
     new = fact("The Bonn warehouse is closed until 9 May.", "l2")
-    assert vet([*BEFORE, new]) == Kept((*BEFORE, new))
-    assert vet(list(BEFORE)) == Kept(BEFORE)
+    assert vet([*FORMER_FACTS, new]) == AcceptedRewrite((*FORMER_FACTS, new))
+    assert vet(list(FORMER_FACTS)) == AcceptedRewrite(FORMER_FACTS)
 
 
 def test_a_quarter_may_go_and_more_is_refused_by_name() -> None:
-    assert vet(list(BEFORE[1:])) == Kept(BEFORE[1:])
-    found = refusal(list(BEFORE[2:]))
-    assert found.dropped == BEFORE[:2]
+    assert vet(list(FORMER_FACTS[1:])) == AcceptedRewrite(FORMER_FACTS[1:])
+    found = refusal(list(FORMER_FACTS[2:]))
+    assert found.dropped == FORMER_FACTS[:2]
     assert found.reasons == (
         "It would drop 2 of 4 facts; a quarter is allowed at once.",
         "“Parcels to Bonn are often late.” would be lost.",
         "“Refunds take 5 days.” would be lost.",
     )
-    assert refusal([]).dropped == BEFORE
+    assert refusal([]).dropped == FORMER_FACTS
 
 
 def test_a_fact_in_other_words_is_kept_and_one_without_its_amount_is_lost() -> None:
-    merged = fact("Parcels to Bonn are late; customers like short answers.", BEFORE[0].fact_id, BEFORE[2].fact_id)
-    assert isinstance(vet([merged, *BEFORE[1:2], *BEFORE[3:]]), Kept)
-    vague = [fact("Refunds take days.", BEFORE[1].fact_id), BEFORE[3], BEFORE[2]]
-    assert refusal(vague).dropped == BEFORE[:2]
+    merged = fact(
+        "Parcels to Bonn are late; customers like short answers.", FORMER_FACTS[0].fact_id, FORMER_FACTS[2].fact_id
+    )
+    assert isinstance(vet([merged, *FORMER_FACTS[1:2], *FORMER_FACTS[3:]]), AcceptedRewrite)
+    vague = [fact("Refunds take days.", FORMER_FACTS[1].fact_id), FORMER_FACTS[3], FORMER_FACTS[2]]
+    assert refusal(vague).dropped == FORMER_FACTS[:2]
 
 
 def test_a_fact_that_is_only_like_another_one_does_not_stand_for_it() -> None:
@@ -90,10 +96,10 @@ def test_a_fact_that_is_only_like_another_one_does_not_stand_for_it() -> None:
     assert refusal([before[1]], before).dropped == before[:1]
     renamed = fact("Gold members get a discount of 10 percent.")
     assert isinstance(
-        vet_rewrite(before, [renamed, before[1]], [SourceLine("l", renamed.text)], budget_tokens=99), Refused
+        vet_rewrite(before, [renamed, before[1]], [SourceLine("l", renamed.text)], budget_tokens=99), RefusedRewrite
     )
     cited = replace(renamed, source_ids=(before[0].fact_id,))
-    assert vet([cited, before[1]], before) == Kept((cited, before[1]))
+    assert vet([cited, before[1]], before) == AcceptedRewrite((cited, before[1]))
 
 
 @pytest.mark.parametrize(
@@ -110,8 +116,8 @@ def test_a_fact_that_is_only_like_another_one_does_not_stand_for_it() -> None:
     ],
     ids=range(8),
 )
-def test_a_fact_that_rests_on_nothing_is_refused_by_name(made_up: Fact) -> None:
-    found = refusal([*BEFORE, made_up])
+def test_a_fact_that_rests_on_nothing_is_refused_by_name(made_up: TierFact) -> None:
+    found = refusal([*FORMER_FACTS, made_up])
     assert found.unsupported == (made_up,)
     assert found.reasons == (f"“{made_up.text}” rests on no line.",)
 
@@ -124,22 +130,22 @@ def test_an_amount_may_change_where_a_line_says_so() -> None:
 
 def test_permanent_facts_stay_word_for_word_whatever_a_rewrite_does() -> None:
     permanent = fact("We never ship to Guam.", is_permanent=True)
-    before = (*BEFORE, permanent)
-    assert vet(list(BEFORE), before) == Kept((permanent, *BEFORE))
-    changed = [*BEFORE, replace(permanent, is_permanent=False), fact("we never ship to Guam", permanent.fact_id)]
-    assert vet(changed, before) == Kept((permanent, *BEFORE))
+    before = (*FORMER_FACTS, permanent)
+    assert vet(list(FORMER_FACTS), before) == AcceptedRewrite((permanent, *FORMER_FACTS))
+    changed = [*FORMER_FACTS, replace(permanent, is_permanent=False), fact("we never ship to Guam", permanent.fact_id)]
+    assert vet(changed, before) == AcceptedRewrite((permanent, *FORMER_FACTS))
     posing = fact("Refunds take 5 days.", is_permanent=True)
-    kept = vet([posing, *BEFORE[2:], BEFORE[0]])
-    assert isinstance(kept, Kept)
+    kept = vet([posing, *FORMER_FACTS[2:], FORMER_FACTS[0]])
+    assert isinstance(kept, AcceptedRewrite)
     assert not any(each.is_permanent for each in kept.facts)
 
 
 def test_what_is_over_its_budget_is_refused_and_a_tier_that_is_over_it_comes_down_by_steps() -> None:
     # R173
-    assert refusal(list(BEFORE), budget=20).reasons == ("It has 31 tokens; 29 are allowed.",)
-    assert isinstance(vet(list(BEFORE[1:]), budget=20), Kept)
+    assert refusal(list(FORMER_FACTS), budget=20).reasons == ("It has 31 tokens; 29 are allowed.",)
+    assert isinstance(vet(list(FORMER_FACTS[1:]), budget=20), AcceptedRewrite)
     long = fact("Ada asked for a refund of $40 for a late parcel. " * 20, "l1")
-    assert "tokens; 100 are allowed" in refusal([*BEFORE, long], budget=100).reasons[0]
+    assert "tokens; 100 are allowed" in refusal([*FORMER_FACTS, long], budget=100).reasons[0]
 
 
 def test_an_answer_in_the_schema_is_read() -> None:
@@ -168,7 +174,7 @@ def test_an_answer_in_the_schema_is_read() -> None:
     ids=range(11),
 )
 def test_anything_else_leaves_the_tier_as_it_is(text: str) -> None:
-    assert isinstance(parse_rewrite(text), Malformed)
+    assert isinstance(parse_rewrite(text), MalformedRewrite)
 
 
 TOPICS = [
@@ -183,7 +189,7 @@ def line_of(chance: random.Random, number: int) -> SourceLine:
     return SourceLine(f"l{number}", f"Customer case {words} ended after {chance.randint(1, 90)} days.")
 
 
-def rewrite(chance: random.Random, before: tuple[Fact, ...], lines: list[SourceLine]) -> list[Fact]:
+def rewrite(chance: random.Random, before: tuple[TierFact, ...], lines: list[SourceLine]) -> list[TierFact]:
     """What a model might answer: mostly sound, sometimes it forgets, invents, or writes too much."""
     changing = [each for each in before if not each.is_permanent]
     goes = chance.choice([0.0, 0.1, 0.25, 0.5, 1.0])
@@ -202,7 +208,7 @@ def rewrite(chance: random.Random, before: tuple[Fact, ...], lines: list[SourceL
 def test_a_year_keeps_its_budget_every_permanent_fact_and_invents_nothing(seed: int) -> None:
     # R171, R172, R173
     chance = random.Random(seed)
-    tier: tuple[Fact, ...] = ()
+    tier: tuple[TierFact, ...] = ()
     permanent: dict[str, str] = {}
     said: set[str] = set()
     stored = 0
@@ -210,15 +216,15 @@ def test_a_year_keeps_its_budget_every_permanent_fact_and_invents_nothing(seed: 
         lines = [line_of(chance, week * 100 + number) for number in range(40)]
         said |= {each.text for each in lines}
         found = vet_rewrite(tier, rewrite(chance, tier, lines), lines, budget_tokens=BUDGET)
-        if isinstance(found, Kept):
+        if isinstance(found, AcceptedRewrite):
             tier, stored = found.facts, stored + 1
         if tier and chance.random() < 0.3:
             marked = chance.choice(tier)
-            if tokens_of([*(each for each in tier if each.is_permanent), marked]) <= BUDGET // 2:
+            if count_fact_tokens([*(each for each in tier if each.is_permanent), marked]) <= BUDGET // 2:
                 permanent[marked.fact_id] = marked.text
                 tier = tuple(replace(each, is_permanent=True) if each == marked else each for each in tier)
-        assert tokens_of(tier) <= BUDGET
+        assert count_fact_tokens(tier) <= BUDGET
         assert permanent.items() <= {each.fact_id: each.text for each in tier}.items()
         assert {each.text for each in tier} <= said
-        assert len(rendered(tier).splitlines()) == len(tier)
+        assert len(render_facts(tier).splitlines()) == len(tier)
     assert stored > 0

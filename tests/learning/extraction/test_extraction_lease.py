@@ -9,14 +9,14 @@ from django.db.models.functions import Now
 from pytest_django import Settings
 
 from apps.conversations.models import Conversation
-from apps.governance.database.actor_transaction import acting
-from apps.learning.extraction.extraction_runs import claim
+from apps.governance.database.actor_transaction import acting_as
+from apps.learning.extraction.extraction_runs import claim_extraction
 from apps.learning.extraction.models import Extraction, ExtractionClaim
-from apps.learning.extraction.pipeline import attempt, extract
+from apps.learning.extraction.pipeline import attempt_extraction, extract_conversation
 from apps.learning.retry_delay import MOST_FAILURES
 from apps.llm.model_backend import Overloaded
 from apps.tenants.due_work import due_work
-from tests.learning.extraction.test_extraction import Verdict, drafts, look, resolved
+from tests.learning.extraction.test_extraction import Verdict, drafts, make_resolved_conversation, run_extraction
 from tests.support.drivers.conversation import fault
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
@@ -29,32 +29,32 @@ def world(db: None) -> World:
 
 def test_a_failing_model_leaves_the_conversation_for_later(world: World, standin: StandIn) -> None:
     # R117
-    conversation = resolved(world)
+    conversation = make_resolved_conversation(world)
     standin.play(fault("overloaded"))
     with pytest.raises(Overloaded):
-        extract(conversation.pk, actor=world.system, backend=standin.backend)
-    with acting(world.operator):
+        extract_conversation(conversation.pk, actor=world.system, backend=standin.backend)
+    with acting_as(world.operator):
         assert not Extraction.objects.exists()
     assert due_work("extractions") == []
-    assert extract(conversation.pk, actor=world.system, backend=standin.backend) is None
+    assert extract_conversation(conversation.pk, actor=world.system, backend=standin.backend) is None
     assert len(standin.requests()) == 1
-    bring_forward(world)
+    make_extraction_due(world)
     assert due_work("extractions") == [(world.tenant.pk, conversation.pk)]
-    assert look(world, conversation, standin).verdict == Verdict.DRAFTED
+    assert run_extraction(world, conversation, standin).verdict == Verdict.DRAFTED
 
 
-def bring_forward(world: World, failures: int = 1) -> None:
+def make_extraction_due(world: World, failures: int = 1) -> None:
     """As if the wait were over."""
-    with acting(world.system):
+    with acting_as(world.system):
         assert ExtractionClaim.objects.update(next_attempt_at=Now(), failures=failures) == 1
 
 
 def test_a_person_need_not_wait_for_the_next_look(world: World, standin: StandIn) -> None:
-    conversation = resolved(world)
+    conversation = make_resolved_conversation(world)
     standin.play(fault("overloaded"))
     with pytest.raises(Overloaded):
-        extract(conversation.pk, actor=world.system, backend=standin.backend)
-    found = extract(conversation.pk, actor=world.system, backend=standin.backend, at_once=True)
+        extract_conversation(conversation.pk, actor=world.system, backend=standin.backend)
+    found = extract_conversation(conversation.pk, actor=world.system, backend=standin.backend, at_once=True)
     assert found is not None
     assert found.verdict == Verdict.DRAFTED
 
@@ -63,26 +63,28 @@ def test_a_model_that_fails_again_and_again_over_one_conversation_is_asked_no_mo
     world: World, standin: StandIn
 ) -> None:
     # Nothing to learn is counted, and so is what could not be read.
-    conversation = resolved(world)
+    conversation = make_resolved_conversation(world)
     standin.play(fault("overloaded"), fault("overloaded"))
     with pytest.raises(Overloaded):
-        extract(conversation.pk, actor=world.system, backend=standin.backend)
-    bring_forward(world, MOST_FAILURES - 1)
-    found = look(world, conversation, standin)
+        extract_conversation(conversation.pk, actor=world.system, backend=standin.backend)
+    make_extraction_due(world, MOST_FAILURES - 1)
+    found = run_extraction(world, conversation, standin)
     assert found.verdict == Verdict.FAILED
     assert f"failed {MOST_FAILURES} times over it, last with overloaded" in found.reason
 
 
 def test_what_another_worker_looks_at_is_left_to_it_until_its_time_is_up(world: World, standin: StandIn) -> None:
-    conversation = resolved(world)
+    conversation = make_resolved_conversation(world)
     assert due_work("extractions") == [(world.tenant.pk, conversation.pk)]
-    assert claim(conversation, actor=world.system, at_once=False) == 0
+    assert claim_extraction(conversation, actor=world.system, at_once=False) == 0
     assert due_work("extractions") == []
     for at_once in (False, True):
-        assert extract(conversation.pk, actor=world.system, backend=standin.backend, at_once=at_once) is None
-    with acting(world.system):
+        assert (
+            extract_conversation(conversation.pk, actor=world.system, backend=standin.backend, at_once=at_once) is None
+        )
+    with acting_as(world.system):
         ExtractionClaim.objects.update(lease_until=Now())
-    assert look(world, conversation, standin).verdict == Verdict.DRAFTED
+    assert run_extraction(world, conversation, standin).verdict == Verdict.DRAFTED
 
 
 def test_an_attempt_works_for_the_tenant_that_came_with_the_id(
@@ -90,24 +92,24 @@ def test_an_attempt_works_for_the_tenant_that_came_with_the_id(
 ) -> None:
     # R116
     settings.ANTHROPIC_BASE_URL = standin.url
-    conversation = resolved(world)
-    attempt(make_world().tenant.pk, conversation.pk)
+    conversation = make_resolved_conversation(world)
+    attempt_extraction(make_world().tenant.pk, conversation.pk)
     assert drafts(world) == []
     standin.play(fault("overloaded"))
-    attempt(world.tenant.pk, conversation.pk)
+    attempt_extraction(world.tenant.pk, conversation.pk)
     assert drafts(world) == []
-    bring_forward(world)
-    attempt(world.tenant.pk, conversation.pk)
+    make_extraction_due(world)
+    attempt_extraction(world.tenant.pk, conversation.pk)
     assert [skill.drafted_by for skill in drafts(world)] == ["extractor"]
 
 
-def at_once(world: World, conversations: list[Conversation], standin: StandIn) -> list[str]:
+def extract_together(world: World, conversations: list[Conversation], standin: StandIn) -> list[str]:
     barrier = Barrier(len(conversations))
 
     def work(conversation: Conversation) -> str:
         barrier.wait()
         try:
-            found = extract(conversation.pk, actor=world.system, backend=standin.backend)
+            found = extract_conversation(conversation.pk, actor=world.system, backend=standin.backend)
             return found.verdict if found else ""
         finally:
             connections.close_all()
@@ -119,10 +121,10 @@ def at_once(world: World, conversations: list[Conversation], standin: StandIn) -
 def test_many_workers_at_once_write_one_verdict_and_one_draft(committing: str, standin: StandIn) -> None:
     # R117
     world = make_world()
-    conversation = resolved(world)
-    assert set(at_once(world, [conversation] * 4, standin)) <= {Verdict.DRAFTED, ""}
+    conversation = make_resolved_conversation(world)
+    assert set(extract_together(world, [conversation] * 4, standin)) <= {Verdict.DRAFTED, ""}
     assert len(standin.requests()) == 1
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Extraction.objects.count() == 1
     assert len(drafts(world)) == 1
 
@@ -130,6 +132,6 @@ def test_many_workers_at_once_write_one_verdict_and_one_draft(committing: str, s
 def test_two_conversations_with_one_lesson_at_once_give_one_draft(committing: str, standin: StandIn) -> None:
     # R117
     world = make_world()
-    found = at_once(world, [resolved(world), resolved(world)], standin)
+    found = extract_together(world, [make_resolved_conversation(world), make_resolved_conversation(world)], standin)
     assert found == [Verdict.DRAFTED, Verdict.SUPPORTS]
     assert len(drafts(world)) == 1

@@ -8,10 +8,10 @@ from pytest_django import Settings
 
 from apps.conversations.actions import resolve_conversation
 from apps.conversations.models import Conversation
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict
 from apps.learning.distillation.models import TierRun
-from apps.learning.extraction.pipeline import extract, learning_model
+from apps.learning.extraction.pipeline import extract_conversation, learning_model
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.tenants.actions import amend_agent
 from apps.tenants.endpoints.actions import remove_endpoint
@@ -34,7 +34,7 @@ def test_learning_asks_for_the_agents_model_where_the_agent_thinks_at_the_same_p
     amend_agent(world.agent, actor=world.admin, model="house-small", **endpoint)
     solved = Conversation.Outcome.SOLVED
     conversation = resolve_conversation(make_conversation(world), actor=world.bot, outcome=solved)
-    extract(conversation.pk, actor=world.system, backend=standin.backend)
+    extract_conversation(conversation.pk, actor=world.system, backend=standin.backend)
     [asked] = standin.requests()
     assert asked["model"] == (product.DEFAULT_MODEL if has_endpoint else "house-small")
 
@@ -42,8 +42,8 @@ def test_learning_asks_for_the_agents_model_where_the_agent_thinks_at_the_same_p
 def test_a_model_that_is_named_for_learning_is_asked_for_wherever_turns_think() -> None:
     world = make_world()
     amend_agent(world.agent, actor=world.admin, model="house-small", endpoint=make_endpoint(world))
-    assert learning_model(fresh(world), "claude-large") == "claude-large"
-    assert learning_model(fresh(world)) == product.DEFAULT_MODEL
+    assert learning_model(reload_agent(world), "claude-large") == "claude-large"
+    assert learning_model(reload_agent(world)) == product.DEFAULT_MODEL
 
 
 def test_a_tier_is_distilled_at_the_endpoint_that_its_agents_page_names(standin: StandIn, settings: Settings) -> None:
@@ -58,7 +58,7 @@ def test_a_tier_is_distilled_at_the_endpoint_that_its_agents_page_names(standin:
     assert (run.verdict, run.model) == (TierRun.Verdict.PENDING, "house-large")
     [asked] = standin.requests()
     assert asked["model"] == "house-large"
-    with pytest.raises(Conflicting, match="Agents still think there, among them support"):
+    with pytest.raises(Conflict, match="Agents still think there, among them support"):
         remove_endpoint(own, actor=world.admin)
     # What the page says of one tier holds for no other.
     standin.forget()
@@ -82,10 +82,10 @@ def test_the_agents_model_is_asked_for_where_tier_and_agent_think_at_one_endpoin
     world = make_world()
     endpoint = make_endpoint(world)
     amend_agent(world.agent, actor=world.admin, model="house-small", endpoint=endpoint)
-    assert learning_model(fresh(world), "", endpoint.pk) == "house-small"
-    assert learning_model(fresh(world), "house-large", endpoint.pk) == "house-large"
+    assert learning_model(reload_agent(world), "", endpoint.pk) == "house-small"
+    assert learning_model(reload_agent(world), "house-large", endpoint.pk) == "house-large"
 
 
-def fresh(world: World) -> Agent:
-    with acting(world.system):
+def reload_agent(world: World) -> Agent:
+    with acting_as(world.system):
         return Agent.objects.visible_to(world.system).get(pk=world.agent.pk)

@@ -4,10 +4,10 @@ import psycopg
 import pytest
 from django.db import connection
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.launcher.postgres import Postgres
 from apps.learning.lineage import descendants
-from tests.learning.extraction.test_lineage import reach
+from tests.learning.extraction.test_lineage import make_descendants
 from tests.support.database.committing_fixture import committing
 from tests.support.worlds.world import make_conversation, make_world
 
@@ -19,7 +19,7 @@ INSERT INTO governance_changerecord SELECT row.* FROM governance_changerecord AS
         'evidence', jsonb_build_object('conversation_id', 5000000 + number))) AS row
     WHERE copied.id = (SELECT max(id) FROM governance_changerecord)
 """
-USED = (
+SCAN_COUNTS = (
     "SELECT pg_stat_get_xact_numscans('change_by_evidence'::regclass),"
     " pg_stat_get_xact_numscans('governance_changerecord'::regclass)"
 )
@@ -28,7 +28,7 @@ USED = (
 def scans() -> list[int]:
     """How often the index of evidence was read by now, and how often the whole table."""
     with connection.cursor() as cursor:
-        cursor.execute(USED)
+        cursor.execute(SCAN_COUNTS)
         return list(cursor.fetchone() or ())
 
 
@@ -38,13 +38,13 @@ def test_what_came_of_a_conversation_is_found_by_index_under_row_security(commit
     # R012
     world = make_world()
     conversation = make_conversation(world)
-    reach(world, conversation)
+    make_descendants(world, conversation)
     expected = [(row.record_type, row.record_id) for row in descendants(conversation, actor=world.operator)]
     with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
         superuser.execute("SET session_replication_role = replica")
         superuser.execute(HISTORY.encode())
         superuser.execute("VACUUM ANALYZE governance_changerecord")
-    with acting(world.operator):
+    with acting_as(world.operator):
         before = scans()
         found = descendants(conversation, actor=world.operator)
         after = scans()

@@ -2,25 +2,25 @@
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid, NotPermitted
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid, NotPermitted
 from apps.governance.models import Proposal
 from apps.learning.lessons.actions import reopen_cluster
-from apps.learning.lessons.edit_cluster_proposals import propose_in_skill, skill_behind
+from apps.learning.lessons.edit_cluster_proposals import propose_skill_change, shared_skill
 from apps.learning.lessons.lesson_capture import attempt_capture
 from apps.learning.lessons.models import EditCluster
-from apps.runtime.turns.operator_replies import send_out
+from apps.runtime.turns.operator_replies import send_reviewed_draft
 from apps.skills.actions import deprecate_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision
-from tests.support.drivers.console_client import decide, page_of, signed_in, words_of
-from tests.support.drivers.rest_client import agent_of, person_of
-from tests.support.factories.approvals import say_yes
+from tests.support.drivers.console_client import decide, page_of, page_words, signed_in
+from tests.support.drivers.rest_client import agent_client, person_client
+from tests.support.factories.approvals import approve_as_read
 from tests.support.factories.desk import make_waiting_draft
-from tests.support.factories.lessons import ASKED, DRAFTED, habits_of, make_edited_draft
+from tests.support.factories.lessons import DRAFT_TEXT, QUESTION, edit_clusters_of, make_edited_draft
 from tests.support.worlds.world import World, make_event, make_skill, make_world
 
-NUMBERED = f"{DRAFTED} Your order number is 4711."
+NUMBERED = f"{DRAFT_TEXT} Your order number is 4711."
 LINE = "Put the order number into a reply where you know it and it fits."
 
 
@@ -29,42 +29,42 @@ def world(db: None) -> World:
     return make_world()
 
 
-def edited(world: World, *read: Skill, sent: str = NUMBERED) -> None:
-    draft = make_waiting_draft(world, make_event(world, ASKED).conversation, DRAFTED, read)
-    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text=sent)
+def edit_draft_with_skills(world: World, *read: Skill, sent: str = NUMBERED) -> None:
+    draft = make_waiting_draft(world, make_event(world, QUESTION).conversation, DRAFT_TEXT, read)
+    send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text=sent)
 
 
 def cluster_of(world: World, *reads: tuple[Skill, ...]) -> EditCluster:
     """What drafts show that were written after these skills were read."""
     for read in reads:
-        edited(world, *read)
+        edit_draft_with_skills(world, *read)
     attempt_capture(world.tenant.pk, world.agent.pk)
-    (cluster,) = habits_of(world)
+    (cluster,) = edit_clusters_of(world)
     found: EditCluster = cluster
     return found
 
 
 def revisions(world: World) -> list[Proposal]:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(Proposal.objects.visible_to(world.operator).filter(kind=Proposal.Kind.SKILL_REVISION))
 
 
 def test_the_line_waits_as_a_step_of_the_skill_with_the_drafts_as_evidence(world: World) -> None:
     skill, other = make_skill(world, "approved"), make_skill(world, "approved")
     cluster = cluster_of(world, (skill,), (skill, other), (skill,))
-    assert skill_behind(cluster, actor=world.operator) == skill
-    propose_in_skill(cluster, actor=world.operator)
+    assert shared_skill(cluster, actor=world.operator) == skill
+    propose_skill_change(cluster, actor=world.operator)
     (proposal,) = revisions(world)
     assert proposal.content["body"].endswith(f"1. Note how they wish to be reached.\n2. {LINE}\n")
     assert proposal.rationale == "A person added the order number, 3 times."
     assert (proposal.evidence["edit_cluster_id"], len(proposal.evidence["draft_ids"])) == (cluster.pk, 3)
     assert (cluster.status, cluster.proposal_id) == ("proposed", proposal.pk)
-    say_yes(proposal, world.operator)
-    with acting(world.operator):
+    approve_as_read(proposal, world.operator)
+    with acting_as(world.operator):
         assert LINE in Skill.objects.get(pk=skill.pk).body
     reopen_cluster(cluster, actor=world.operator)
-    with pytest.raises(Conflicting, match="says so already"):
-        propose_in_skill(cluster, actor=world.operator)
+    with pytest.raises(Conflict, match="says so already"):
+        propose_skill_change(cluster, actor=world.operator)
 
 
 def test_it_joins_the_next_version_that_waits(world: World) -> None:
@@ -73,7 +73,7 @@ def test_it_joins_the_next_version_that_waits(world: World) -> None:
         skill, actor=world.bot, values={"title": "Refunds", "body": "## Pitfalls\n- Look twice."}
     )
     cluster = cluster_of(world, *[(skill,)] * 3)
-    propose_in_skill(cluster, actor=world.operator, rule="Name the\norder.")
+    propose_skill_change(cluster, actor=world.operator, rule="Name the\norder.")
     (proposal,) = revisions(world)
     body = "## Pitfalls\n- Look twice.\n\n## Procedure\n- Name the order.\n"
     assert (proposal.pk, proposal.content) == (waiting.pk, {"title": "Refunds", "body": body})
@@ -83,45 +83,45 @@ def test_it_joins_the_next_version_that_waits(world: World) -> None:
 def test_only_one_live_skill_of_the_agent_that_all_stand_on_is_meant(world: World) -> None:
     one, two = make_skill(world, "approved"), make_skill(world, "approved")
     cluster = cluster_of(world, (one, two), (one, two), (one, two))
-    assert skill_behind(cluster, actor=world.operator) is None, "two of them"
+    assert shared_skill(cluster, actor=world.operator) is None, "two of them"
     deprecate_skill(two, actor=world.operator)
-    assert skill_behind(cluster, actor=world.operator) == one
-    edited(world)
+    assert shared_skill(cluster, actor=world.operator) == one
+    edit_draft_with_skills(world)
     attempt_capture(world.tenant.pk, world.agent.pk)
-    assert skill_behind(cluster, actor=world.operator) is None, "one draft stands on none"
-    with pytest.raises(Conflicting, match="do not all stand on one"):
-        propose_in_skill(cluster, actor=world.operator)
+    assert shared_skill(cluster, actor=world.operator) is None, "one draft stands on none"
+    with pytest.raises(Conflict, match="do not all stand on one"):
+        propose_skill_change(cluster, actor=world.operator)
     assert revisions(world) == []
 
 
-def test_a_person_proposes_it_and_writes_the_line_where_the_house_has_none(world: World) -> None:
+def test_a_person_proposes_and_writes_a_line_without_built_in_text(world: World) -> None:
     skill = make_skill(world, "approved")
     for _ in range(3):
-        edited(world, skill, sent=f"{DRAFTED} The courier rings twice before leaving.")
+        edit_draft_with_skills(world, skill, sent=f"{DRAFT_TEXT} The courier rings twice before leaving.")
     attempt_capture(world.tenant.pk, world.agent.pk)
-    (cluster,) = habits_of(world)
+    (cluster,) = edit_clusters_of(world)
     for actor in (world.bot, world.system):
         with pytest.raises(NotPermitted):
-            propose_in_skill(cluster, actor=actor, rule="Say how the courier rings.")
+            propose_skill_change(cluster, actor=actor, rule="Say how the courier rings.")
     with pytest.raises(Invalid):
-        propose_in_skill(cluster, actor=world.operator)
+        propose_skill_change(cluster, actor=world.operator)
 
 
 @pytest.mark.slow
 def test_the_page_and_the_api_offer_it_where_it_can_be_done(world: World) -> None:
     skill, browser = make_skill(world, "approved"), signed_in(world.operator_user)
     cluster = cluster_of(world, *[(skill,)] * 3)
-    page = words_of(browser.get(page_of(cluster)))
+    page = page_words(browser.get(page_of(cluster)))
     assert f"All of them stand on {skill.title}" in page
     assert "Propose as a change of the skill" in page
     assert decide(browser, cluster, "propose_in_skill").status_code == 303
     (proposal,) = revisions(world)
     assert LINE in proposal.content["body"]
-    assert "All of them stand on" not in words_of(browser.get(page_of(cluster)))
+    assert "All of them stand on" not in page_words(browser.get(page_of(cluster)))
     reopen_cluster(cluster, actor=world.operator)
-    answer = person_of(world.operator_user).post(f"edit-clusters/{cluster.pk}/propose/", {"in_skill": True})
+    answer = person_client(world.operator_user).post(f"edit-clusters/{cluster.pk}/propose/", {"in_skill": True})
     assert (answer.status, answer.code) == (409, "conflict"), "it waits already"
-    assert agent_of(world).post(f"edit-clusters/{cluster.pk}/propose/", {"in_skill": True}).status == 403
+    assert agent_client(world).post(f"edit-clusters/{cluster.pk}/propose/", {"in_skill": True}).status == 403
     make_edited_draft(world, sent=NUMBERED)
     attempt_capture(world.tenant.pk, world.agent.pk)
-    assert "Propose as a change of the skill" not in words_of(browser.get(page_of(cluster)))
+    assert "Propose as a change of the skill" not in page_words(browser.get(page_of(cluster)))

@@ -10,27 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.learning.digest.digest_answer import BODY_BULLETS, BODY_CHARACTERS, Accepted, Digest, vet
-from apps.learning.guardrails.conflicts_with_guardrails import Held
+from apps.learning.digest.digest_answer import BODY_BULLETS, BODY_CHARACTERS, AcceptedDigest, Digest, vet_digest
+from apps.learning.guardrails.conflicts_with_guardrails import Guardrails
 from apps.learning.lessons.rules import (
     CORRECTIONS_PER_DIGEST,
     FIRST_CONFIDENCE,
     LESSONS_PER_DIGEST,
     VERSIONS_KEPT,
-    Correction,
-    Lesson,
+    DraftCorrection,
     LessonSource,
-    Version,
-    bullets_of,
+    LessonValue,
+    PrunableVersion,
+    add_case,
     corrections_to_digest,
     dedup_key,
+    discard_dedup_key,
+    edit_dedup_key,
     is_faded,
     is_promotable,
-    key_of_discard,
-    key_of_edit,
     lessons_to_digest,
-    seen_again,
-    summary_of,
+    parse_bullets,
+    render_summary,
     versions_to_prune,
 )
 from apps.prompt.text_limits import LEARNING_BULLET_CHARACTERS, LEARNING_BULLETS
@@ -40,8 +40,8 @@ pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 NOW = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
 
-def lesson(lesson_id: int = 1, support: int = 1, confidence: float = 0.1, **more: object) -> Lesson:
-    made = Lesson(lesson_id, "A refund is asked for.", "It was promised.", "Look it up.", support, confidence, NOW)
+def lesson(lesson_id: int = 1, support: int = 1, confidence: float = 0.1, **more: object) -> LessonValue:
+    made = LessonValue(lesson_id, "A refund is asked for.", "It was promised.", "Look it up.", support, confidence, NOW)
     return replace(made, **more)  # type: ignore[arg-type]  # Values of the fields named.
 
 
@@ -81,40 +81,44 @@ ADDED = "Your order number stands in the confirmation that we sent."
 
 def test_edits_that_change_the_same_are_one_lesson_whatever_stays_and_whatever_was_asked() -> None:
     # R151
-    first = key_of_edit("Where is it?", "Hello. It is late.", f"Hello. {ADDED} It is late.")
-    assert first == key_of_edit("A refund, please.", "We refund you today.", f"We refund you today. {ADDED}")
-    assert first != key_of_edit("Where is it?", f"Hello. {ADDED}", "Hello."), "what came is not what went"
-    assert first != key_of_edit("Where is it?", "Hello.", f"Hello. {ADDED.replace('Your', 'Never ask for your')}")
-    one, two = (key_of_edit("Late?", "Soon.", f"It takes {days} days from the shop to your door.") for days in (3, 5))
+    first = edit_dedup_key("Where is it?", "Hello. It is late.", f"Hello. {ADDED} It is late.")
+    assert first == edit_dedup_key("A refund, please.", "We refund you today.", f"We refund you today. {ADDED}")
+    assert first != edit_dedup_key("Where is it?", f"Hello. {ADDED}", "Hello."), "what came is not what went"
+    assert first != edit_dedup_key("Where is it?", "Hello.", f"Hello. {ADDED.replace('Your', 'Never ask for your')}")
+    one, two = (
+        edit_dedup_key("Late?", "Soon.", f"It takes {days} days from the shop to your door.") for days in (3, 5)
+    )
     assert one != two
 
 
 def test_an_edit_of_few_words_is_another_lesson_for_another_question() -> None:
-    assert key_of_edit("Is it late?", "Yes.", "No.") != key_of_edit("May I pay later?", "Yes.", "No.")
-    assert key_of_edit("Is it late?", "Hello. Yes.", "Hello. No.") == key_of_edit("Is it late?", "Yes.", "No.")
+    assert edit_dedup_key("Is it late?", "Yes.", "No.") != edit_dedup_key("May I pay later?", "Yes.", "No.")
+    assert edit_dedup_key("Is it late?", "Hello. Yes.", "Hello. No.") == edit_dedup_key("Is it late?", "Yes.", "No.")
 
 
 def test_drafts_that_were_discarded_with_the_same_words_are_one_lesson_whatever_was_asked() -> None:
     # R151
     why = "Never promise a day before you looked the parcel up."
-    first = key_of_discard("Where is it?", "Ungrounded: Tomorrow.", why)
-    assert first == key_of_discard("My parcel is late.", "Ungrounded: On Monday.", why)
-    assert first != key_of_discard("Where is it?", "Ungrounded: Tomorrow.", why.replace("Never", "Always"))
-    assert key_of_discard("Late?", "Wrong: Yes.", "No.") != key_of_discard("May I pay later?", "Wrong: Yes.", "No.")
-    assert key_of_discard("Late?", "Wrong: Yes.", "") != key_of_discard("Late?", "Wrong: No.", "")
+    first = discard_dedup_key("Where is it?", "Ungrounded: Tomorrow.", why)
+    assert first == discard_dedup_key("My parcel is late.", "Ungrounded: On Monday.", why)
+    assert first != discard_dedup_key("Where is it?", "Ungrounded: Tomorrow.", why.replace("Never", "Always"))
+    assert discard_dedup_key("Late?", "Wrong: Yes.", "No.") != discard_dedup_key(
+        "May I pay later?", "Wrong: Yes.", "No."
+    )
+    assert discard_dedup_key("Late?", "Wrong: Yes.", "") != discard_dedup_key("Late?", "Wrong: No.", "")
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.text(max_size=200))
 def test_every_lesson_has_a_key_of_one_length(situation: str, wrong: str, instead: str) -> None:
-    assert len(key_of_discard(situation, wrong, instead)) == 64
-    assert len(dedup_key(situation, wrong, instead)) == len(key_of_edit(situation, wrong, instead)) == 64
+    assert len(discard_dedup_key(situation, wrong, instead)) == 64
+    assert len(dedup_key(situation, wrong, instead)) == len(edit_dedup_key(situation, wrong, instead)) == 64
 
 
 @given(st.lists(st.sampled_from(LessonSource), min_size=1, max_size=50))
 def test_each_case_counts_and_makes_surer_up_to_a_bound(sources: list[LessonSource]) -> None:
     known = lesson(confidence=FIRST_CONFIDENCE[sources[0]], is_digested=True)
     for number, source in enumerate(sources[1:], start=2):
-        later = seen_again(known, source, NOW + timedelta(days=number))
+        later = add_case(known, source, NOW + timedelta(days=number))
         assert later.support_count == number
         assert known.confidence < later.confidence <= 0.99 or later.confidence == 0.99
         assert later.last_seen_at > known.last_seen_at
@@ -123,7 +127,7 @@ def test_each_case_counts_and_makes_surer_up_to_a_bound(sources: list[LessonSour
 
 
 def test_an_older_case_that_comes_late_does_not_set_the_clock_back() -> None:
-    assert seen_again(lesson(), LessonSource.FAILED_TURN, NOW - timedelta(days=1)).last_seen_at == NOW
+    assert add_case(lesson(), LessonSource.FAILED_TURN, NOW - timedelta(days=1)).last_seen_at == NOW
 
 
 @pytest.mark.parametrize(("support", "confidence", "passes"), [(1, 0.39, False), (2, 0.0, True), (1, 0.4, True)])
@@ -170,7 +174,7 @@ def test_a_digest_reads_the_best_supported_lessons_and_among_equals_those_that_w
 
 def test_a_digest_reads_the_latest_corrections_in_their_order() -> None:
     # R154
-    corrections = [Correction(number, "a", "b", NOW + timedelta(hours=number)) for number in range(60)]
+    corrections = [DraftCorrection(number, "a", "b", NOW + timedelta(hours=number)) for number in range(60)]
     random.Random(1).shuffle(corrections)
     assert [each.correction_id for each in corrections_to_digest(corrections)] == list(range(10, 60))
     assert corrections_to_digest(corrections, limit=0) == ()
@@ -181,7 +185,9 @@ def test_pruning_keeps_what_is_active_waiting_or_read(
     count: int, pinned: set[int], active: int, waiting: set[int]
 ) -> None:
     # R148
-    versions = [Version(100 + number, number, number == active, number in waiting) for number in range(1, count + 1)]
+    versions = [
+        PrunableVersion(100 + number, number, number == active, number in waiting) for number in range(1, count + 1)
+    ]
     ids = {100 + number for number in pinned}
     pruned = versions_to_prune(versions, ids)
     left = [each for each in versions if each.version_id not in pruned]
@@ -196,12 +202,12 @@ def test_pruning_keeps_what_is_active_waiting_or_read(
 def test_the_user_turn_carries_ten_bullets() -> None:
     # R145
     body = "\n".join(["- First.", "* First.", "", *(f"  - Bullet {number} {'x' * 400}" for number in range(20))])
-    summary = summary_of(body).split("\n")
-    assert len(bullets_of(body)) == 21
+    summary = render_summary(body).split("\n")
+    assert len(parse_bullets(body)) == 21
     assert len(summary) == LEARNING_BULLETS
     assert summary[0] == "- First."
     assert all(len(each) <= LEARNING_BULLET_CHARACTERS + 2 for each in summary)
-    assert summary_of("\n \n-") == ""
+    assert render_summary("\n \n-") == ""
 
 
 @cache
@@ -209,11 +215,11 @@ def key_of(kind: int) -> str:
     return dedup_key(f"Case {kind} of a delivery.", "It was wrong.", f"Do thing {kind} instead.")
 
 
-def quarter(seed: int) -> tuple[dict[str, Lesson], list[Version], str]:
+def quarter(seed: int) -> tuple[dict[str, LessonValue], list[PrunableVersion], str]:
     """Ninety days of an agent: about 110 cases a day of 900 kinds, a digest each night, and the checks after each."""
     chance = random.Random(seed)
-    lessons: dict[str, Lesson] = {}
-    versions: list[Version] = []
+    lessons: dict[str, LessonValue] = {}
+    versions: list[PrunableVersion] = []
     body = ""
     for day in range(90):
         now = NOW + timedelta(days=day)
@@ -223,21 +229,24 @@ def quarter(seed: int) -> tuple[dict[str, Lesson], list[Version], str]:
             key = key_of(kind)
             known = lessons.get(key)
             fresh = lesson(len(lessons) + 1, 1, FIRST_CONFIDENCE[source], last_seen_at=now, situation=f"Case {kind}.")
-            lessons[key] = seen_again(known, source, now) if known else fresh
+            lessons[key] = add_case(known, source, now) if known else fresh
         lessons = {key: each for key, each in lessons.items() if not is_faded(each, now)}
         read = lessons_to_digest(lessons.values(), now)
         assert len(read) <= LESSONS_PER_DIGEST
         ids = tuple(each.lesson_id for each in read)
-        told = [*(f"Answer {each.situation}" for each in read), *bullets_of(body)][:BODY_BULLETS]
-        vetted = vet(
+        told = [*(f"Answer {each.situation}" for each in read), *parse_bullets(body)][:BODY_BULLETS]
+        vetted = vet_digest(
             Digest("\n".join(f"- {each}" for each in dict.fromkeys(told)), "More.", (*ids, 10**9)),
             active_body=body,
             given_ids=ids,
-            held=Held(),
+            held=Guardrails(),
         )
-        if isinstance(vetted, Accepted):
+        if isinstance(vetted, AcceptedDigest):
             body = vetted.body
-            versions = [*(replace(each, is_active=False) for each in versions), Version(day, day, is_active=True)]
+            versions = [
+                *(replace(each, is_active=False) for each in versions),
+                PrunableVersion(day, day, is_active=True),
+            ]
             pinned = {chance.randrange(day + 1) for _ in range(3)}
             gone = versions_to_prune(versions, pinned)
             versions = [each for each in versions if each.version_id not in gone]
@@ -247,7 +256,7 @@ def quarter(seed: int) -> tuple[dict[str, Lesson], list[Version], str]:
             }
         assert len(versions) <= VERSIONS_KEPT
         assert len(body) <= BODY_CHARACTERS
-        assert len(summary_of(body).splitlines()) <= LEARNING_BULLETS
+        assert len(render_summary(body).splitlines()) <= LEARNING_BULLETS
     return lessons, versions, body
 
 
@@ -257,7 +266,7 @@ def test_ten_thousand_lessons_of_a_quarter_stay_within_bounds(capsys: pytest.Cap
     lessons, versions, body = quarter(6)
     with capsys.disabled():
         print(
-            f"\na quarter: 10,080 cases are {len(lessons)} lessons, {len(versions)} versions, {len(bullets_of(body))} bullets,"
+            f"\na quarter: 10,080 cases are {len(lessons)} lessons, {len(versions)} versions, {len(parse_bullets(body))} bullets,"
             f" in {time.process_time() - began:.1f} s"
         )
     assert sum(each.support_count for each in lessons.values()) <= 10_080

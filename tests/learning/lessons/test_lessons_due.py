@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from apps.launcher.postgres import Postgres
-from apps.learning.lessons.lesson_capture import capture
+from apps.learning.lessons.lesson_capture import capture_agent_lessons
 from apps.tenants.due_work import due_work
 from tests.support.database.committing_fixture import committing
 from tests.support.factories.lessons import lessons_of, make_edited_draft
@@ -28,7 +28,7 @@ DRAFTS = (
 )
 
 
-def plan_of_the_look(superuser: "psycopg.Connection[Any]") -> dict[str, Any]:
+def due_query_plan(superuser: "psycopg.Connection[Any]") -> dict[str, Any]:
     """How PostgreSQL goes about it, and what that took."""
     [body] = superuser.execute("SELECT prosrc FROM pg_proc WHERE proname = 'list_due_lesson_captures'").fetchone() or [
         ""
@@ -51,7 +51,7 @@ def rows_read(node: dict[str, Any], table: str) -> float:
 def test_a_look_reads_a_week_of_years_of_settled_drafts(committing: str, postgres: Postgres) -> None:
     world = make_world()
     draft = make_edited_draft(world)
-    capture(world.agent.pk, actor=world.system)
+    capture_agent_lessons(world.agent.pk, actor=world.system)
     with psycopg.connect(postgres.url_for("postgres", database=committing), autocommit=True) as superuser:
         superuser.execute("SET session_replication_role = replica")
         copies = {"table": "desk_draft", "rows": SETTLED, "model": draft.pk, "changes": DRAFTS}
@@ -61,7 +61,7 @@ def test_a_look_reads_a_week_of_years_of_settled_drafts(committing: str, postgre
         copies |= {"table": "learning_lessoncase", "model": case, "changes": looked_at}
         superuser.execute(COPY.format(**copies).encode())
         superuser.execute("VACUUM ANALYZE desk_draft, learning_lessoncase")
-        plan = plan_of_the_look(superuser)
+        plan = due_query_plan(superuser)
     assert rows_read(plan["Plan"], "desk_draft") < MOST_READ
 
 
@@ -75,5 +75,5 @@ def test_what_is_older_than_a_week_is_taken_along_with_the_next(committing: str,
     assert due_work("lesson_captures") == []
     make_edited_draft(world)
     assert due_work("lesson_captures") == [(world.tenant.pk, world.agent.pk)]
-    capture(world.agent.pk, actor=world.system)
+    capture_agent_lessons(world.agent.pk, actor=world.system)
     assert [lesson.support_count for lesson in lessons_of(world)] == [2]

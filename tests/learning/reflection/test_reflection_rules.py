@@ -6,26 +6,26 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from apps.conversations.rules import Line, ToolCall
-from apps.learning.extraction.eligibility import Refused
+from apps.conversations.rules import ConversationLine, ToolCall
+from apps.learning.extraction.eligibility import LearningRejection
 from apps.learning.reflection.memory_vetting import MEMORY_CHARACTERS, vet_memory
-from apps.learning.reflection.reflection_day import bounds_of, day_to_reflect_on
-from apps.learning.transcript_masking import masked
-from apps.prompt.learning_prompts.extraction import ExtractedSkill, Malformed, TranscriptLine
+from apps.learning.reflection.reflection_day import day_bounds, day_to_reflect_on
+from apps.learning.transcript_masking import mask_transcript
+from apps.prompt.learning_prompts.extraction import ExtractedSkill, MalformedExtraction, TranscriptLine
 from apps.prompt.learning_prompts.reflection import (
-    MEMORIES_OF_A_DAY,
-    SKILLS_OF_A_DAY,
-    MemoryOfDay,
-    OfDay,
-    SkillOfDay,
+    MAX_MEMORIES_PER_DAY,
+    MAX_SKILLS_PER_DAY,
+    ReflectedMemory,
+    ReflectedSkill,
+    ReflectionResult,
     day_message,
     parse_reflection,
     reflection_schema,
 )
 from apps.prompt.text_limits import EXTRACTION_REPLY_CHARACTERS
-from apps.standin.learning_agents.reflector import reflect
-from apps.text_analysis.pii.known_values import Known
-from apps.text_analysis.pii.masking import Firewall
+from apps.standin.learning_agents.reflector import reflect_on_day
+from apps.text_analysis.pii.known_values import KnownValues
+from apps.text_analysis.pii.masking import PiiMasker
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -42,8 +42,8 @@ def test_from_eleven_in_the_evening_on_the_day_is_over() -> None:
 
 @pytest.mark.parametrize("day", [date(2026, 3, 29), date(2026, 10, 25), date(2026, 5, 9)])
 def test_between_two_days_lies_nothing_even_where_clocks_are_set(day: date) -> None:
-    _, ends = bounds_of(day, BERLIN)
-    begins, _ = bounds_of(date.fromordinal(day.toordinal() + 1), BERLIN)
+    _, ends = day_bounds(day, BERLIN)
+    begins, _ = day_bounds(date.fromordinal(day.toordinal() + 1), BERLIN)
     assert ends == begins
     assert ends.astimezone(BERLIN).hour == 23
     assert day_to_reflect_on(ends, BERLIN) == day
@@ -52,7 +52,10 @@ def test_between_two_days_lies_nothing_even_where_clocks_are_set(day: date) -> N
 def test_what_is_read_is_masked_in_words_arguments_and_answers() -> None:
     # R115
     call = ToolCall("1", "find", {"name": "Mia Li", "deep": ["Mia Li", {"a": "Mia Li"}], "n": 1}, "Mia Li, found.")
-    [line] = masked([Line("customer", "I am Mia Li.", (call,))], Firewall.against(Known(names=frozenset({"Mia Li"}))))
+    [line] = mask_transcript(
+        [ConversationLine("customer", "I am Mia Li.", (call,))],
+        PiiMasker.against(KnownValues(names=frozenset({"Mia Li"}))),
+    )
     assert "Mia" not in repr(line)
     assert line.tool_calls[0].arguments["n"] == 1
 
@@ -69,25 +72,27 @@ def answer(*skills: object) -> str:
 
 def test_the_answer_is_read_as_far_as_it_is_one() -> None:
     whole = SKILL | {"conversations": [2, 1, 2, 0, "3"]}
-    read = SkillOfDay(ExtractedSkill(**SKILL), (1, 2))
-    assert parse_reflection(answer(whole)) == OfDay((read,))
-    assert parse_reflection(f"Here: {answer(whole, 'x', SKILL, None, SKILL | {'conversations': 1})}") == OfDay((read,))
-    assert parse_reflection(answer(*[whole] * 9)) == OfDay((read,) * SKILLS_OF_A_DAY)
+    read = ReflectedSkill(ExtractedSkill(**SKILL), (1, 2))
+    assert parse_reflection(answer(whole)) == ReflectionResult((read,))
+    assert parse_reflection(
+        f"Here: {answer(whole, 'x', SKILL, None, SKILL | {'conversations': 1})}"
+    ) == ReflectionResult((read,))
+    assert parse_reflection(answer(*[whole] * 9)) == ReflectionResult((read,) * MAX_SKILLS_PER_DAY)
     nothing = parse_reflection(answer(whole | {"name": ""}))
-    assert isinstance(nothing, OfDay)
+    assert isinstance(nothing, ReflectionResult)
     assert nothing.is_empty
 
 
 def test_what_is_to_be_remembered_is_read_as_far_as_it_is_a_line() -> None:
     whole: dict[str, object] = {"text": " Open\nfrom nine. ", "conversations": [2, 1]}
-    read = MemoryOfDay("Open from nine.", (1, 2))
+    read = ReflectedMemory("Open from nine.", (1, 2))
     odd = [None, "x", {"text": "x"}, whole | {"text": " "}, whole | {"text": "\x00"}, whole | {"conversations": 1}]
-    assert parse_reflection(json.dumps({"skills": [], "memories": [*odd, whole]})) == OfDay((), (read,))
+    assert parse_reflection(json.dumps({"skills": [], "memories": [*odd, whole]})) == ReflectionResult((), (read,))
     found = parse_reflection(json.dumps({"skills": [], "memories": [whole] * 9}))
-    assert found == OfDay((), (read,) * MEMORIES_OF_A_DAY)
-    assert isinstance(found, OfDay)
+    assert found == ReflectionResult((), (read,) * MAX_MEMORIES_PER_DAY)
+    assert isinstance(found, ReflectionResult)
     assert not found.is_empty
-    assert parse_reflection(json.dumps({"skills": [], "memories": "x"})) == OfDay()
+    assert parse_reflection(json.dumps({"skills": [], "memories": "x"})) == ReflectionResult()
 
 
 @pytest.mark.parametrize(
@@ -100,16 +105,16 @@ def test_what_is_to_be_remembered_is_read_as_far_as_it_is_a_line() -> None:
     ],
 )
 def test_a_line_of_one_person_or_one_day_is_no_memory(text: str, said: str) -> None:
-    firewall = Firewall.against(Known(names=frozenset({"Mia Li"})))
+    firewall = PiiMasker.against(KnownValues(names=frozenset({"Mia Li"})))
     refused = vet_memory(text, firewall)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, LearningRejection)
     assert said in refused.reason
     assert vet_memory("The shop opens at nine.", firewall) == "The shop opens at nine."
 
 
 @pytest.mark.parametrize("text", ["No.", "{}", '{"skills": null}', "x" * (3 * EXTRACTION_REPLY_CHARACTERS + 1)])
 def test_an_answer_of_another_shape_teaches_nothing(text: str) -> None:
-    assert isinstance(parse_reflection(text), Malformed)
+    assert isinstance(parse_reflection(text), MalformedExtraction)
 
 
 def test_the_schema_asks_for_what_the_parser_reads() -> None:
@@ -127,14 +132,14 @@ def test_the_stand_in_finds_what_two_conversations_show() -> None:
         TranscriptLine("customer", "Thank you."),
     ]
     other = [TranscriptLine("customer", "Hello.")]
-    [found] = json.loads(reflect(day_message([refund, other, refund])))["skills"]
+    [found] = json.loads(reflect_on_day(day_message([refund, other, refund])))["skills"]
     assert found["conversations"] == [1, 3]
-    assert json.loads(reflect(day_message([refund, other]))) == {"skills": [], "memories": []}
+    assert json.loads(reflect_on_day(day_message([refund, other]))) == {"skills": [], "memories": []}
 
 
 def test_the_stand_in_would_remember_what_a_colleague_told_two_customers() -> None:
     told = [TranscriptLine("operator", "Hello. We are open from nine to five. Is that all?")]
     claimed = [TranscriptLine("customer", "We are open from nine to five.")]
-    [found] = json.loads(reflect(day_message([told, claimed, told])))["memories"]
+    [found] = json.loads(reflect_on_day(day_message([told, claimed, told])))["memories"]
     assert found == {"text": "We are open from nine to five.", "conversations": [1, 3]}
-    assert json.loads(reflect(day_message([told, claimed])))["memories"] == []
+    assert json.loads(reflect_on_day(day_message([told, claimed])))["memories"] == []

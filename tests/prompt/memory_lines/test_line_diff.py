@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.prompt.memory_lines.line_diff import Moved, line_sha256, moved
+from apps.prompt.memory_lines.line_diff import LineDiff, diff_lines, line_sha256
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -10,33 +10,33 @@ pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("", "", Moved((), ())),
-        ("A\n\n B ", "B\nA", Moved((), ())),
-        ("", "A\nA\nB", Moved(("A", "B"), ())),
-        ("A\nB\nC", "A\nX\nC", Moved(("X",), ("B",), (("B", "X"),))),
-        ("A\nB\nC\nD", "A\nX\nY\nD", Moved(("X", "Y"), ("B", "C"), (("B", "X"), ("C", "Y")))),
-        ("A\nB\nC", "A\nX\nY\nC", Moved(("X", "Y"), ("B",))),
-        ("A\nB\nC", "A\nC\nB2", Moved(("B2",), ("B",))),
-        ("A\nB", "X\nB", Moved(("X",), ("A",), (("A", "X"),))),
+        ("", "", LineDiff((), ())),
+        ("A\n\n B ", "B\nA", LineDiff((), ())),
+        ("", "A\nA\nB", LineDiff(("A", "B"), ())),
+        ("A\nB\nC", "A\nX\nC", LineDiff(("X",), ("B",), (("B", "X"),))),
+        ("A\nB\nC\nD", "A\nX\nY\nD", LineDiff(("X", "Y"), ("B", "C"), (("B", "X"), ("C", "Y")))),
+        ("A\nB\nC", "A\nX\nY\nC", LineDiff(("X", "Y"), ("B",))),
+        ("A\nB\nC", "A\nC\nB2", LineDiff(("B2",), ("B",))),
+        ("A\nB", "X\nB", LineDiff(("X",), ("A",), (("A", "X"),))),
     ],
 )
-def test_lines_that_take_the_place_of_others_are_paired(before: str, after: str, told: Moved) -> None:
-    assert moved(before, after) == told
+def test_lines_that_take_the_place_of_others_are_paired(before: str, after: str, told: LineDiff) -> None:
+    assert diff_lines(before, after) == told
 
 
 @pytest.mark.parametrize(
     ("after", "instead", "told"),
     [
-        ("X\nC\nY", {"A": "X"}, Moved(("X", "Y"), ("A", "B"), (("A", "X"),))),
-        ("C\nX", {"A": "X", "B": "X"}, Moved(("X",), ("A", "B"), (("A", "X"), ("B", "X")))),
-        ("X\nB\nC", {}, Moved(("X",), ("A",))),
-        ("A\nB\nC\nX", {"A": "X", "B": "C"}, Moved(("X",), ())),
+        ("X\nC\nY", {"A": "X"}, LineDiff(("X", "Y"), ("A", "B"), (("A", "X"),))),
+        ("C\nX", {"A": "X", "B": "X"}, LineDiff(("X",), ("A", "B"), (("A", "X"), ("B", "X")))),
+        ("X\nB\nC", {}, LineDiff(("X",), ("A",))),
+        ("A\nB\nC\nX", {"A": "X", "B": "C"}, LineDiff(("X",), ())),
     ],
 )
 def test_where_its_writer_said_what_came_in_the_place_of_what_that_counts(
-    after: str, instead: dict[str, str], told: Moved
+    after: str, instead: dict[str, str], told: LineDiff
 ) -> None:
-    assert moved("A\nB\nC", after, instead) == told
+    assert diff_lines("A\nB\nC", after, instead) == told
 
 
 def test_a_line_has_one_name_whatever_stands_around_it() -> None:

@@ -2,23 +2,30 @@
 
 import pytest
 
-from apps.prompt.memory_lines.line_edits import Edit, Edited, Op, beyond, edited, too_long
+from apps.prompt.memory_lines.line_edits import (
+    LineEdit,
+    LineEditResult,
+    LineOperation,
+    apply_line_edits,
+    cut_off_advice,
+    too_long_advice,
+)
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 TEXT = "# Hours\nOpen from nine.\n\nNo Sundays.\n"
 
 
-def add(text: str) -> Edit:
-    return Edit(Op.ADD, "", text=text)
+def add(text: str) -> LineEdit:
+    return LineEdit(LineOperation.ADD, "", text=text)
 
 
-def update(line: str, text: str) -> Edit:
-    return Edit(Op.UPDATE, "", line, text)
+def update(line: str, text: str) -> LineEdit:
+    return LineEdit(LineOperation.UPDATE, "", line, text)
 
 
-def delete(line: str) -> Edit:
-    return Edit(Op.DELETE, "", line)
+def delete(line: str) -> LineEdit:
+    return LineEdit(LineOperation.DELETE, "", line)
 
 
 @pytest.mark.parametrize(
@@ -33,26 +40,29 @@ def delete(line: str) -> Edit:
         ((add("A."), update("A.", "B."), delete("B.")), "# Hours\nOpen from nine.\n\nNo Sundays."),
     ],
 )
-def test_lines_are_added_replaced_and_taken_out(edits: tuple[Edit, ...], text: str) -> None:
+def test_lines_are_added_replaced_and_taken_out(edits: tuple[LineEdit, ...], text: str) -> None:
     # R160
-    assert edited(TEXT, edits).text.rstrip("\n") == text
+    assert apply_line_edits(TEXT, edits).text.rstrip("\n") == text
 
 
 def test_what_was_updated_leads_to_its_last_words() -> None:
     first = [update("Open from nine.", "Open from ten."), update("Open from ten.", " Open from noon. "), add("New.")]
-    assert edited(TEXT, first).instead == {"Open from nine.": "Open from noon.", "Open from ten.": "Open from noon."}
-    assert edited(TEXT, [delete("No Sundays."), add("Open daily.")]).instead == {}
-    assert edited(TEXT, [*first, delete("Closed.")]).instead == {}
+    assert apply_line_edits(TEXT, first).instead == {
+        "Open from nine.": "Open from noon.",
+        "Open from ten.": "Open from noon.",
+    }
+    assert apply_line_edits(TEXT, [delete("No Sundays."), add("Open daily.")]).instead == {}
+    assert apply_line_edits(TEXT, [*first, delete("Closed.")]).instead == {}
 
 
 def test_a_line_that_stands_twice_goes_as_one() -> None:
-    assert edited("A.\nB.\n A.", [delete("A.")]).text == "B."
-    assert edited("A.\nB.\n A.", [update("A.", "C.")]).text == "C.\nB."
-    assert edited("", [add("First.")]).text == "First."
+    assert apply_line_edits("A.\nB.\n A.", [delete("A.")]).text == "B."
+    assert apply_line_edits("A.\nB.\n A.", [update("A.", "C.")]).text == "C.\nB."
+    assert apply_line_edits("", [add("First.")]).text == "First."
 
 
 def test_a_line_is_told_as_its_reader_was_shown_it() -> None:
-    assert edited("Ship\u200b early.", [delete("Ship early.")]).text == ""
+    assert apply_line_edits("Ship\u200b early.", [delete("Ship early.")]).text == ""
 
 
 @pytest.mark.parametrize(
@@ -66,9 +76,9 @@ def test_a_line_is_told_as_its_reader_was_shown_it() -> None:
         (update("Open from ten.", "Open."), "No line there reads “Open from ten.”"),
     ],
 )
-def test_one_flaw_keeps_the_whole_text_as_it_was(edit: Edit, said: str) -> None:
+def test_one_flaw_keeps_the_whole_text_as_it_was(edit: LineEdit, said: str) -> None:
     # R160
-    found = edited(TEXT, [delete("No Sundays."), edit])
+    found = apply_line_edits(TEXT, [delete("No Sundays."), edit])
     assert found.text == TEXT
     [flaw] = found.flaws
     assert said in flaw
@@ -76,28 +86,28 @@ def test_one_flaw_keeps_the_whole_text_as_it_was(edit: Edit, said: str) -> None:
 
 def test_changes_are_read_from_what_a_model_sent() -> None:
     told = {"op": "update", "block": " Hours ", "line": "A.\n", "text": "B."}
-    assert Edit.of(told, "block") == Edit(Op.UPDATE, "Hours", "A.", "B.")
-    assert Edit.of({"op": "add", "text": "B."}, "block") == add("B.")
-    assert edited("", []) == Edited("")
+    assert LineEdit.of(told, "block") == LineEdit(LineOperation.UPDATE, "Hours", "A.", "B.")
+    assert LineEdit.of({"op": "add", "text": "B."}, "block") == add("B.")
+    assert apply_line_edits("", []) == LineEditResult("")
 
 
 def test_what_does_not_fit_says_what_to_shorten_and_what_to_drop() -> None:
     # R160
-    assert too_long("Short.", 6) == ""
+    assert too_long_advice("Short.", 6) == ""
     text = "We ship on Mondays.\nOn Mondays, we SHIP\n---\n***\n" + "x" * 100
-    said = too_long(text, 60)
+    said = too_long_advice(text, 60)
     assert f"It would have {len(text)} characters, and 60 are the most, so nothing was saved." in said
     assert f"The longest lines are “{'x' * 80}” (100); “We ship on Mondays.” (19)" in said
     assert "These say the same: “We ship on Mondays.” (19); “On Mondays, we SHIP” (19)." in said
     assert "oldest" not in said
-    assert "The oldest are “A.” (2); “B.” (2); “C.” (2)." in too_long("Long.", 1, ["A.", "B.", "C.", "D."])
+    assert "The oldest are “A.” (2); “B.” (2); “C.” (2)." in too_long_advice("Long.", 1, ["A.", "B.", "C.", "D."])
 
 
-def test_whoever_writes_more_than_prompts_carry_is_told_what_is_left_out() -> None:
-    assert beyond("One.\n\nTwo.\n", 10) == ""
-    told = beyond("One.\n\nTwo.\nThree.", 10)
+def test_text_beyond_the_prompt_limit_is_reported_to_its_author() -> None:
+    assert cut_off_advice("One.\n\nTwo.\n", 10) == ""
+    told = cut_off_advice("One.\n\nTwo.\nThree.", 10)
     assert told == (
         "It is saved, but prompts carry its first 10 characters: 1 line does not reach you whole, beginning with"
         " “Three.” (6). Merge, shorten or delete lines."
     )
-    assert "2 lines do not reach you whole, beginning with “Two.” (4)." in beyond("One.\n\nTwo.\nThree.", 9)
+    assert "2 lines do not reach you whole, beginning with “Two.” (4)." in cut_off_advice("One.\n\nTwo.\nThree.", 9)

@@ -8,15 +8,15 @@ import pytest
 from apps.prompt.memory_lines.line_diff import line_sha256
 from apps.prompt.memory_lines.line_expiry import (
     LineDates,
-    dates_of,
-    first_moment,
-    holding,
+    drop_expired_lines,
+    expiring_lines,
+    find_line_dates,
+    format_line_dates,
     is_expired,
-    kept,
-    last_moment,
-    meant_dates,
-    said_dates,
-    told_dates,
+    merge_line_dates,
+    parse_day_end,
+    parse_day_start,
+    parse_line_dates,
 )
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
@@ -25,65 +25,65 @@ NOON = datetime(2026, 5, 9, 12, tzinfo=UTC)
 TEXT = "Sale.\n\n Parking is free. \nOpen from nine."
 
 
-def until(**ends: datetime) -> dict[str, dict[str, str]]:
+def sale_expiry(**ends: datetime) -> dict[str, dict[str, str]]:
     return {line_sha256("Sale."): LineDates(valid_until=ends["sale"]).wire}
 
 
 def test_a_line_holds_up_to_its_end_and_not_at_it() -> None:
-    assert not is_expired("Sale.", until(sale=NOON), NOON - timedelta(microseconds=1))
-    assert is_expired(" Sale. ", until(sale=NOON), NOON)
-    assert not is_expired("Open from nine.", until(sale=NOON), NOON)
+    assert not is_expired("Sale.", sale_expiry(sale=NOON), NOON - timedelta(microseconds=1))
+    assert is_expired(" Sale. ", sale_expiry(sale=NOON), NOON)
+    assert not is_expired("Open from nine.", sale_expiry(sale=NOON), NOON)
 
 
 def test_what_holds_no_more_leaves_an_empty_line_so_that_the_others_keep_their_numbers() -> None:
-    assert holding(TEXT, until(sale=NOON), NOON) == "\n\n Parking is free. \nOpen from nine."
-    assert holding(TEXT, until(sale=NOON + timedelta(1)), NOON) == TEXT
-    assert holding("A\r\nB", {}, NOON) == "A\r\nB"
+    assert drop_expired_lines(TEXT, sale_expiry(sale=NOON), NOON) == "\n\n Parking is free. \nOpen from nine."
+    assert drop_expired_lines(TEXT, sale_expiry(sale=NOON + timedelta(1)), NOON) == TEXT
+    assert drop_expired_lines("A\r\nB", {}, NOON) == "A\r\nB"
 
 
 def test_dates_go_with_their_lines_and_without_any_there_are_none() -> None:
-    dates = kept(TEXT, {}, {"Sale.": LineDates(NOON, NOON), "Gone.": LineDates(NOON)})
+    dates = merge_line_dates(TEXT, {}, {"Sale.": LineDates(NOON, NOON), "Gone.": LineDates(NOON)})
     assert LineDates.of(dates[line_sha256("Sale.")]) == LineDates(NOON, NOON)
     assert list(dates) == [line_sha256("Sale.")]
-    assert kept(TEXT, dates, {"Sale.": LineDates()}) == {}
-    assert kept("Open from nine.", dates, {}) == {}
+    assert merge_line_dates(TEXT, dates, {"Sale.": LineDates()}) == {}
+    assert merge_line_dates("Open from nine.", dates, {}) == {}
     assert LineDates.of({}) == LineDates()
 
 
 def test_a_day_ends_by_the_tenants_clock_and_a_moment_where_it_says() -> None:
     berlin = ZoneInfo("Europe/Berlin")
-    assert last_moment("2026-12-31", berlin) == datetime(2026, 12, 31, 23, tzinfo=UTC)
-    assert last_moment("2026-12-31T12:00", berlin) == datetime(2026, 12, 31, 11, tzinfo=UTC)
-    assert last_moment("2026-12-31T12:00+00:00", berlin) == datetime(2026, 12, 31, 12, tzinfo=UTC)
+    assert parse_day_end("2026-12-31", berlin) == datetime(2026, 12, 31, 23, tzinfo=UTC)
+    assert parse_day_end("2026-12-31T12:00", berlin) == datetime(2026, 12, 31, 11, tzinfo=UTC)
+    assert parse_day_end("2026-12-31T12:00+00:00", berlin) == datetime(2026, 12, 31, 12, tzinfo=UTC)
     for nonsense in ("tomorrow", "2026-13-01", "", "next year, I think"):
         with pytest.raises(ValueError, match=r".+"):
-            last_moment(nonsense, berlin)
+            parse_day_end(nonsense, berlin)
 
 
 def test_dates_are_said_as_days_by_the_tenants_clock_and_meant_as_they_were() -> None:
     berlin = ZoneInfo("Europe/Berlin")
     new_year = datetime(2026, 12, 31, 23, tzinfo=UTC)
     told = {"Sale.": LineDates(new_year, new_year), "Noon.": LineDates(NOON), "Look.": LineDates(review_after=NOON)}
-    said = said_dates(told, berlin)
+    said = format_line_dates(told, berlin)
     assert said == {
         "valid_until": {"Sale.": "2026-12-31", "Noon.": "2026-05-09T14:00:00+02:00"},
         "review_after": {"Sale.": "2027-01-01", "Look.": "2026-05-09T14:00:00+02:00"},
     }
-    assert meant_dates(said, berlin) == told
-    assert (said_dates({}, berlin), meant_dates({}, berlin)) == ({}, {})
-    assert said_dates({"Sale.": LineDates(new_year)}, berlin) == {"valid_until": {"Sale.": "2026-12-31"}}
+    assert parse_line_dates(said, berlin) == told
+    assert (format_line_dates({}, berlin), parse_line_dates({}, berlin)) == ({}, {})
+    assert format_line_dates({"Sale.": LineDates(new_year)}, berlin) == {"valid_until": {"Sale.": "2026-12-31"}}
 
 
 def test_the_dates_of_some_lines_are_told_by_the_line() -> None:
-    assert dates_of([" Sale. ", "", "Open from nine."], until(sale=NOON)) == {"Sale.": LineDates(NOON)}
+    assert find_line_dates([" Sale. ", "", "Open from nine."], sale_expiry(sale=NOON)) == {"Sale.": LineDates(NOON)}
 
 
 def test_a_day_to_look_again_begins_by_the_tenants_clock() -> None:
     berlin = ZoneInfo("Europe/Berlin")
-    assert first_moment("2026-12-31", berlin) == datetime(2026, 12, 30, 23, tzinfo=UTC)
-    assert first_moment("2026-12-31T12:00", berlin) == datetime(2026, 12, 31, 11, tzinfo=UTC)
+    assert parse_day_start("2026-12-31", berlin) == datetime(2026, 12, 30, 23, tzinfo=UTC)
+    assert parse_day_start("2026-12-31T12:00", berlin) == datetime(2026, 12, 31, 11, tzinfo=UTC)
 
 
 def test_lines_with_an_end_are_told_with_it() -> None:
-    dates = until(sale=NOON)
-    assert told_dates([" Sale. ", "", "Open from nine."], dates) == [("Sale.", NOON)]
+    dates = sale_expiry(sale=NOON)
+    assert expiring_lines([" Sale. ", "", "Open from nine."], dates) == [("Sale.", NOON)]

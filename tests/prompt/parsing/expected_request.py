@@ -8,28 +8,28 @@ from functools import lru_cache
 from typing import Final
 
 from apps.prompt import text_limits
-from apps.prompt.instruction_texts import CARD_LABELS, TIER_LINE, TIER_SHOWN
-from apps.prompt.parsing.system_prompt import Section
-from apps.prompt.parsing.user_turn import ReadEvent, ReadTurn
+from apps.prompt.instruction_texts import CARD_LABELS, TIER_DESCRIPTIONS, TIER_LINE
+from apps.prompt.parsing.system_prompt import ParsedSection
+from apps.prompt.parsing.user_turn import ParsedEvent, ParsedTurn
 from apps.prompt.prompt_input import (
-    Event,
     EventKind,
-    Memory,
+    MemoryInput,
     Passage,
-    Persona,
-    Profile,
+    PersonaInput,
+    ProfileInput,
     PromptInput,
-    Rule,
+    SanitizerRule,
     SkillIndex,
-    SkillLine,
+    SkillInput,
     Slot,
-    Source,
+    TextProvenance,
+    TurnEvent,
     TurnInput,
 )
 from apps.prompt.rendering.data_fences import Json
 from apps.prompt.sanitizer.clean import sanitize
 
-Slots = dict[Slot, list[Section]]
+Slots = dict[Slot, list[ParsedSection]]
 _OWNERS: Final = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
 _LOOKS_LIKE_A_BRACKET: Final = frozenset("<>\u00ab\u00bb\u2039\u203a\uff1c\uff1e\u226a\u226b\u227a\u227b")
 
@@ -44,14 +44,14 @@ def one_line(text: str, cap: int) -> str:
     return " ".join(canonical(" ".join(text.split()), cap).split())
 
 
-def scrubbed(text: str, cap: int = text_limits.IDENTITY_CHARACTERS) -> str:
+def scrub_name(text: str, cap: int = text_limits.IDENTITY_CHARACTERS) -> str:
     """One line without anything that opens or closes, round brackets excepted, and clean as it then stands."""
-    bare = " ".join("".join(" " if _brackets(letter) else letter for letter in text).split())
+    bare = " ".join("".join(" " if _is_bracket(letter) else letter for letter in text).split())
     clean = one_line(bare, cap)
-    return clean if clean == bare else scrubbed(clean, cap)
+    return clean if clean == bare else scrub_name(clean, cap)
 
 
-def _brackets(letter: str) -> bool:
+def _is_bracket(letter: str) -> bool:
     opens_or_closes = unicodedata.category(letter) in {"Ps", "Pe"} and letter not in "()"
     return opens_or_closes or letter in _LOOKS_LIKE_A_BRACKET
 
@@ -62,8 +62,8 @@ def expected_sections(given: PromptInput) -> Slots:
         Slot.PERSONA: list(_persona(given)),
         Slot.CONTRACT: list(_contract(given)),
         Slot.SKILLS: list(_skills(given)),
-        Slot.MEMORY: list(_memory(given.memory or Memory(), given.tier)) if given.tier > 1 else [],
-        Slot.PROFILE: list(_profile(given.profile or Profile())) if given.tier > 1 else [],
+        Slot.MEMORY: list(_memory(given.memory or MemoryInput(), given.tier)) if given.tier > 1 else [],
+        Slot.PROFILE: list(_profile(given.profile or ProfileInput())) if given.tier > 1 else [],
     }
     return {slot: sections for slot, sections in slots.items() if sections}
 
@@ -72,8 +72,8 @@ def _text(passage: Passage | None, cap: int = text_limits.SECTION_CHARACTERS) ->
     return canonical(passage.text, cap) if passage else ""
 
 
-def _persona(given: PromptInput) -> Iterator[Section]:
-    persona, card = given.persona or Persona(), given.identity_card
+def _persona(given: PromptInput) -> Iterator[ParsedSection]:
+    persona, card = given.persona or PersonaInput(), given.identity_card
     known = {label: getattr(card, name) for name, label in CARD_LABELS.items()} if card else {}
     lines = {label: one_line(text.text, text_limits.CARD_CHARACTERS) for label, text in known.items() if text}
     texts = {
@@ -86,35 +86,35 @@ def _persona(given: PromptInput) -> Iterator[Section]:
         "overlay": _text(given.overlay),
     }
     shown = texts if given.tier > 1 else {name: texts[name] for name in ("card", "identity", "avoid")}
-    yield from (Section(name, prose=text) for name, text in shown.items() if text)
+    yield from (ParsedSection(name, prose=text) for name, text in shown.items() if text)
 
 
-def _contract(given: PromptInput) -> Iterator[Section]:
-    yield Section("core", given.flavour.value)
-    yield Section("disclosure", given.disclosure.value)
+def _contract(given: PromptInput) -> Iterator[ParsedSection]:
+    yield ParsedSection("core", given.flavour.value)
+    yield ParsedSection("disclosure", given.disclosure.value)
     if not _is_written(given):
         return
     override = _text(given.contract_override, text_limits.CONTRACT_CHARACTERS)
-    yield Section("override", prose=override) if override else Section("contract")
+    yield ParsedSection("override", prose=override) if override else ParsedSection("contract")
     if given.skills_guidance:
-        yield Section("guidance")
+        yield ParsedSection("guidance")
     for name, rules in (("organisation_rules", given.organisation_rules), ("agent_rules", given.agent_rules)):
-        said = [text for text, _ in _each(rules, text_limits.RULES_CHARACTERS, text_limits.SECTION_CHARACTERS)]
+        said = [text for text, _ in _capped_texts(rules, text_limits.RULES_CHARACTERS, text_limits.SECTION_CHARACTERS)]
         if said:
-            yield Section(name, prose="\n\n".join(said))
+            yield ParsedSection(name, prose="\n\n".join(said))
 
 
-def _in_order(passages: Iterable[Passage]) -> list[Passage]:
-    return sorted(passages, key=lambda one: (one.position, *_key(one.source)))
+def _sort_passages(passages: Iterable[Passage]) -> list[Passage]:
+    return sorted(passages, key=lambda one: (one.position, *_source_key(one.source)))
 
 
-def _key(source: Source | None) -> tuple[str, int, str]:
+def _source_key(source: TextProvenance | None) -> tuple[str, int, str]:
     return (source.record_type, source.record_id, source.field) if source else ("event", 0, "")
 
 
-def _each(passages: Iterable[Passage], total: int, single: int) -> Iterator[tuple[str, bool]]:
+def _capped_texts(passages: Iterable[Passage], total: int, single: int) -> Iterator[tuple[str, bool]]:
     """The passages that say something, and whether a person let them through; together no longer than the total."""
-    for passage in _in_order(passages):
+    for passage in _sort_passages(passages):
         if text := canonical(passage.text, min(single, total)):
             total -= len(text)
             yield text, bool(passage.source.approver)
@@ -140,126 +140,129 @@ def _texts_of(value: object) -> Iterator[str]:
             yield from _texts_of(getattr(value, field.name))
 
 
-def _skills(given: PromptInput) -> Iterator[Section]:
+def _skills(given: PromptInput) -> Iterator[ParsedSection]:
     chosen = sorted(given.skills, key=lambda one: (-one.use_count, one.name, one.skill_id))[: text_limits.SKILLS_SHOWN]
     for skill in sorted(chosen, key=lambda one: (one.name, one.skill_id)):
         yield from _skill(skill, given.skill_index)
     if more := max(0, len(given.skills) - text_limits.SKILLS_SHOWN):
-        yield Section("more_skills", f"({more} more not shown: use `list_skills`.)")
-    for agent in sorted(given.invokable, key=lambda one: (one.agent_key, *_key(one.source))):
-        key, title = scrubbed(agent.agent_key), scrubbed(agent.title)
-        hint = scrubbed(agent.role_hint, text_limits.SKILL_DESCRIPTION_CHARACTERS)
+        yield ParsedSection("more_skills", f"({more} more not shown: use `list_skills`.)")
+    for agent in sorted(given.invokable, key=lambda one: (one.agent_key, *_source_key(one.source))):
+        key, title = scrub_name(agent.agent_key), scrub_name(agent.title)
+        hint = scrub_name(agent.role_hint, text_limits.SKILL_DESCRIPTION_CHARACTERS)
         if key:
-            yield Section("invokable", key + (f" ({title})" if title else "") + (f" — {hint}" if hint else ""))
+            yield ParsedSection("invokable", key + (f" ({title})" if title else "") + (f" — {hint}" if hint else ""))
 
 
-def _skill(skill: SkillLine, index: SkillIndex) -> Iterator[Section]:
+def _skill(skill: SkillInput, index: SkillIndex) -> Iterator[ParsedSection]:
     said = one_line(skill.description or skill.title, text_limits.SKILL_DESCRIPTION_CHARACTERS)
-    yield Section("skill", f"{one_line(skill.name, text_limits.SKILL_NAME_CHARACTERS)} (id: {skill.skill_id})", said)
+    yield ParsedSection(
+        "skill", f"{one_line(skill.name, text_limits.SKILL_NAME_CHARACTERS)} (id: {skill.skill_id})", said
+    )
     if index is SkillIndex.LAZY:
         return
     body = sanitize(skill.body, text_limits.SKILL_BODY_CHARACTERS)
     if body.text.strip():
-        yield Section("skill_body", prose=body.text.strip())
-    if Rule.TRUNCATED in body.notes:
-        yield Section("cut_skill")
+        yield ParsedSection("skill_body", prose=body.text.strip())
+    if SanitizerRule.TRUNCATED in body.notes:
+        yield ParsedSection("cut_skill")
 
 
-def _memory(memory: Memory, tier: int) -> Iterator[Section]:
-    known = [*_remembered("body", memory.body, text_limits.SECTION_CHARACTERS)]
-    for block in sorted(memory.blocks, key=lambda one: (one.label, *_key(one.passage.source))):
-        label = scrubbed(block.label, text_limits.BLOCK_LABEL_CHARACTERS) or "unnamed"
-        known += _remembered("block", [block.passage], text_limits.SECTION_CHARACTERS, label)
-    known += _remembered("short", memory.short, text_limits.SHORT_MEMORY_CHARACTERS)
-    known += _remembered("mid", memory.mid, text_limits.MID_MEMORY_CHARACTERS)
-    known += _remembered("reminders", memory.reminders, text_limits.SECTION_CHARACTERS)
-    known += _remembered("long", memory.long, text_limits.LONG_MEMORY_CHARACTERS) if tier >= 3 else []
-    notes = [*_remembered("scratch", memory.scratch, text_limits.SECTION_CHARACTERS)] if tier >= 4 else []
-    notes += _remembered("tasks", memory.tasks, text_limits.SECTION_CHARACTERS) if tier >= 4 else []
+def _memory(memory: MemoryInput, tier: int) -> Iterator[ParsedSection]:
+    known = [*_memory_section("body", memory.body, text_limits.SECTION_CHARACTERS)]
+    for block in sorted(memory.blocks, key=lambda one: (one.label, *_source_key(one.passage.source))):
+        label = scrub_name(block.label, text_limits.BLOCK_LABEL_CHARACTERS) or "unnamed"
+        known += _memory_section("block", [block.passage], text_limits.SECTION_CHARACTERS, label)
+    known += _memory_section("short", memory.short, text_limits.SHORT_MEMORY_CHARACTERS)
+    known += _memory_section("mid", memory.mid, text_limits.MID_MEMORY_CHARACTERS)
+    known += _memory_section("reminders", memory.reminders, text_limits.SECTION_CHARACTERS)
+    known += _memory_section("long", memory.long, text_limits.LONG_MEMORY_CHARACTERS) if tier >= 3 else []
+    notes = [*_memory_section("scratch", memory.scratch, text_limits.SECTION_CHARACTERS)] if tier >= 4 else []
+    notes += _memory_section("tasks", memory.tasks, text_limits.SECTION_CHARACTERS) if tier >= 4 else []
     if not known and not notes:
         return
     yield from known
-    if tier in TIER_SHOWN:
-        yield Section("tier", prose=TIER_LINE.format(tier=tier, highest=4, shown=TIER_SHOWN[tier]))
+    if tier in TIER_DESCRIPTIONS:
+        yield ParsedSection("tier", prose=TIER_LINE.format(tier=tier, highest=4, shown=TIER_DESCRIPTIONS[tier]))
     yield from notes
 
 
-def _remembered(name: str, passages: Iterable[Passage], cap: int, label: str = "") -> Iterator[Section]:
+def _memory_section(name: str, passages: Iterable[Passage], cap: int, label: str = "") -> Iterator[ParsedSection]:
     """Prose first, data behind it."""
-    said = list(_each(passages, cap, cap))
+    said = list(_capped_texts(passages, cap, cap))
     bullet = "- " if name in {"reminders", "tasks"} else ""
     prose = "\n".join(bullet + text for text, is_approved in said if is_approved)
     data = tuple(text for text, is_approved in said if not is_approved)
     if prose or data:
-        yield Section(name, label, prose, data)
+        yield ParsedSection(name, label, prose, data)
 
 
-def _profile(profile: Profile) -> Iterator[Section]:
+def _profile(profile: ProfileInput) -> Iterator[ParsedSection]:
     texts = {"notes": _text(profile.notes), "preferences": _text(profile.preferences)}
     reminders = [
-        text for text, _ in _each(profile.reminders, text_limits.SECTION_CHARACTERS, text_limits.SECTION_CHARACTERS)
+        text
+        for text, _ in _capped_texts(profile.reminders, text_limits.SECTION_CHARACTERS, text_limits.SECTION_CHARACTERS)
     ]
     known: dict[str, Json] = {name: text for name, text in texts.items() if text}
     if known := known | ({"reminders": reminders} if reminders else {}):
-        yield Section("profile", data=(known,))
+        yield ParsedSection("profile", data=(known,))
 
 
-def expected_turn(given: TurnInput) -> ReadTurn:
+def expected_turn(given: TurnInput) -> ParsedTurn:
     """What reading the user turn has to give."""
     bullets = list(_bullets(given))[: text_limits.LEARNING_BULLETS]
-    return ReadTurn(
+    return ParsedTurn(
         now_line=given.now_line or "",
         off_the_record=given.off_the_record,
         line_cards=tuple(_cards(given)),
-        delegated_by=(scrubbed(given.delegation.parent_title) or "unknown") if given.delegation else "",
+        delegated_by=(scrub_name(given.delegation.parent_title) or "unknown") if given.delegation else "",
         send_mode=given.send_mode,
         open_escalations=given.open_escalations,
         learning=tuple(text for text, is_approved in bullets if is_approved),
         unapproved_learning=tuple(text for text, is_approved in bullets if not is_approved),
         examples=tuple(_examples(given)),
-        events=tuple(map(_event, sorted(given.events, key=_told))),
+        events=tuple(map(_event, sorted(given.events, key=_event_sort_key))),
         save_with=given.save_with,
     )
 
 
-def _told(event: Event) -> tuple[object, ...]:
-    return event.at, _key(event.source), event.kind.value, event.key, event.name, event.line, event.text
+def _event_sort_key(event: TurnEvent) -> tuple[object, ...]:
+    return event.at, _source_key(event.source), event.kind.value, event.key, event.name, event.line, event.text
 
 
 def _cards(given: TurnInput) -> Iterator[str]:
-    for card in sorted(given.line_cards, key=lambda one: (one.line, *_key(one.assigned_name.source))):
-        line, name = scrubbed(card.line), scrubbed(card.assigned_name.text)
-        title = scrubbed(card.assigned_title.text) if card.assigned_title else ""
+    for card in sorted(given.line_cards, key=lambda one: (one.line, *_source_key(one.assigned_name.source))):
+        line, name = scrub_name(card.line), scrub_name(card.assigned_name.text)
+        title = scrub_name(card.assigned_title.text) if card.assigned_title else ""
         if line and name:
             yield f"{line} the contact person is {name}" + (f", {title}" if title else "")
 
 
 def _bullets(given: TurnInput) -> Iterator[tuple[str, bool]]:
-    for passage in _in_order(given.learning):
+    for passage in _sort_passages(given.learning):
         for line in passage.text.split("\n"):
             if said := one_line(line.lstrip(" \t-*\u2022"), text_limits.LEARNING_BULLET_CHARACTERS):
                 yield said, bool(passage.source.approver)
 
 
 def _examples(given: TurnInput) -> Iterator[dict[str, str]]:
-    for example in sorted(given.examples, key=lambda one: (one.draft.position, *_key(one.draft.source))):
+    for example in sorted(given.examples, key=lambda one: (one.draft.position, *_source_key(one.draft.source))):
         texts = {"correction": example.correction, "draft": example.draft, "situation": example.situation}
         said = {name: text for name, passage in texts.items() if (text := _text(passage))}
         if "correction" in said:
             yield said
 
 
-def _event(event: Event) -> ReadEvent:
+def _event(event: TurnEvent) -> ParsedEvent:
     clean = sanitize(event.text, text_limits.EVENT_CHARACTERS)
-    is_cut = Rule.TRUNCATED in clean.notes
+    is_cut = SanitizerRule.TRUNCATED in clean.notes
     if event.kind in _OWNERS:
-        return ReadEvent(event.kind, clean.text.strip(), is_cut=is_cut)
+        return ParsedEvent(event.kind, clean.text.strip(), is_cut=is_cut)
     name, key = _sender(event.name), _sender(event.key)
     line = _sender(event.line) if event.line else ""
-    return ReadEvent(event.kind, clean.text, name, key, line, is_cut)
+    return ParsedEvent(event.kind, clean.text, name, key, line, is_cut)
 
 
 def _sender(text: str) -> str:
     """Who sent it, in a header: nobody but an owner is called one there."""
     claim = r"\bfrom\W{1,8}your\W{1,8}owner\b"
-    return re.sub(claim, "redacted", scrubbed(text), flags=re.IGNORECASE) or "unknown"
+    return re.sub(claim, "redacted", scrub_name(text), flags=re.IGNORECASE) or "unknown"

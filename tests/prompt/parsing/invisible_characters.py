@@ -28,10 +28,10 @@ _IGNORABLE: Final = (
     (0xE0000, 0xE0FFF),
 )
 _JOINERS: Final = frozenset({0x200C, 0x200D})
-_LINES: Final = frozenset({0x09, 0x0A, 0x0D})
+_LINE_BREAKS: Final = frozenset({0x09, 0x0A, 0x0D})
 # Format characters that are seen: they enclose the digits or letters behind them.
-_SEEN: Final = frozenset({*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD})
-_UNSEEN_KINDS: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+_VISIBLE_FORMATS: Final = frozenset({*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD})
+_INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _VIRAMA: Final = 9
 # The scripts whose words may need a joiner, by the first word of their characters' names.
 _JOINING: Final = re.compile(
@@ -47,32 +47,35 @@ _SYMBOLS: Final = frozenset({"So", "Sk", "Sm"})
 
 def _hidden_points() -> set[int]:
     """Asked of a million code points, and therefore without a line of Python for each."""
-    unseen = map(_UNSEEN_KINDS.__contains__, map(unicodedata.category, map(chr, range(sys.maxunicode + 1))))
+    unseen = map(_INVISIBLE_CATEGORIES.__contains__, map(unicodedata.category, map(chr, range(sys.maxunicode + 1))))
     ignorable = chain.from_iterable(range(first, last + 1) for first, last in _IGNORABLE)
-    return {*compress(count(), unseen), *ignorable} - _LINES - _SEEN - _JOINERS
+    return {*compress(count(), unseen), *ignorable} - _LINE_BREAKS - _VISIBLE_FORMATS - _JOINERS
 
 
-def _ranges() -> Iterator[str]:
+def _hidden_ranges() -> Iterator[str]:
     """Runs of hidden code points, as a character class wants them."""
     for _, run in groupby(enumerate(sorted(_hidden_points())), lambda numbered: numbered[1] - numbered[0]):
         points = [point for _, point in run]
         yield f"\\U{points[0]:08x}-\\U{points[-1]:08x}"
 
 
-_HIDDEN: Final = re.compile(f"[{''.join(_ranges())}]")
+_HIDDEN: Final = re.compile(f"[{''.join(_hidden_ranges())}]")
 _JOINER: Final = re.compile("[\u200c\u200d]")
 
 
-def hidden_in(text: str) -> list[str]:
+def find_hidden(text: str) -> list[str]:
     """Each character that must not stand in a prompt, with its place."""
     if text.isascii():
         found = list(_HIDDEN.finditer(text))
     else:
-        found = [*_HIDDEN.finditer(text), *(joiner for joiner in _JOINER.finditer(text) if not _is_needed(joiner))]
+        found = [
+            *_HIDDEN.finditer(text),
+            *(joiner for joiner in _JOINER.finditer(text) if not _is_joiner_needed(joiner)),
+        ]
     return [f"U+{ord(match[0]):04X} at {match.start()}" for match in found]
 
 
-def _is_needed(joiner: re.Match[str]) -> bool:
+def _is_joiner_needed(joiner: re.Match[str]) -> bool:
     """Behind a virama, between letters of a script that joins, or (the joiner) between symbols that make one emoji."""
     at, text = joiner.start(), joiner.string
     before, after = text[max(at - 1, 0) : at], text[at + 1 : at + 2]
@@ -82,12 +85,12 @@ def _is_needed(joiner: re.Match[str]) -> bool:
         return True
     if not after:
         return False
-    if _joins(before) and _joins(after):
+    if _is_joining_script(before) and _is_joining_script(after):
         return True
     return joiner[0] == "\u200d" and _is_symbol(before) and _is_symbol(after)
 
 
-def _joins(character: str) -> bool:
+def _is_joining_script(character: str) -> bool:
     return bool(_JOINING.match(unicodedata.name(character, "")))
 
 

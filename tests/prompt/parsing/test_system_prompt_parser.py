@@ -13,42 +13,42 @@ from apps.prompt.instruction_texts import (
     UNAPPROVED_MEMORY_LEAD,
     WHOLE_SKILLS_LEAD,
 )
-from apps.prompt.parsing.cursor import Unreadable
-from apps.prompt.parsing.system_prompt import ReadSlot, Section, read_system
+from apps.prompt.parsing.cursor import UnreadablePrompt
+from apps.prompt.parsing.system_prompt import ParsedSection, ParsedSlot, parse_system_prompt
 from apps.prompt.prompt_input import (
     SEPARATOR,
-    Memory,
+    MemoryInput,
     PromptInput,
     SkillIndex,
     Slot,
     SlotOrder,
 )
 from apps.prompt.rendering.data_fences import fence, fence_lines
-from apps.prompt.rendering.snapshot import assemble
-from tests.prompt.input_factories import FULL, own, skill
+from apps.prompt.rendering.snapshot import render_snapshot
+from tests.prompt.input_factories import FULL, skill, unapproved_passage
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 EVERYTHING = replace(FULL, tier=4)
-WHOLE = replace(EVERYTHING, skill_index=SkillIndex.FULL)
-CORE = (Section("core", "domain"), Section("disclosure", "on_request"))
-BODY = (Section("skill", "a (id: 1)"), Section("skill_body", prose="x"))
+FULL_INDEX_INPUT = replace(EVERYTHING, skill_index=SkillIndex.FULL)
+CORE_SECTIONS = (ParsedSection("core", "domain"), ParsedSection("disclosure", "on_request"))
+SKILL_SECTIONS = (ParsedSection("skill", "a (id: 1)"), ParsedSection("skill_body", prose="x"))
 
 
-def sections(given: PromptInput, slot: Slot) -> tuple[Section, ...]:
-    return next(read.sections for read in read_system(assemble(given).text) if read.slot is slot)
+def sections(given: PromptInput, slot: Slot) -> tuple[ParsedSection, ...]:
+    return next(read.sections for read in parse_system_prompt(render_snapshot(given).text) if read.slot is slot)
 
 
 def test_the_bare_agents_prompt_is_the_contract_alone() -> None:  # R001, R045
-    assert read_system(DEFAULT_PROMPT) == (ReadSlot(Slot.CONTRACT, CORE),)
+    assert parse_system_prompt(DEFAULT_PROMPT) == (ParsedSlot(Slot.CONTRACT, CORE_SECTIONS),)
 
 
 @pytest.mark.parametrize("order", SlotOrder)
 @pytest.mark.parametrize("tier", [1, 2, 3, 4])
 def test_slots_and_sections_are_found_in_their_order(order: SlotOrder, tier: int) -> None:  # R040, R168
     given = replace(FULL, order=order, tier=tier)
-    read = read_system(assemble(given).text)
-    assert [slot.slot for slot in read] == [part.slot for part in assemble(given).parts]
+    read = parse_system_prompt(render_snapshot(given).text)
+    assert [slot.slot for slot in read] == [part.slot for part in render_snapshot(given).parts]
     found = {slot.slot: [section.name for section in slot.sections] for slot in read}
     assert ("goals" in found[Slot.PERSONA]) is (tier > 1)
     assert ("long" in found.get(Slot.MEMORY, [])) is (tier > 2)
@@ -58,13 +58,13 @@ def test_slots_and_sections_are_found_in_their_order(order: SlotOrder, tier: int
 def test_the_contract_of_an_agent_with_rules_is_read_by_its_sections() -> None:
     names = ["core", "disclosure", "contract", "guidance", "organisation_rules", "agent_rules"]
     assert [section.name for section in sections(FULL, Slot.CONTRACT)] == names
-    reworded = replace(FULL, contract_override=own("Be honest."), skills_guidance=False)
-    assert sections(reworded, Slot.CONTRACT)[2] == Section("override", prose="Be honest.")
+    reworded = replace(FULL, contract_override=unapproved_passage("Be honest."), skills_guidance=False)
+    assert sections(reworded, Slot.CONTRACT)[2] == ParsedSection("override", prose="Be honest.")
 
 
-def test_data_and_prose_of_one_section_are_told_apart() -> None:  # Z-22
+def test_data_and_prose_of_a_section_are_separated() -> None:  # Z-22
     reminders = next(section for section in sections(FULL, Slot.MEMORY) if section.name == "reminders")
-    assert reminders == Section("reminders", "", "- Renew the certificate.", ("Call Kim back.",))
+    assert reminders == ParsedSection("reminders", "", "- Renew the certificate.", ("Call Kim back.",))
 
 
 def test_skills_are_counted_whichever_way_they_are_shown() -> None:  # R056
@@ -74,20 +74,24 @@ def test_skills_are_counted_whichever_way_they_are_shown() -> None:  # R056
         assert [section.label for section in found if section.name == "skill"] == [
             f"s{number:02} (id: {number})" for number in range(1, 51)
         ]
-        assert found[-2] == Section("more_skills", "(3 more not shown: use `list_skills`.)")
+        assert found[-2] == ParsedSection("more_skills", "(3 more not shown: use `list_skills`.)")
 
 
 @pytest.mark.parametrize(
     ("description", "body", "found"),
     [
-        ("", "", BODY[:1]),
-        ("", "x", BODY),
-        ("said", "", (replace(BODY[0], prose="said"),)),
-        ("said", "x", (replace(BODY[0], prose="said"), BODY[1])),
-        ("", "x" * 9_000, (BODY[0], Section("skill_body", prose="x" * 8_000), Section("cut_skill"))),
+        ("", "", SKILL_SECTIONS[:1]),
+        ("", "x", SKILL_SECTIONS),
+        ("said", "", (replace(SKILL_SECTIONS[0], prose="said"),)),
+        ("said", "x", (replace(SKILL_SECTIONS[0], prose="said"), SKILL_SECTIONS[1])),
+        (
+            "",
+            "x" * 9_000,
+            (SKILL_SECTIONS[0], ParsedSection("skill_body", prose="x" * 8_000), ParsedSection("cut_skill")),
+        ),
     ],
 )
-def test_a_whole_skill_is_read_with_what_it_has(description: str, body: str, found: tuple[Section, ...]) -> None:
+def test_a_whole_skill_is_read_with_what_it_has(description: str, body: str, found: tuple[ParsedSection, ...]) -> None:
     given = replace(FULL, skills=(skill(1, "a", description, body=body),), invokable=(), skill_index=SkillIndex.FULL)
     assert sections(given, Slot.SKILLS) == found
 
@@ -101,7 +105,7 @@ PROFILE = f"# Customer profile\n\n{PROFILE_LEAD}\n\n"
 def test_the_pieces_the_refusals_are_made_of_can_be_read() -> None:
     known = {"notes": "x"}
     slots = [PERSONA, DEFAULT_PROMPT, f"{SKILLS}- a (id: 1)", MEMORY + fence("x"), PROFILE + fence(known)]
-    assert [slot.slot for slot in read_system(SEPARATOR.join(slots))] == list(Slot)[1:6]
+    assert [slot.slot for slot in parse_system_prompt(SEPARATOR.join(slots))] == list(Slot)[1:6]
 
 
 @pytest.mark.parametrize(
@@ -151,8 +155,8 @@ def test_the_pieces_the_refusals_are_made_of_can_be_read() -> None:
     ],
 )
 def test_what_only_looks_like_a_slot_is_refused(slot: str) -> None:
-    with pytest.raises(Unreadable) as refusal:
-        read_system(f"{DEFAULT_PROMPT}{SEPARATOR}{slot}")
+    with pytest.raises(UnreadablePrompt) as refusal:
+        parse_system_prompt(f"{DEFAULT_PROMPT}{SEPARATOR}{slot}")
     assert refusal.value.at == 0 or len(DEFAULT_PROMPT) < refusal.value.at
     assert f"at character {refusal.value.at}" in str(refusal.value)
 
@@ -172,8 +176,8 @@ def test_what_only_looks_like_a_slot_is_refused(slot: str) -> None:
     ],
 )
 def test_what_only_looks_like_a_prompt_is_refused(contract: str) -> None:
-    with pytest.raises(Unreadable):
-        read_system(contract)
+    with pytest.raises(UnreadablePrompt):
+        parse_system_prompt(contract)
 
 
 def test_a_payload_written_another_way_is_refused() -> None:
@@ -182,20 +186,20 @@ def test_a_payload_written_another_way_is_refused() -> None:
     written = fence("x").splitlines()
     forged = fence_lines([]).splitlines()
     assert len(written) == len(forged) == 3
-    honest = read_system(f"{DEFAULT_PROMPT}{SEPARATOR}{MEMORY}{fence('x')}")
+    honest = parse_system_prompt(f"{DEFAULT_PROMPT}{SEPARATOR}{MEMORY}{fence('x')}")
     assert honest[1].sections[0].data == ("x",)
-    with pytest.raises(Unreadable, match="not written the one way"):
-        read_system(f"{DEFAULT_PROMPT}{SEPARATOR}{MEMORY}{_fenced(body)}")
+    with pytest.raises(UnreadablePrompt, match="not written the one way"):
+        parse_system_prompt(f"{DEFAULT_PROMPT}{SEPARATOR}{MEMORY}{_fence_text(body)}")
 
 
-def _fenced(body: str) -> str:
+def _fence_text(body: str) -> str:
     """A fence with a valid id around whatever it is told to hold."""
     digest = hashlib.sha256(body.encode()).hexdigest()[:16]
     return f'<data id="{digest}">\n{body}\n</data id="{digest}">'
 
 
 def test_memory_of_nothing_is_no_slot() -> None:
-    assert [slot.slot for slot in read_system(assemble(replace(FULL, memory=Memory())).text)] == [
+    assert [slot.slot for slot in parse_system_prompt(render_snapshot(replace(FULL, memory=MemoryInput())).text)] == [
         Slot.PERSONA,
         Slot.CONTRACT,
         Slot.SKILLS,
@@ -203,16 +207,19 @@ def test_memory_of_nothing_is_no_slot() -> None:
     ]
 
 
-@pytest.mark.parametrize("given", [FULL, EVERYTHING, WHOLE])
+@pytest.mark.parametrize("given", [FULL, EVERYTHING, FULL_INDEX_INPUT])
 def test_no_line_of_the_frame_can_be_taken_out(given: PromptInput) -> None:
     """Each title, lead, tag and separator counts: without it the text is refused or reads as something else."""
-    text = assemble(given).text
-    honest, ours = read_system(text), ("#", "---", "<data", "</data", UNAPPROVED_MEMORY_LEAD[:20], PROFILE_LEAD[:20])
+    text = render_snapshot(given).text
+    honest, ours = (
+        parse_system_prompt(text),
+        ("#", "---", "<data", "</data", UNAPPROVED_MEMORY_LEAD[:20], PROFILE_LEAD[:20]),
+    )
     lines = text.split("\n")
     framing = [at for at, line in enumerate(lines) if line.startswith(ours)]
     assert len(framing) > 40
     for at in framing:
         try:
-            assert read_system("\n".join(lines[:at] + lines[at + 1 :])) != honest
-        except Unreadable:
+            assert parse_system_prompt("\n".join(lines[:at] + lines[at + 1 :])) != honest
+        except UnreadablePrompt:
             continue

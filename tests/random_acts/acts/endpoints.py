@@ -11,35 +11,35 @@ from apps.tenants.endpoints.actions import (
     set_price,
     withdraw_price,
 )
-from apps.tenants.endpoints.endpoint_access import refuse_test
+from apps.tenants.endpoints.endpoint_access import endpoint_to_test
 from apps.tenants.models import Endpoint, ModelPrice
-from tests.random_acts.act_choice import Chosen, Deed, amending, saying
+from tests.random_acts.act_choice import ActChoice, ActRunner, amend_row, write_parameter
 from tests.support.factories.endpoints import ADDRESS, RATES, SINCE
 
 
-def _create(chosen: Chosen) -> object:
+def _create(chosen: ActChoice) -> object:
     return create_endpoint(chosen.name, chosen.words, ADDRESS, actor=chosen.actor, api_key="sk-1"[: chosen.pick % 5])
 
 
-def _rotate(chosen: Chosen) -> object:
+def _rotate(chosen: ActChoice) -> object:
     row = chosen.row(Endpoint)
     return rotate_endpoint_key(row, actor=chosen.actor, api_key=chosen.name, read_at=chosen.read_at(row))
 
 
-def _test(chosen: Chosen) -> object:
-    return refuse_test(chosen.row(Endpoint).pk, actor=chosen.actor)
+def _refuse_endpoint_test(chosen: ActChoice) -> object:
+    return endpoint_to_test(chosen.row(Endpoint).pk, actor=chosen.actor)
 
 
-def _price(chosen: Chosen) -> object:
+def _price(chosen: ActChoice) -> object:
     return set_price(chosen.name, SINCE, RATES, actor=chosen.actor)
 
 
-ENDPOINTS: Mapping[Act, Deed] = {
+ENDPOINTS: Mapping[Act, ActRunner] = {
     Act.ENDPOINT_CREATE: _create,
-    Act.ENDPOINT_AMEND: saying(Endpoint, amend_endpoint, "title"),
+    Act.ENDPOINT_AMEND: write_parameter(Endpoint, amend_endpoint, "title"),
     Act.ENDPOINT_ROTATE_KEY: _rotate,
-    Act.ENDPOINT_TEST: _test,
-    Act.ENDPOINT_REMOVE: amending(Endpoint, remove_endpoint),
+    Act.ENDPOINT_TEST: _refuse_endpoint_test,
+    Act.ENDPOINT_REMOVE: amend_row(Endpoint, remove_endpoint),
     Act.PRICE_SET: _price,
-    Act.PRICE_WITHDRAW: amending(ModelPrice, withdraw_price),
+    Act.PRICE_WITHDRAW: amend_row(ModelPrice, withdraw_price),
 }

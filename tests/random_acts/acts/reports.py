@@ -8,18 +8,18 @@ from apps.desk.reports.actions import make_report, settle_report, withdraw_repor
 from apps.desk.reports.models import Report
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
-from tests.random_acts.act_choice import Chosen, Deed, amending
-from tests.random_acts.two_tenants import NothingToDo
+from tests.random_acts.act_choice import ActChoice, ActRunner, amend_row
+from tests.random_acts.two_tenants import NoRowForAct
 
 
-def _report(chosen: Chosen) -> object:
+def _report(chosen: ActChoice) -> object:
     """On what an agent over there has just said, where it can say anything."""
     thread = chosen.row(Conversation, status=Conversation.Status.OPEN)
     theirs = chosen.there.world.operator
     try:
         said = send_message(thread, actor=theirs, sender=Message.Sender.AGENT, text=chosen.words, wire={})
     except GovernanceError as refusal:
-        raise NothingToDo("reply") from refusal
+        raise NoRowForAct("reply") from refusal
     return make_report(
         said.pk,
         actor=chosen.actor,
@@ -30,14 +30,14 @@ def _report(chosen: Chosen) -> object:
     )
 
 
-def _settle(chosen: Chosen) -> object:
+def _settle(chosen: ActChoice) -> object:
     row, outcome = chosen.row(Report), Report.Outcome.values[chosen.pick % len(Report.Outcome)]
     said = {"outcome": outcome, "resolution": chosen.words}
     return settle_report(row, actor=chosen.actor, read_at=chosen.read_at(row), **said)
 
 
-REPORTS: Mapping[Act, Deed] = {
+REPORTS: Mapping[Act, ActRunner] = {
     Act.REPORT_CREATE: _report,
-    Act.REPORT_WITHDRAW: amending(Report, withdraw_report),
+    Act.REPORT_WITHDRAW: amend_row(Report, withdraw_report),
     Act.REPORT_RESOLVE: _settle,
 }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apps.governance.policy.table import Act
-from apps.runtime.schedules.schedule_runner import run_now
+from apps.runtime.schedules.schedule_runner import run_schedule_now
 from apps.schedules.actions import (
     amend_schedule,
     approve_schedule,
@@ -14,25 +14,25 @@ from apps.schedules.actions import (
 )
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
-from tests.random_acts.act_choice import Chosen, Deed, amending, writing
+from tests.random_acts.act_choice import ActChoice, ActRunner, amend_row, write_field
 
 
-def _draft(chosen: Chosen) -> object:
+def _draft(chosen: ActChoice) -> object:
     skill = chosen.row(Skill)
     values = {"key": chosen.name, "title": chosen.words[:100], "cron": "0 23 * * *", "timezone": "UTC", "skill": skill}
     return draft_schedule(chosen.agent.pk, actor=chosen.actor, values=values)
 
 
-def _run(chosen: Chosen) -> object:
-    return run_now(chosen.row(Schedule).pk, actor=chosen.actor)
+def _run(chosen: ActChoice) -> object:
+    return run_schedule_now(chosen.row(Schedule).pk, actor=chosen.actor)
 
 
-SCHEDULES: Mapping[Act, Deed] = {
+SCHEDULES: Mapping[Act, ActRunner] = {
     Act.SCHEDULE_DRAFT: _draft,
-    Act.SCHEDULE_AMEND: writing(Schedule, amend_schedule, "instruction"),
-    Act.SCHEDULE_APPROVE: amending(Schedule, approve_schedule),
-    Act.SCHEDULE_PAUSE: amending(Schedule, pause_schedule),
-    Act.SCHEDULE_RESUME: amending(Schedule, resume_schedule),
-    Act.SCHEDULE_DEPRECATE: amending(Schedule, deprecate_schedule),
+    Act.SCHEDULE_AMEND: write_field(Schedule, amend_schedule, "instruction"),
+    Act.SCHEDULE_APPROVE: amend_row(Schedule, approve_schedule),
+    Act.SCHEDULE_PAUSE: amend_row(Schedule, pause_schedule),
+    Act.SCHEDULE_RESUME: amend_row(Schedule, resume_schedule),
+    Act.SCHEDULE_DEPRECATE: amend_row(Schedule, deprecate_schedule),
     Act.SCHEDULE_RUN: _run,
 }

@@ -2,13 +2,13 @@
 
 import pytest
 
-from apps.conversations.delegation import PAUSED
+from apps.conversations.delegation import AGENT_PAUSED
 from apps.conversations.models import Conversation
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting
-from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict
+from apps.kill_switches.actions import activate_kill_switch, deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
-from apps.runtime.limits.turn_budgets import Money
+from apps.runtime.limits.turn_budgets import TurnMoney
 from apps.runtime.models import Turn
 from apps.runtime.tasks import tell_who_asked
 from apps.runtime.tools.delegation_tools import ask_agent
@@ -16,9 +16,18 @@ from apps.tenants.actions import allow_invokable, amend_agent, amend_invokable, 
 from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.due_work import due_work
 from apps.tenants.models import Agent, InvokableAgent
-from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, attempt
-from tests.support.drivers.conversation import calls, reply, take, tell, tool
-from tests.support.factories.delegations import TASK, asks, below, latest, make_question, said_last, take_next, told
+from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, run_and_undo
+from tests.support.drivers.conversation import calls, reply, run_turn, send_customer_message, tool
+from tests.support.factories.delegations import (
+    TASK,
+    ask_billing,
+    child_conversation,
+    last_request,
+    last_user_turn,
+    make_question,
+    received_answers,
+    run_next_turn,
+)
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_conversation, make_invokable, make_neighbour, make_world
 
@@ -34,16 +43,16 @@ def world() -> World:
 
 @pytest.fixture
 def billing(world: World) -> Agent:
-    with acting(world.system):
+    with acting_as(world.system):
         return Agent.objects.get(key="billing")
 
 
-def refused(world: World, standin: StandIn, **asked: str) -> str:
+def delegation_refusal(world: World, standin: StandIn, **asked: str) -> str:
     standin.play(tool("delegate", **{"agent_key": "billing", "task": TASK} | asked), reply("Sorry."))
-    turn = take(world, tell(world, f"Hello {len(standin.requests())}"), standin.backend)
+    turn = run_turn(world, send_customer_message(world, f"Hello {len(standin.requests())}"), standin.backend)
     [made] = calls(world, turn)
     assert made["is_error"]
-    with acting(world.system):
+    with acting_as(world.system):
         assert not Conversation.objects.filter(parent__isnull=False).exists()
     return str(made["result"])
 
@@ -51,54 +60,54 @@ def refused(world: World, standin: StandIn, **asked: str) -> str:
 @pytest.mark.slow
 def test_a_question_that_cannot_be_put_is_refused_in_words(world: World, standin: StandIn) -> None:
     # R057
-    assert "You may ask no agent “sales”" in refused(world, standin, agent_key="sales")
-    assert "is empty" in refused(world, standin, task=" ")
-    with acting(world.system):
+    assert "You may ask no agent “sales”" in delegation_refusal(world, standin, agent_key="sales")
+    assert "is empty" in delegation_refusal(world, standin, task=" ")
+    with acting_as(world.system):
         invokable = InvokableAgent.objects.get()
-    paused = throw_switch(
+    paused = activate_kill_switch(
         KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=invokable.callee_id
     )
-    assert "Agent billing is paused" in refused(world, standin)
-    lift_switch(paused, actor=world.operator)
+    assert "Agent billing is paused" in delegation_refusal(world, standin)
+    deactivate_kill_switch(paused, actor=world.operator)
     withdraw_invokable(invokable, actor=world.operator)
-    assert "You may ask no agent “billing”" in refused(world, standin)
+    assert "You may ask no agent “billing”" in delegation_refusal(world, standin)
 
 
-def tell_waiting() -> None:
+def notify_paused_askers() -> None:
     """What the sweep has done, without its broker."""
     for tenant_id, child_id in due_work("paused_delegations"):
         tell_who_asked.run(tenant_id, child_id)
 
 
-def test_whoever_asked_an_agent_that_is_paused_since_is_told_once_for_each_pause(
-    world: World, standin: StandIn, billing: Agent
-) -> None:
+def test_the_asking_agent_is_notified_once_for_each_pause(world: World, standin: StandIn, billing: Agent) -> None:
     # R057
-    parent = asks(world, standin)
-    tell_waiting()
-    assert told(world, parent) == []
+    parent = ask_billing(world, standin)
+    notify_paused_askers()
+    assert received_answers(world, parent) == []
     for times in (1, 2):
-        paused = throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
-        tell_waiting()
+        paused = activate_kill_switch(
+            KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk
+        )
+        notify_paused_askers()
         assert due_work("paused_delegations") == []
-        tell_who_asked.run(world.tenant.pk, below(world, parent).pk)
-        assert told(world, parent) == [("progress", PAUSED)] * times
-        take_next(world, parent, standin, reply("It takes a while."))
-        assert PAUSED in said_last(standin)
-        lift_switch(paused, actor=world.operator)
-    take_next(world, below(world, parent), standin, reply("Forty euros."))
-    throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
-    tell_waiting()
-    assert [kind for kind, _ in told(world, parent)] == ["progress", "progress", "answer"], (
+        tell_who_asked.run(world.tenant.pk, child_conversation(world, parent).pk)
+        assert received_answers(world, parent) == [("progress", AGENT_PAUSED)] * times
+        run_next_turn(world, parent, standin, reply("It takes a while."))
+        assert AGENT_PAUSED in last_user_turn(standin)
+        deactivate_kill_switch(paused, actor=world.operator)
+    run_next_turn(world, child_conversation(world, parent), standin, reply("Forty euros."))
+    activate_kill_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.", agent_id=billing.pk)
+    notify_paused_askers()
+    assert [kind for kind, _ in received_answers(world, parent)] == ["progress", "progress", "answer"], (
         "it waits for nothing any more"
     )
 
 
 def test_nobody_is_told_of_a_pause_that_holds_for_them_too(world: World, standin: StandIn) -> None:
-    parent = asks(world, standin)
-    throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.")
-    tell_waiting()
-    assert told(world, parent) == []
+    parent = ask_billing(world, standin)
+    activate_kill_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Wrong.")
+    notify_paused_askers()
+    assert received_answers(world, parent) == []
 
 
 def test_agents_ask_in_no_circle_and_three_deep_at_most(world: World, standin: StandIn, billing: Agent) -> None:
@@ -106,21 +115,21 @@ def test_agents_ask_in_no_circle_and_three_deep_at_most(world: World, standin: S
     audit = make_neighbour(world, "audit")
     for agent, callee in ((billing, world.agent), (billing, legal), (legal, audit)):
         allow_invokable(agent.pk, callee.pk, actor=world.operator)
-    parent = asks(world, standin)
-    child = below(world, parent)
+    parent = ask_billing(world, standin)
+    child = child_conversation(world, parent)
     asking = (tool("delegate", agent_key=world.agent.key, task=TASK), tool("delegate", agent_key="legal", task=TASK))
-    take_next(world, child, standin, *asking, reply(""))
-    with acting(world.system):
+    run_next_turn(world, child, standin, *asking, reply(""))
+    with acting_as(world.system):
         results = [step.result for step in Turn.objects.get(conversation=child).tool_steps.order_by("step")]
     assert "waits for this answer already" in results[0]
     assert results[1].startswith("Asked.")
-    third = below(world, child)
+    third = child_conversation(world, child)
     assert third.hops == 2
-    take_next(world, third, standin, tool("delegate", agent_key="audit", task=TASK), reply("No."))
-    assert "delegate" not in {each["name"] for each in latest(standin)["tools"]}
-    with acting(world.system):
+    run_next_turn(world, third, standin, tool("delegate", agent_key="audit", task=TASK), reply("No."))
+    assert "delegate" not in {each["name"] for each in last_request(standin)["tools"]}
+    with acting_as(world.system):
         assert not Conversation.objects.filter(parent=third).exists()
-    assert told(world, child) == [("answer", "No.")]
+    assert received_answers(world, child) == [("answer", "No.")]
 
 
 @pytest.mark.slow
@@ -128,30 +137,30 @@ def test_what_an_answer_may_cost_is_set_aside_from_the_turn_that_asks(
     world: World, standin: StandIn, billing: Agent
 ) -> None:
     # R057
-    with acting(world.system):
+    with acting_as(world.system):
         invokable = InvokableAgent.objects.get()
     amend_agent(world.agent, actor=world.admin, turn_budget_micro_usd=1_000_000)
-    parent = asks(world, standin)
-    assert below(world, parent).budget_micro_usd == 500_000
+    parent = ask_billing(world, standin)
+    assert child_conversation(world, parent).budget_micro_usd == 500_000
     amend_invokable(invokable, actor=world.operator, budget_micro_usd=20_000)
-    with acting(world.system):
+    with acting_as(world.system):
         assert InvokableAgent.objects.get().role_hint == "Knows every invoice."
     standin.play(tool("delegate", agent_key="billing", task=TASK), reply("One moment."))
-    turn = take(world, tell(world, "And now?", thread="other"), standin.backend)
-    with acting(world.system):
+    turn = run_turn(world, send_customer_message(world, "And now?", thread="other"), standin.backend)
+    with acting_as(world.system):
         assert Conversation.objects.get(delegating_turn_id=turn.pk).budget_micro_usd == 20_000
 
 
 def test_nobody_is_asked_with_money_that_is_spent(world: World, standin: StandIn) -> None:
     # R057
-    with pytest.raises(Conflicting, match="Nothing is left"):
+    with pytest.raises(Conflict, match="Nothing is left"):
         ask_agent(
             make_conversation(world),
             actor=world.bot,
             agent_key="billing",
             task=TASK,
             turn_id=1,
-            money=Money(0, 1, None),
+            money=TurnMoney(0, 1, None),
         )
 
 
@@ -178,7 +187,7 @@ def test_postgresql_refuses_a_question_that_is_not_of_the_family(world: World, b
         changed = {"conversation_key": "'another'"} | values
         given = ", ".join(changed.get(name, name) for name in COLUMNS)
         statement = f"INSERT INTO conversations_conversation ({', '.join(COLUMNS)}) SELECT {given}"  # of constants
-        outcome = attempt(
+        outcome = run_and_undo(
             world.system, f"{statement} FROM conversations_conversation AS thread WHERE id = %s", [child.pk]
         )
         assert outcome.sqlstate == code
@@ -189,7 +198,7 @@ def test_who_asked_and_for_how_much_stays(world: World, change: str) -> None:
     child = make_question(world, make_conversation(world))
     statement = f"UPDATE conversations_conversation SET {change} WHERE id = %s"  # noqa: S608  # of constants
     for actor in (world.system, world.operator, world.bot):
-        assert attempt(actor, statement, [child.pk]).sqlstate == NO_RIGHT
+        assert run_and_undo(actor, statement, [child.pk]).sqlstate == NO_RIGHT
 
 
 def test_an_agent_opens_no_such_conversation_by_itself(world: World, billing: Agent) -> None:
@@ -198,5 +207,5 @@ def test_an_agent_opens_no_such_conversation_by_itself(world: World, billing: Ag
     bot = agent_actor(world.tenant.pk, billing.pk, billing.service_user_id, "billing")
     given = ", ".join({"conversation_key": "'another'"}.get(name, name) for name in COLUMNS)
     statement = f"INSERT INTO conversations_conversation ({', '.join(COLUMNS)}) SELECT {given}"  # of constants
-    outcome = attempt(bot, f"{statement} FROM conversations_conversation WHERE id = %s", [child.pk])
+    outcome = run_and_undo(bot, f"{statement} FROM conversations_conversation WHERE id = %s", [child.pk])
     assert outcome.sqlstate == BROKEN_RULE

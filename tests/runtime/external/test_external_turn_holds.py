@@ -8,30 +8,30 @@ from django.utils import timezone
 from apps.conversations.actions import hand_back_conversation, resolve_conversation, take_over_conversation
 from apps.conversations.models import Conversation, InboundEvent, Message
 from apps.desk.models import Draft, Escalation
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, Invalid
-from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, Invalid
+from apps.kill_switches.actions import activate_kill_switch, deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.extraction.models import Extraction
-from apps.learning.extraction.pipeline import extract
-from apps.runtime.explain.reply_sources import why
-from apps.runtime.external.turn_handout import HandedOut
+from apps.learning.extraction.pipeline import extract_conversation
+from apps.runtime.explain.reply_sources import explain_turn
+from apps.runtime.external.turn_handout import ExternalTurn
 from apps.runtime.models import ModelCall, ToolStep, Turn
-from apps.runtime.off_the_record_erasure import forget
-from apps.runtime.schedules.schedule_runner import due_now
-from apps.runtime.turns.operator_replies import answer_question, send_out, write_to_customer
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.off_the_record_erasure import erase_conversation
+from apps.runtime.schedules.schedule_runner import collect_due_work
+from apps.runtime.turns.operator_replies import answer_question, send_reviewed_draft, write_to_customer
+from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.support.drivers.conversation import lines
 from tests.support.factories.external_turns import (
-    answered,
-    called,
     conversation_of,
-    gave,
-    handed,
-    reported,
-    turn_now,
+    model_answer,
+    open_external_session,
+    reload_turn,
+    report_external_turn,
+    tool_call_answer,
+    tool_result,
     use_tool,
 )
 from tests.support.servers.standin_model import StandIn
@@ -46,142 +46,147 @@ def world() -> World:
 
 
 def thread_of(world: World, pk: int) -> Conversation:
-    with acting(world.system):
+    with acting_as(world.system):
         return Conversation.objects.select_related("agent").get(pk=pk)
 
 
 def test_colleague_who_takes_over_locks_the_agent_out_and_what_it_spent_counts(world: World) -> None:
     # R108
-    out = handed(world, "Where is my parcel?")
+    out = open_external_session(world, "Where is my parcel?")
     take_over_conversation(conversation_of(world, out), actor=world.operator)
-    with pytest.raises(Conflicting, match="A colleague has this conversation in hand"):
+    with pytest.raises(Conflict, match="A colleague has this conversation in hand"):
         use_tool(world, out, "list_skills")
-    other = handed(world, "Hello", thread="another")
+    other = open_external_session(world, "Hello", thread="another")
     take_over_conversation(conversation_of(world, other), actor=world.operator)
-    with pytest.raises(Conflicting, match="Send nothing"):
-        reported(world, other, answered("In Lyon."))
-    assert (turn_now(world, other).status, turn_now(world, other).failure_code) == ("cancelled", "taken_over")
-    with acting(world.system):
+    with pytest.raises(Conflict, match="Send nothing"):
+        report_external_turn(world, other, model_answer("In Lyon."))
+    assert (reload_turn(world, other).status, reload_turn(world, other).failure_code) == ("cancelled", "taken_over")
+    with acting_as(world.system):
         assert ModelCall.objects.filter(turn=other.turn).count() == 1
-    with pytest.raises(Conflicting, match="in hand"):
-        handed(world, "Anybody?", thread="another")
+    with pytest.raises(Conflict, match="in hand"):
+        open_external_session(world, "Anybody?", thread="another")
     assert lines(world, other.session.conversation_id) == [("customer", "Hello")]
 
 
 def test_worker_ends_the_turn_of_an_agent_elsewhere_where_a_colleague_answers(world: World, standin: StandIn) -> None:
-    out = handed(world, "Where is my parcel?")
+    out = open_external_session(world, "Where is my parcel?")
     take_over_conversation(conversation_of(world, out), actor=world.operator)
     thread = out.session.conversation_id
-    assert (world.tenant.pk, thread) in due_now().turns
-    answer(world.tenant.pk, thread, backend=standin.backend)
-    assert (turn_now(world, out).status, standin.requests()) == ("cancelled", [])
+    assert (world.tenant.pk, thread) in collect_due_work().turns
+    answer_conversation(world.tenant.pk, thread, backend=standin.backend)
+    assert (reload_turn(world, out).status, standin.requests()) == ("cancelled", [])
     held = conversation_of(world, out)
     message = write_to_customer(held, actor=world.operator, text="In Lyon.", seen_length=2)
     hand_back_conversation(conversation_of(world, out), actor=world.operator)
-    again = handed(world, "Thank you.")
+    again = open_external_session(world, "Thank you.")
     assert message.text in str(again.request.messages)
 
 
 def test_reply_that_people_read_first_becomes_a_draft_and_is_sent_by_them(world: World) -> None:
     # R134
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
-    out = handed(world, "Where is my parcel?")
+    out = open_external_session(world, "Where is my parcel?")
     assert "reads" in str(out.asked.wire) or "colleague" in str(out.asked.wire)
-    told = reported(world, out, answered("In Lyon."))
+    told = report_external_turn(world, out, model_answer("In Lyon."))
     assert (told.may_send, told.turn.outcome, told.instruction[:13]) == (False, "drafted", "Send nothing.")
-    with acting(world.operator):
+    with acting_as(world.operator):
         draft = Draft.objects.get(turn_id=out.turn.pk)
-    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
+    send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
     assert lines(world, out.session.conversation_id)[-1] == ("agent", "In Lyon.")
 
 
 def test_agent_that_only_observes_is_told_to_send_nothing(world: World) -> None:
     amend_agent(world.agent, actor=world.admin, send_mode="observe")
-    out = handed(world, "Where is my parcel?")
-    told = reported(world, out, answered("In Lyon."))
+    out = open_external_session(world, "Where is my parcel?")
+    told = report_external_turn(world, out, model_answer("In Lyon."))
     assert (told.may_send, told.turn.outcome, told.draft_id) == (False, "observed", None)
 
 
 def test_half_an_answer_leaves_only_by_a_person(world: World) -> None:
-    out = handed(world, "Where is my parcel?")
-    told = reported(world, out, answered("It is in", stop_reason="max_tokens"))
+    out = open_external_session(world, "Where is my parcel?")
+    told = report_external_turn(world, out, model_answer("It is in", stop_reason="max_tokens"))
     assert (told.may_send, told.turn.outcome) == (False, "drafted")
 
 
 def test_refusal_of_the_model_asks_a_person(world: World) -> None:
-    out = handed(world, "Where is my parcel?")
-    told = reported(world, out, answered("", stop_reason="refusal"))
+    out = open_external_session(world, "Where is my parcel?")
+    told = report_external_turn(world, out, model_answer("", stop_reason="refusal"))
     assert (told.turn.status, told.turn.outcome, told.turn.failure_code) == ("failed", "escalated", "refusal")
 
 
 def test_paused_agent_is_handed_nothing_and_its_report_waits(world: World) -> None:
-    out = handed(world, "Where is my parcel?")
-    switch = throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
-    for refused in (lambda: handed(world, "Hello?", thread="two"), lambda: reported(world, out, answered("In Lyon."))):
-        with pytest.raises(Conflicting, match="Send nothing"):
+    out = open_external_session(world, "Where is my parcel?")
+    switch = activate_kill_switch(
+        KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk
+    )
+    for refused in (
+        lambda: open_external_session(world, "Hello?", thread="two"),
+        lambda: report_external_turn(world, out, model_answer("In Lyon.")),
+    ):
+        with pytest.raises(Conflict, match="Send nothing"):
             refused()
-    lift_switch(switch, actor=world.operator)
-    assert reported(world, out, answered("In Lyon.")).may_send
-    assert handed(world, thread="two").events[0].text == "Hello?"
+    deactivate_kill_switch(switch, actor=world.operator)
+    assert report_external_turn(world, out, model_answer("In Lyon.")).may_send
+    assert open_external_session(world, thread="two").events[0].text == "Hello?"
 
 
 def test_where_sending_is_paused_the_reply_waits_for_a_person(world: World) -> None:
-    out = handed(world, "Where is my parcel?")
-    throw_switch(KillSwitch.Kind.PAUSE_SENDING, actor=world.operator, reason="Look.")
-    assert reported(world, out, answered("In Lyon.")).turn.outcome == "drafted"
+    out = open_external_session(world, "Where is my parcel?")
+    activate_kill_switch(KillSwitch.Kind.PAUSE_SENDING, actor=world.operator, reason="Look.")
+    assert report_external_turn(world, out, model_answer("In Lyon.")).turn.outcome == "drafted"
 
 
 def test_frozen_learning_holds_a_tool_that_keeps_something(world: World) -> None:
     make_memory(world)
-    out = handed(world, "Where is my parcel?")
-    throw_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Look.")
+    out = open_external_session(world, "Where is my parcel?")
+    activate_kill_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Look.")
     assert "Nothing was written" in use_tool(world, out, "update_memory", body="New.")
 
 
 def test_day_without_money_hands_nothing_out_and_takes_what_was_spent_already(world: World) -> None:
     make_persona(world)
-    out = handed(world, "Where is my parcel?")
-    with acting(world.admin):
+    out = open_external_session(world, "Where is my parcel?")
+    with acting_as(world.admin):
         settings = TenantSettings.objects.visible_to(world.admin).get()
     amend_settings(settings, actor=world.admin, day_budget_micro_usd=1)
-    told = reported(world, out, answered("In Lyon."))
+    told = report_external_turn(world, out, model_answer("In Lyon."))
     assert told.may_send
-    with pytest.raises(Conflicting, match="budget of the day is spent"):
-        handed(world, "Thanks.")
-    with acting(world.system):
+    with pytest.raises(Conflict, match="budget of the day is spent"):
+        open_external_session(world, "Thanks.")
+    with acting_as(world.system):
         waiting = Turn.objects.get(conversation=out.session.conversation_id, status="running")
     assert waiting.failure_code == "day_budget_spent"
     amend_settings(settings, actor=world.admin, day_budget_micro_usd=None)
-    again = handed(world)
+    again = open_external_session(world)
     assert again.turn.pk == waiting.pk
-    assert reported(world, again, answered("Gladly."), key="second").may_send
+    assert report_external_turn(world, again, model_answer("Gladly."), key="second").may_send
 
 
 def test_turn_that_nobody_reports_is_ended_by_a_worker_which_asks_a_person(world: World, standin: StandIn) -> None:
-    out = handed(world, "Where is my parcel?")
+    out = open_external_session(world, "Where is my parcel?")
     thread = out.session.conversation_id
-    assert (world.tenant.pk, thread) not in due_now().turns
-    with acting(world.system):
+    assert (world.tenant.pk, thread) not in collect_due_work().turns
+    with acting_as(world.system):
         Turn.objects.filter(pk=out.turn.pk).update(deadline_at=timezone.now() - timedelta(seconds=1))
-    assert (world.tenant.pk, thread) in due_now().turns
-    answer(world.tenant.pk, thread, backend=standin.backend)
-    turn = turn_now(world, out)
+    assert (world.tenant.pk, thread) in collect_due_work().turns
+    answer_conversation(world.tenant.pk, thread, backend=standin.backend)
+    turn = reload_turn(world, out)
     assert (turn.status, turn.failure_code, turn.external_user_turn, standin.requests()) == (
         "failed",
         "not_reported",
         None,
         [],
     )
-    with acting(world.system):
+    with acting_as(world.system):
         assert "fifteen minutes" in Escalation.objects.get(conversation=thread).question
-    with pytest.raises(Conflicting, match="within fifteen minutes"):
-        reported(world, out, answered("In Lyon."))
-    assert handed(world, "Still there?").turn.pk != out.turn.pk
+    with pytest.raises(Conflict, match="within fifteen minutes"):
+        report_external_turn(world, out, model_answer("In Lyon."))
+    assert open_external_session(world, "Still there?").turn.pk != out.turn.pk
 
 
-def waits_since(world: World, out: HandedOut, minutes: int) -> None:
+def insert_unopened_event(world: World, out: ExternalTurn, minutes: int) -> None:
     """Something was written so long ago, and nobody opened a session for it."""
-    with acting(world.system):
+    with acting_as(world.system):
         InboundEvent.objects.create(
             tenant_id=world.tenant.pk,
             conversation_id=out.session.conversation_id,
@@ -193,56 +198,56 @@ def waits_since(world: World, out: HandedOut, minutes: int) -> None:
 
 
 def test_words_that_nobody_takes_are_a_persons_after_as_long(world: World, standin: StandIn) -> None:
-    out = handed(world, "Where is my parcel?")
-    reported(world, out, answered("In Lyon."))
+    out = open_external_session(world, "Where is my parcel?")
+    report_external_turn(world, out, model_answer("In Lyon."))
     thread = out.session.conversation_id
-    waits_since(world, out, 14)
-    assert (world.tenant.pk, thread) not in due_now().turns
-    answer(world.tenant.pk, thread, backend=standin.backend)
-    waits_since(world, out, 16)
-    assert (world.tenant.pk, thread) in due_now().turns
-    answer(world.tenant.pk, thread, backend=standin.backend)
-    with acting(world.system):
+    insert_unopened_event(world, out, 14)
+    assert (world.tenant.pk, thread) not in collect_due_work().turns
+    answer_conversation(world.tenant.pk, thread, backend=standin.backend)
+    insert_unopened_event(world, out, 16)
+    assert (world.tenant.pk, thread) in collect_due_work().turns
+    answer_conversation(world.tenant.pk, thread, backend=standin.backend)
+    with acting_as(world.system):
         codes = list(Turn.objects.filter(conversation=thread).order_by("pk").values_list("failure_code", flat=True))
     assert (codes, standin.requests()) == (["", "not_reported"], [])
 
 
 def test_what_a_person_tells_the_agent_is_handed_out_with_its_next_turn(world: World) -> None:
     # R136
-    out = handed(world, "May I pay later?")
+    out = open_external_session(world, "May I pay later?")
     use_tool(world, out, "escalate", reason="policy", question="May they pay later?")
-    reported(
+    report_external_turn(
         world,
         out,
-        called("escalate", "call-1", reason="policy", question="May they pay later?"),
-        gave("call-1", ""),
-        answered("I have asked."),
+        tool_call_answer("escalate", "call-1", reason="policy", question="May they pay later?"),
+        tool_result("call-1", ""),
+        model_answer("I have asked."),
     )
-    with acting(world.operator):
+    with acting_as(world.operator):
         escalation = Escalation.objects.get(conversation=out.session.conversation_id)
     answer_question(escalation, actor=world.operator, answer="Until Friday.")
-    assert "Until Friday." in str(handed(world).asked.wire)
+    assert "Until Friday." in str(open_external_session(world).asked.wire)
 
 
 def test_off_the_record_nothing_is_kept_and_what_was_handed_out_is_forgotten(world: World) -> None:
     # R178
-    out = handed(world, "My number is 4711.", off_the_record=True)
+    out = open_external_session(world, "My number is 4711.", off_the_record=True)
     names = {tool.name for tool in out.request.tools}
     assert "get_skill" in names
     assert not {"update_memory", "draft_skill", "update_customer_profile"} & names
     assert "no tool update_memory" in use_tool(world, out, "update_memory", body="4711")
-    assert reported(
+    assert report_external_turn(
         world,
         out,
-        called("update_memory", "call-1", body="4711"),
-        gave("call-1", ""),
-        called("track", "c", number="4711"),
-        gave("c", "4711 is in Lyon."),
-        answered("4711 is in Lyon."),
+        tool_call_answer("update_memory", "call-1", body="4711"),
+        tool_result("call-1", ""),
+        tool_call_answer("track", "c", number="4711"),
+        tool_result("c", "4711 is in Lyon."),
+        model_answer("4711 is in Lyon."),
     ).may_send
     resolve_conversation(conversation_of(world, out), actor=world.bot)
-    forget(thread_of(world, out.session.conversation_id))
-    with acting(world.system):
+    erase_conversation(thread_of(world, out.session.conversation_id))
+    with acting_as(world.system):
         kept = [
             *Message.objects.filter(conversation=out.session.conversation_id).values_list(
                 "text", "tool_calls", "api_message"
@@ -253,31 +258,31 @@ def test_off_the_record_nothing_is_kept_and_what_was_handed_out_is_forgotten(wor
             *Turn.objects.filter(pk=out.turn.pk).values_list("external_user_turn", "user_turn_segments", "failure"),
         ]
     assert "4711" not in str(kept)
-    handed(world, "And now?", thread="third", off_the_record=True)
+    open_external_session(world, "And now?", thread="third", off_the_record=True)
     with pytest.raises(Invalid, match="off the record"):
-        handed(world, "On it?", thread="third", off_the_record=False)
+        open_external_session(world, "On it?", thread="third", off_the_record=False)
 
 
 def test_conversation_run_elsewhere_is_learned_from_and_explained_like_ours(world: World, standin: StandIn) -> None:
     # R110, R112
     make_persona(world)
-    out = handed(world, "How do I cancel order B77?")
-    reported(
+    out = open_external_session(world, "How do I cancel order B77?")
+    report_external_turn(
         world,
         out,
-        called("find_order", "a", order="B77"),
-        gave("a", "Found, it is open."),
-        called("cancel_order", "b", order="B77"),
-        gave("b", "Done."),
-        answered("Order B77 is cancelled."),
+        tool_call_answer("find_order", "a", order="B77"),
+        tool_result("a", "Found, it is open."),
+        tool_call_answer("cancel_order", "b", order="B77"),
+        tool_result("b", "Done."),
+        model_answer("Order B77 is cancelled."),
     )
-    second = handed(world, "Thank you, that is all.")
-    reported(world, second, answered("You are welcome."), key="second")
+    second = open_external_session(world, "Thank you, that is all.")
+    report_external_turn(world, second, model_answer("You are welcome."), key="second")
     resolve_conversation(conversation_of(world, out), actor=world.bot, outcome=Conversation.Outcome.SOLVED)
-    found = extract(out.session.conversation_id, actor=world.system, backend=standin.backend)
+    found = extract_conversation(out.session.conversation_id, actor=world.system, backend=standin.backend)
     assert found is not None
     assert found.verdict in {Extraction.Verdict.DRAFTED, Extraction.Verdict.NOTHING, Extraction.Verdict.MALFORMED}
-    told = why(out.turn.pk, actor=world.operator)
+    told = explain_turn(out.turn.pk, actor=world.operator)
     assert told is not None
     assert told.reply == "Order B77 is cancelled."
     assert {step.name for step in told.tool_steps} == {"find_order", "cancel_order"}

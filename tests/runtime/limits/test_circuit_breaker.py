@@ -6,13 +6,21 @@ import pytest
 from django.db import connection
 from django.db.models.functions import Now
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.limits.circuit_breaker import CALLS_TO_JUDGE, OPEN_SECONDS
 from apps.runtime.models import CircuitBreaker, ModelCall, Turn
-from apps.runtime.turns.turn_machine import Turning, begin
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.turns.turn_machine import TurnMachine, start_turn
+from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
-from tests.support.drivers.conversation import fault, lines, reply, say, take, tell, tool
+from tests.support.drivers.conversation import (
+    fault,
+    lines,
+    reply,
+    run_customer_turn,
+    run_turn,
+    send_customer_message,
+    tool,
+)
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
 
@@ -30,94 +38,94 @@ def world() -> World:
 
 
 def breaker(world: World) -> CircuitBreaker | None:
-    with acting(world.system):
+    with acting_as(world.system):
         return CircuitBreaker.objects.filter(model=f"{MODEL}-{world.tenant.pk}").first()
 
 
-def storm(world: World, standin: StandIn, calls: int = CALLS_TO_JUDGE) -> Turn:
+def fail_calls(world: World, standin: StandIn, calls: int = CALLS_TO_JUDGE) -> Turn:
     """So many calls fail, each of a conversation of its own."""
     standin.play(*[fault("overloaded")] * calls)
-    turns = [ask(world, standin) for _ in range(calls)]
+    turns = [run_new_turn(world, standin) for _ in range(calls)]
     assert {(turn.failure_code, turn.failed_calls) for turn in turns} == {("overloaded", 1)}
     return turns[-1]
 
 
-def end_of_a_storm(world: World, standin: StandIn, model: str = "") -> Turn:
+def open_breaker(world: World, standin: StandIn, model: str = "") -> Turn:
     """The last call of one, by which the breaker opens; the calls before it are in the books."""
-    noted(world, failures=CALLS_TO_JUDGE - 1, calls=CALLS_TO_JUDGE - 1, model=model)
-    return storm(world, standin, 1)
+    set_breaker_counts(world, failures=CALLS_TO_JUDGE - 1, calls=CALLS_TO_JUDGE - 1, model=model)
+    return fail_calls(world, standin, 1)
 
 
-def noted(world: World, *, failures: int, calls: int, model: str = "") -> None:
+def set_breaker_counts(world: World, *, failures: int, calls: int, model: str = "") -> None:
     """What a breaker counted in the minute that runs."""
     counted = {"failures": failures, "calls": calls, "window_started_at": Now()}
-    with acting(world.system):
+    with acting_as(world.system):
         CircuitBreaker.objects.update_or_create(counted, endpoint_id=0, model=model or f"{MODEL}-{world.tenant.pk}")
 
 
-def ask(world: World, standin: StandIn) -> Turn:
+def run_new_turn(world: World, standin: StandIn) -> Turn:
     thread = f"thread-{next(_threads)}"
-    return take(world, tell(world, "Hello", thread=thread, key=thread), standin.backend)
+    return run_turn(world, send_customer_message(world, "Hello", thread=thread, key=thread), standin.backend)
 
 
-def moments_pass(world: World) -> None:
+def end_breaker_wait(world: World) -> None:
     """What waits is due, and the breaker's wait is over."""
-    with acting(world.system), connection.cursor() as cursor:
+    with acting_as(world.system), connection.cursor() as cursor:
         cursor.execute("UPDATE runtime_circuitbreaker SET opened_until = statement_timestamp() - interval '1 second'")
         cursor.execute("UPDATE runtime_turn SET run_at = statement_timestamp() WHERE status = 'running'")
 
 
-def begun(world: World, turn: Turn) -> Turning:
-    turning = begin(world.tenant.pk, turn.conversation_id)
+def begin_turn(world: World, turn: Turn) -> TurnMachine:
+    turning = start_turn(world.tenant.pk, turn.conversation_id)
     assert turning is not None
     return turning
 
 
 def test_nothing_is_written_while_calls_succeed(world: World, standin: StandIn) -> None:
-    say(world, "Hello", standin)
+    run_customer_turn(world, "Hello", standin)
     assert breaker(world) is None
 
 
 @pytest.mark.slow
 def test_a_failing_model_is_asked_no_more_and_what_waits_counts_no_try(world: World, standin: StandIn) -> None:
     # R131
-    storm(world, standin)
+    fail_calls(world, standin)
     row = breaker(world)
     assert row is not None
     assert (row.state, row.failures, row.opened_for_seconds) == ("open", 0, OPEN_SECONDS)
     asked = len(standin.requests())
-    turn = ask(world, standin)
+    turn = run_new_turn(world, standin)
     assert (turn.status, turn.failure_code, turn.failed_calls) == (Turn.Status.RUNNING, "breaker_open", 0)
     assert "held back" in turn.failure
     assert len(standin.requests()) == asked
     other = make_world()
-    assert ask(other, standin).status == Turn.Status.DONE
+    assert run_new_turn(other, standin).status == Turn.Status.DONE
 
 
 def test_one_turn_looks_whether_it_is_back_while_the_others_wait(world: World, standin: StandIn) -> None:
-    first, second = end_of_a_storm(world, standin), ask(world, standin)
-    moments_pass(world)
-    looks, waits = begun(world, first), begun(world, second)
+    first, second = open_breaker(world, standin), run_new_turn(world, standin)
+    end_breaker_wait(world)
+    looks, waits = begin_turn(world, first), begin_turn(world, second)
     assert (looks.is_probe, waits.is_probe) == (True, False)
-    assert turn_at(world, second).failure_code == "breaker_open"
+    assert reload_turn(world, second).failure_code == "breaker_open"
     looks.go(lambda: looks.took_reply(standin.backend.complete(looks.move.request)))  # type: ignore[union-attr]  # it asks
     row = breaker(world)
     assert row is not None
     assert (row.state, row.opened_for_seconds) == ("closed", 0)
-    moments_pass(world)
-    assert begun(world, second).is_probe is False
+    end_breaker_wait(world)
+    assert begin_turn(world, second).is_probe is False
 
 
-def turn_at(world: World, turn: Turn) -> Turn:
-    with acting(world.system):
+def reload_turn(world: World, turn: Turn) -> Turn:
+    with acting_as(world.system):
         return Turn.objects.get(pk=turn.pk)
 
 
 def test_a_look_that_fails_makes_everybody_wait_twice_as_long(world: World, standin: StandIn) -> None:
-    last = end_of_a_storm(world, standin)
-    moments_pass(world)
+    last = open_breaker(world, standin)
+    end_breaker_wait(world)
     standin.play(fault("server_error"))
-    looks = begun(world, last)
+    looks = begin_turn(world, last)
     try:
         standin.backend.complete(looks.move.request)  # type: ignore[union-attr]  # it asks
     except Exception as error:  # noqa: BLE001  # as the engine reports it
@@ -126,14 +134,14 @@ def test_a_look_that_fails_makes_everybody_wait_twice_as_long(world: World, stan
     row = breaker(world)
     assert row is not None
     assert (row.state, row.opened_for_seconds) == ("open", 2 * OPEN_SECONDS)
-    assert turn_at(world, last).failure_code == "server_fault"
+    assert reload_turn(world, last).failure_code == "server_fault"
 
 
 def test_calls_that_go_well_between_failures_keep_it_closed(world: World, standin: StandIn) -> None:
-    noted(world, failures=CALLS_TO_JUDGE // 2 - 1, calls=CALLS_TO_JUDGE - 3)
+    set_breaker_counts(world, failures=CALLS_TO_JUDGE // 2 - 1, calls=CALLS_TO_JUDGE - 3)
     standin.play(*[reply("Yes.")] * 3, fault("overloaded"))
     for _ in range(4):
-        ask(world, standin)
+        run_new_turn(world, standin)
     row = breaker(world)
     assert row is not None
     assert (row.state, row.failures) == ("closed", CALLS_TO_JUDGE // 2)
@@ -144,9 +152,9 @@ def test_calls_that_went_well_before_do_not_speak_for_the_minute_in_which_many_f
     world: World, standin: StandIn
 ) -> None:
     for _ in range(3):
-        ask(world, standin)
-    noted(world, failures=CALLS_TO_JUDGE // 2, calls=CALLS_TO_JUDGE - 1)
-    storm(world, standin, 1)
+        run_new_turn(world, standin)
+    set_breaker_counts(world, failures=CALLS_TO_JUDGE // 2, calls=CALLS_TO_JUDGE - 1)
+    fail_calls(world, standin, 1)
     row = breaker(world)
     assert row is not None
     assert row.state == "open"
@@ -155,17 +163,17 @@ def test_calls_that_went_well_before_do_not_speak_for_the_minute_in_which_many_f
 def test_a_model_that_refuses_us_is_not_held_back(world: World, standin: StandIn) -> None:
     standin.play(*[fault("rate_limited")] * 2)
     for _ in range(2):
-        assert ask(world, standin).failure_code == "rate_limited"
+        assert run_new_turn(world, standin).failure_code == "rate_limited"
     assert breaker(world) is None
 
 
 def test_the_fallback_answers_meanwhile_and_the_books_say_so(world: World, standin: StandIn) -> None:  # R131
-    end_of_a_storm(world, standin)
+    open_breaker(world, standin)
     amend_agent(world.agent, actor=world.admin, fallback_model="second-choice")
-    turn = ask(world, standin)
+    turn = run_new_turn(world, standin)
     assert (turn.status, turn.model) == (Turn.Status.DONE, "second-choice")
     assert standin.requests()[-1]["model"] == "second-choice"
-    with acting(world.system):
+    with acting_as(world.system):
         assert ModelCall.objects.get(turn=turn).model == "second-choice"
     assert lines(world, turn.conversation_id)[-1][0] == "agent"
 
@@ -173,40 +181,40 @@ def test_the_fallback_answers_meanwhile_and_the_books_say_so(world: World, stand
 def test_a_turn_keeps_the_model_it_began_with(world: World, standin: StandIn) -> None:
     amend_agent(world.agent, actor=world.admin, fallback_model="second-choice")
     standin.play(tool("list_skills"), fault("overloaded"))
-    halfway = ask(world, standin)
-    end_of_a_storm(world, standin)
+    halfway = run_new_turn(world, standin)
+    open_breaker(world, standin)
     own = f"{MODEL}-{world.tenant.pk}"
-    hold_for_long(world)
-    assert begin(world.tenant.pk, halfway.conversation_id) is not None
-    waiting = turn_at(world, halfway)
+    make_turns_due(world)
+    assert start_turn(world.tenant.pk, halfway.conversation_id) is not None
+    waiting = reload_turn(world, halfway)
     assert (waiting.failure_code, waiting.model) == ("breaker_open", "")
-    moments_pass(world)
-    assert take_again(world, halfway, standin).status == Turn.Status.DONE
+    end_breaker_wait(world)
+    assert run_turn_again(world, halfway, standin).status == Turn.Status.DONE
     assert standin.requests()[-1]["model"] == own
 
 
-def hold_for_long(world: World) -> None:
+def make_turns_due(world: World) -> None:
     """What waits is due, and the breaker is not."""
-    with acting(world.system), connection.cursor() as cursor:
+    with acting_as(world.system), connection.cursor() as cursor:
         cursor.execute("UPDATE runtime_turn SET run_at = statement_timestamp() WHERE status = 'running'")
 
 
-def take_again(world: World, turn: Turn, standin: StandIn) -> Turn:
-    answer(world.tenant.pk, turn.conversation_id, backend=standin.backend)
-    return turn_at(world, turn)
+def run_turn_again(world: World, turn: Turn, standin: StandIn) -> Turn:
+    answer_conversation(world.tenant.pk, turn.conversation_id, backend=standin.backend)
+    return reload_turn(world, turn)
 
 
 def test_where_the_fallback_fails_too_customers_wait(world: World, standin: StandIn) -> None:
-    end_of_a_storm(world, standin)
+    open_breaker(world, standin)
     own, second = f"{MODEL}-{world.tenant.pk}", f"second-{world.tenant.pk}"
     amend_agent(world.agent, actor=world.admin, model=second)
-    end_of_a_storm(world, standin, second)
+    open_breaker(world, standin, second)
     amend_agent(world.agent, actor=world.admin, model=own, fallback_model=second)
-    turn = ask(world, standin)
+    turn = run_new_turn(world, standin)
     assert (turn.failure_code, turn.model) == ("breaker_open", "")
 
 
 def test_breakers_are_the_workers_alone(world: World) -> None:
     for actor in (world.operator, world.bot):
-        with pytest.raises(Exception, match="permission denied"), acting(actor), connection.cursor() as cursor:
+        with pytest.raises(Exception, match="permission denied"), acting_as(actor), connection.cursor() as cursor:
             cursor.execute("SELECT * FROM runtime_circuitbreaker")

@@ -5,17 +5,17 @@ import pytest
 from apps.conversations.rules import ToolCall
 from apps.runtime.limits.turn_budgets import (
     SAME_CALL_REFUSAL,
-    Counter,
-    DaySpent,
-    Loop,
-    Money,
+    AgentLoop,
+    BudgetScope,
+    DayBudgetSpent,
     MoneyLeft,
-    Purse,
-    Repeat,
-    budget_of_question,
-    least_of,
-    loop_of,
+    RepeatCounter,
+    RepeatVerdict,
+    TurnMoney,
+    delegation_budget,
+    detect_loop,
     money_left,
+    smallest_budget,
     steps_allowed,
 )
 
@@ -50,55 +50,57 @@ def test_a_turn_of_an_unknown_kind_is_refused() -> None:
         steps_allowed("dream", "http", None, None)
 
 
-def played(counter: Counter, *results: str) -> list[Repeat]:
+def judge_repeats(counter: RepeatCounter, *results: str) -> list[RepeatVerdict]:
     """The verdicts on one call asked again and again; what is refused is answered with the refusal."""
     verdicts = []
     for result in results:
         verdicts.append(counter.judge("look", {"at": "order"}))
-        is_called = verdicts[-1] is Repeat.CALL
+        is_called = verdicts[-1] is RepeatVerdict.CALL
         counter.took("look", {"at": "order"}, result if is_called else SAME_CALL_REFUSAL)
     return verdicts
 
 
 def test_the_same_call_is_refused_a_third_time_and_ends_the_loop_a_fifth() -> None:
-    call, refuse, stop = Repeat.CALL, Repeat.REFUSE, Repeat.STOP
-    assert played(Counter(), *["waiting"] * 6) == [call, call, refuse, refuse, stop, stop]
+    call, refuse, stop = RepeatVerdict.CALL, RepeatVerdict.REFUSE, RepeatVerdict.STOP
+    assert judge_repeats(RepeatCounter(), *["waiting"] * 6) == [call, call, refuse, refuse, stop, stop]
 
 
 def test_a_call_that_brings_something_new_is_progress() -> None:
-    assert set(played(Counter(), *map(str, range(20)))) == {Repeat.CALL}
-    assert played(Counter(), "a", "a")[-1] is Repeat.CALL
-    assert set(played(Counter(), *["a", "b"] * 10)) == {Repeat.CALL}
+    assert set(judge_repeats(RepeatCounter(), *map(str, range(20)))) == {RepeatVerdict.CALL}
+    assert judge_repeats(RepeatCounter(), "a", "a")[-1] is RepeatVerdict.CALL
+    assert set(judge_repeats(RepeatCounter(), *["a", "b"] * 10)) == {RepeatVerdict.CALL}
 
 
 def test_other_calls_between_make_the_same_call_no_newer() -> None:
-    counter = Counter()
+    counter = RepeatCounter()
     for other in range(2):
         counter.took("look", {"at": "order"}, "waiting")
         counter.took("find", {"for": other}, "nothing")
-    assert counter.judge("look", {"at": "order"}) is Repeat.REFUSE
-    assert counter.judge("look", {"at": "parcel"}) is Repeat.CALL
-    assert counter.judge("find", {"at": "order"}) is Repeat.CALL
+    assert counter.judge("look", {"at": "order"}) is RepeatVerdict.REFUSE
+    assert counter.judge("look", {"at": "parcel"}) is RepeatVerdict.CALL
+    assert counter.judge("find", {"at": "order"}) is RepeatVerdict.CALL
     assert counter.count == 4
 
 
 def test_the_order_of_arguments_makes_no_other_call() -> None:
-    counter = Counter()
+    counter = RepeatCounter()
     counter.took("look", {"at": "order", "deep": {"a": 1, "b": 2}}, "waiting")
     counter.took("look", {"deep": {"b": 2, "a": 1}, "at": "order"}, "waiting")
-    assert counter.judge("look", {"deep": {"b": 2, "a": 1}, "at": "order"}) is Repeat.REFUSE
+    assert counter.judge("look", {"deep": {"b": 2, "a": 1}, "at": "order"}) is RepeatVerdict.REFUSE
 
 
 def test_half_a_character_in_a_result_is_counted_like_any_other() -> None:
-    assert played(Counter(), "\ud83d", "\ud83d", "\ud83d")[-1] is Repeat.REFUSE
+    assert judge_repeats(RepeatCounter(), "\ud83d", "\ud83d", "\ud83d")[-1] is RepeatVerdict.REFUSE
 
 
 def test_a_resumed_turn_counts_on_where_it_was() -> None:
     arguments: dict[str, object] = {"at": "order"}
     kept = [ToolCall(f"t{number}", "look", arguments, "waiting") for number in range(2)]
     refused = [ToolCall(f"t{number}", "look", arguments, SAME_CALL_REFUSAL, is_error=True) for number in range(2, 4)]
-    for number, verdict in enumerate([Repeat.CALL, Repeat.CALL, Repeat.REFUSE, Repeat.REFUSE, Repeat.STOP]):
-        assert Counter.of([*kept, *refused][:number]).judge("look", arguments) is verdict
+    for number, verdict in enumerate(
+        [RepeatVerdict.CALL, RepeatVerdict.CALL, RepeatVerdict.REFUSE, RepeatVerdict.REFUSE, RepeatVerdict.STOP]
+    ):
+        assert RepeatCounter.of([*kept, *refused][:number]).judge("look", arguments) is verdict
 
 
 @pytest.mark.parametrize(
@@ -106,12 +108,12 @@ def test_a_resumed_turn_counts_on_where_it_was() -> None:
     [
         ((0, None), (0, None), 10**12, MoneyLeft(None)),
         ((40, 100), (0, None), 60, MoneyLeft(60)),
-        ((40, 100), (0, None), 61, MoneyLeft(60, Purse.TURN)),
+        ((40, 100), (0, None), 61, MoneyLeft(60, BudgetScope.TURN)),
         ((0, None), (990, 1000), 10, MoneyLeft(10)),
-        ((0, None), (990, 1000), 11, MoneyLeft(10, Purse.DAY)),
-        ((40, 100), (100, 1000), 61, MoneyLeft(60, Purse.TURN)),
-        ((40, 100), (990, 1000), 61, MoneyLeft(10, Purse.DAY)),
-        ((140, 100), (1200, 1000), 1, MoneyLeft(0, Purse.DAY)),
+        ((0, None), (990, 1000), 11, MoneyLeft(10, BudgetScope.DAY)),
+        ((40, 100), (100, 1000), 61, MoneyLeft(60, BudgetScope.TURN)),
+        ((40, 100), (990, 1000), 61, MoneyLeft(10, BudgetScope.DAY)),
+        ((140, 100), (1200, 1000), 1, MoneyLeft(0, BudgetScope.DAY)),
         ((0, 0), (0, 0), 0, MoneyLeft(0)),
     ],
 )
@@ -123,28 +125,28 @@ def test_a_call_that_a_purse_cannot_pay_for_is_not_made(
 
 @pytest.mark.parametrize(
     ("hops", "turns", "loop"),
-    [(0, 1, None), (2, 20, None), (3, 1, Loop.HOPS), (7, 99, Loop.HOPS), (0, 21, Loop.TURNS)],
+    [(0, 1, None), (2, 20, None), (3, 1, AgentLoop.HOPS), (7, 99, AgentLoop.HOPS), (0, 21, AgentLoop.TURNS)],
 )
-def test_agents_that_answer_each_other_are_cut_off(hops: int, turns: int, loop: Loop | None) -> None:
-    assert loop_of(hops, turns, 20) is loop
+def test_agents_that_answer_each_other_are_cut_off(hops: int, turns: int, loop: AgentLoop | None) -> None:
+    assert detect_loop(hops, turns, 20) is loop
 
 
 def test_a_conversation_may_be_as_busy_as_it_likes_where_nobody_says_otherwise() -> None:
-    assert loop_of(0, 1000, 0) is None
+    assert detect_loop(0, 1000, 0) is None
 
 
 def test_money_is_paid_from_both_purses_and_the_last_call_is_known() -> None:
     # R125, R166
-    money = Money(turn_cost=0, turn_budget=100, day_left=1000)
+    money = TurnMoney(turn_cost=0, turn_budget=100, day_left=1000)
     assert money.is_limited
     assert not money.is_last(40)
     money.pay(30)
     money.pay(None)
     assert (money.turn_cost, money.day_left) == (30, 970)
     assert money.is_last(40)
-    assert Money(turn_budget=1).is_last(40), "a spent turn still buys a last reply"
-    assert Money(day_left=50).is_last(40)
-    unlimited = Money()
+    assert TurnMoney(turn_budget=1).is_last(40), "a spent turn still buys a last reply"
+    assert TurnMoney(day_left=50).is_last(40)
+    unlimited = TurnMoney()
     unlimited.pay(10**9)
     assert not unlimited.is_limited
     assert not unlimited.is_last(40)
@@ -165,19 +167,19 @@ def test_an_answer_may_cost_half_of_what_the_asking_turn_has_left(
     limit: int | None, turn_budget: int | None, turn_cost: int, budget: int | None
 ) -> None:
     # R057
-    assert budget_of_question(limit, turn_budget, turn_cost) == budget
+    assert delegation_budget(limit, turn_budget, turn_cost) == budget
 
 
 def test_what_is_set_aside_is_spent() -> None:
     # R057
-    money = Money(turn_cost=10, turn_budget=100, day_left=1000)
+    money = TurnMoney(turn_cost=10, turn_budget=100, day_left=1000)
     money.set_aside(45)
     assert (money.turn_cost, money.day_left) == (55, 1000)
-    assert least_of(None, 7, 9) == 7
-    assert least_of(None) is None
+    assert smallest_budget(None, 7, 9) == 7
+    assert smallest_budget(None) is None
 
 
 def test_where_the_day_cannot_pay_for_a_call_nothing_is_asked() -> None:
     # R166
-    with pytest.raises(DaySpent, match="budget of the day is spent"):
-        Money(turn_budget=10**9, day_left=39).is_last(40)
+    with pytest.raises(DayBudgetSpent, match="budget of the day is spent"):
+        TurnMoney(turn_budget=10**9, day_left=39).is_last(40)

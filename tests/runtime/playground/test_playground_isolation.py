@@ -6,11 +6,11 @@ from django.db.utils import DatabaseError
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.models.base import door_open
-from apps.runtime.prompt_snapshot.snapshot_store import freeze
-from tests.runtime.playground.test_playground import frozen, proposed, tried
-from tests.support.drivers.conversation import say
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.models.base import governed_write_open
+from apps.runtime.prompt_snapshot.snapshot_store import store_snapshot
+from tests.runtime.playground.test_playground import frozen_session, propose_style, run_trial
+from tests.support.drivers.conversation import run_customer_turn
 from tests.support.factories.member_talks import make_trial
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_persona, make_world
@@ -25,16 +25,16 @@ def world() -> World:
     return world
 
 
-def by_hand(world: World, actor: Actor, **values: object) -> None:
+def insert_conversation(world: World, actor: Actor, **values: object) -> None:
     """What a forgotten path would write, past the product's own checks."""
-    with acting(actor), door_open():
+    with acting_as(actor), governed_write_open():
         Conversation(tenant_id=world.tenant.pk, agent=world.agent, conversation_key="k", **values).save(
             force_insert=True
         )
 
 
 def test_postgresql_refuses_what_the_product_would(world: World) -> None:
-    mine, proposal = world.operator_user.pk, proposed(world)
+    mine, proposal = world.operator_user.pk, propose_style(world)
     trial = {"channel": "playground", "member_user_id": mine, "off_the_record": True}
     attempts: dict[str, tuple[Actor, dict[str, object]]] = {
         "a colleague's": (world.operator, trial | {"member_user_id": world.admin_user.pk}),
@@ -49,26 +49,26 @@ def test_postgresql_refuses_what_the_product_would(world: World) -> None:
     }
     for actor, values in attempts.values():
         with pytest.raises(DatabaseError), transaction.atomic():
-            by_hand(world, actor, **values)
-    by_hand(world, world.operator, **trial, trial_proposal_id=proposal.pk)
-    with acting(world.operator):
+            insert_conversation(world, actor, **values)
+    insert_conversation(world, world.operator, **trial, trial_proposal_id=proposal.pk)
+    with acting_as(world.operator):
         begun = Conversation.objects.get(channel="playground")
     changes = ("trial_proposal_id = NULL", "channel = 'http', member_user_id = NULL", "off_the_record = false")
     for actor in (world.operator, world.system):
         for change in changes:
-            with pytest.raises(DatabaseError), transaction.atomic(), acting(actor), connection.cursor() as cursor:
+            with pytest.raises(DatabaseError), transaction.atomic(), acting_as(actor), connection.cursor() as cursor:
                 cursor.execute(f"UPDATE conversations_conversation SET {change} WHERE id = %s", [begun.pk])  # noqa: S608
 
 
 def test_postgresql_lets_proposed_words_into_no_other_prompt(world: World, standin: StandIn) -> None:
-    proposal = proposed(world)
+    proposal = propose_style(world)
     trial = make_trial(world, proposal_id=proposal.pk)
-    tried(world, trial, standin)
-    prefix = frozen(world, trial)
-    say(world, "Hello", standin)
-    with acting(world.system):
+    run_trial(world, trial, standin)
+    prefix = frozen_session(world, trial)
+    run_customer_turn(world, "Hello", standin)
+    with acting_as(world.system):
         customers = Conversation.objects.get(channel="http")
     for conversation in (customers, make_trial(world)):
         with pytest.raises(DatabaseError, match="Words pending review"), transaction.atomic():
-            freeze(conversation, prefix.assembled, prefix.tools, actor=world.system)
-    freeze(trial, prefix.assembled, prefix.tools, actor=world.system)
+            store_snapshot(conversation, prefix.assembled, prefix.tools, actor=world.system)
+    store_snapshot(trial, prefix.assembled, prefix.tools, actor=world.system)

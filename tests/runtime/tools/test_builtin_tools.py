@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.actions import amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile
@@ -16,7 +16,7 @@ from apps.skills.models import Skill, SkillUse
 from apps.skills.skill_validation import FILE_CHARACTERS
 from apps.tenants.actions import create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
-from tests.support.drivers.conversation import CUSTOMER, calls, reply, say, tool
+from tests.support.drivers.conversation import CUSTOMER, calls, reply, run_customer_turn, tool
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import (
     World,
@@ -42,7 +42,7 @@ def world() -> World:
 def call_once(world: World, standin: StandIn, name: str, **arguments: object) -> dict[str, object]:
     """What one call in one turn came back with."""
     standin.play(tool(name, **arguments), reply("Done."))
-    [made] = calls(world, say(world, f"Please {name} ({next(_numbers)})", standin))
+    [made] = calls(world, run_customer_turn(world, f"Please {name} ({next(_numbers)})", standin))
     return made
 
 
@@ -52,11 +52,11 @@ def test_approved_skill_is_fetched_in_full_and_counted(world: World, standin: St
     for uses in (1, 2):
         made = call_once(world, standin, "get_skill", skill_id=skill.pk)
         assert json.loads(str(made["result"]))["body"] == "## Procedure\n1. Ask for the order."
-        with acting(world.operator):
+        with acting_as(world.operator):
             use = SkillUse.objects.get(skill=skill)
         assert use.use_count == uses
         assert use.last_used_at is not None
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Skill.objects.visible_to(world.operator).get().version == skill.version, "counting changes no version"
 
 
@@ -148,7 +148,7 @@ def test_agent_writes_its_memory_whole_and_signs_it(world: World, standin: Stand
     make_memory(world, "Lunch is at noon.")
     made = call_once(world, standin, "update_memory", body="Lunch is at one.")
     assert made["result"] == "Saved. It is read from the next session on."
-    with acting(world.operator):
+    with acting_as(world.operator):
         memory = AgentMemory.objects.visible_to(world.operator).get()
         record = ChangeRecord.objects.filter(act="memory.amend").first()
     assert (memory.body, memory.updated_by) == ("Lunch is at one.", "agent")
@@ -161,14 +161,14 @@ def test_a_memory_corrected_since_the_session_began_is_shown_before_it_is_replac
 ) -> None:
     # R063, R079
     memory = make_memory(world, "Lunch is at noon.")
-    say(world, "Hello", standin)
+    run_customer_turn(world, "Hello", standin)
     amend_memory(memory, actor=world.operator, body="Lunch is at two.")
     standin.play(tool("update_memory", body="A."), tool("update_memory", body="Lunch is at two. A."), reply("Done."))
-    refused, saved = calls(world, say(world, "Remember A", standin))
+    refused, saved = calls(world, run_customer_turn(world, "Remember A", standin))
     assert refused["is_error"] is True
     assert "Lunch is at two." in refused["result"]
     assert saved["is_error"] is False
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert AgentMemory.objects.visible_to(world.operator).get().body == "Lunch is at two. A."
 
 
@@ -178,7 +178,7 @@ def test_agent_adds_to_the_profile_of_the_customer_it_serves(world: World, stand
     call_once(
         world, standin, "update_customer_profile", preferences="Prefers mornings.\nPrefers letters.", notes="Kind."
     )
-    with acting(world.operator):
+    with acting_as(world.operator):
         profile = CustomerProfile.objects.visible_to(world.operator).get()
     assert profile.end_user_key == CUSTOMER
     assert profile.preferences == "Prefers letters.\nPrefers mornings."
@@ -193,16 +193,16 @@ def test_no_argument_reaches_another_customers_profile(world: World, standin: St
     assert made["is_error"] is True
     assert "do not fit" in str(made["result"])
     call_once(world, standin, "update_customer_profile", notes="Mine.")
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert CustomerProfile.objects.visible_to(world.operator).get(pk=other.pk).notes == other.notes
 
 
 def test_without_a_customer_there_is_no_profile_to_write(world: World, standin: StandIn) -> None:
     # R009
     standin.play(tool("update_customer_profile", notes="Nobody."), reply("Done."))
-    [made] = calls(world, say(world, "Hello", standin, customer=""))
+    [made] = calls(world, run_customer_turn(world, "Hello", standin, customer=""))
     assert "names no customer" in made["result"]
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not CustomerProfile.objects.visible_to(world.operator).exists()
 
 
@@ -210,7 +210,7 @@ def test_agent_proposes_a_patch_and_the_persona_stays(world: World, standin: Sta
     # R019, R022, R030
     persona = make_persona(world)
     assert "Nothing changes until" in str(call_once(world, standin, "propose_persona_patch", text="Rhyme.")["result"])
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert Persona.objects.visible_to(world.operator).get().sha256 == persona.sha256
         waiting = Proposal.objects.visible_to(world.operator).open().about(persona).get()
     assert waiting.content == {"text": "Rhyme."}
@@ -226,12 +226,12 @@ def test_without_a_persona_there_is_nothing_to_patch(world: World, standin: Stan
 def test_agent_drafts_a_skill_that_waits_for_a_person(world: World, standin: StandIn) -> None:
     # R093, R102
     call_once(world, standin, "draft_skill", **RUNBOOK)
-    with acting(world.operator):
+    with acting_as(world.operator):
         skill = Skill.objects.visible_to(world.operator).get()
     assert (skill.status, skill.name, skill.drafted_by) == (Skill.Status.DRAFT, "greet", "agent:support")
 
 
-def test_a_refusal_of_the_door_is_told_to_the_model(world: World, standin: StandIn) -> None:
+def test_a_refused_write_is_reported_to_the_model(world: World, standin: StandIn) -> None:
     # R098
     make_skill(world, "draft", None, **RUNBOOK)
     made = call_once(world, standin, "draft_skill", **RUNBOOK)
@@ -258,15 +258,15 @@ def test_arguments_that_do_not_fit_are_answered_with_what_is_wrong(
 
 def test_what_the_database_cannot_hold_is_taken_out_of_a_models_arguments(world: World, standin: StandIn) -> None:
     assert call_once(world, standin, "update_memory", body="a\x00b")["is_error"] is False
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert AgentMemory.objects.visible_to(world.operator).get().body == "ab"
 
 
 def test_tools_stand_in_one_order_in_every_request(world: World, standin: StandIn) -> None:
     # R058
     make_memory(world)
-    say(world, "Hello", standin)
-    say(world, "Hello", standin, thread="another")
+    run_customer_turn(world, "Hello", standin)
+    run_customer_turn(world, "Hello", standin, thread="another")
     names = [[offered["name"] for offered in body["tools"]] for body in standin.requests()]
     assert names[0] == names[1]
     assert names[0][:2] == ["get_skill", "list_skills"]

@@ -2,19 +2,19 @@
 
 import pytest
 
-from apps.api.resources.conversations.turn_results import outcome_of
+from apps.api.resources.conversations.turn_results import message_result
 from apps.console.conversations.transcripts import transcript
-from apps.governance.database.actor_transaction import acting
-from apps.prompt.tables_and_charts import CHARTS
+from apps.governance.database.actor_transaction import acting_as
+from apps.prompt.tables_and_charts import CHART_KINDS
 from apps.tenants.actions import amend_agent
-from tests.support.drivers.conversation import reply, take, tell, tool
+from tests.support.drivers.conversation import reply, run_turn, send_customer_message, tool
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.django_db
 
 
-def offered(standin: StandIn) -> set[str]:
+def render_tools(standin: StandIn) -> set[str]:
     return {each["name"] for each in standin.requests()[-1]["tools"] if each["name"].startswith("render_")}
 
 
@@ -23,26 +23,26 @@ def test_a_table_goes_with_the_reply_where_the_agent_may_show_some(standin: Stan
     amend_agent(world.agent, actor=world.admin, may_show_tables_and_charts=True)
     wrong, right = tool("render_table", columns=["a"], rows=[[1, 2]]), tool("render_table", columns=["a"], rows=[[1]])
     standin.play(wrong, right, reply("One it is."))
-    event = tell(world, "How many?")
-    take(world, event, standin.backend)
-    assert offered(standin) == {"render_table", "render_chart"}
-    told = outcome_of(event.pk, actor=world.bot).reply
+    event = send_customer_message(world, "How many?")
+    run_turn(world, event, standin.backend)
+    assert render_tools(standin) == {"render_table", "render_chart"}
+    told = message_result(event.pk, actor=world.bot).reply
     assert told is not None
     assert [(figure["kind"], figure["rows"]) for figure in told.figures] == [("table", [["1"]])]
-    with acting(world.operator):
+    with acting_as(world.operator):
         lines = transcript(event.conversation)
     assert [figure["text"] for line in lines for figure in line.figures] == ["a\n1"]
 
 
-@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("chart", CHART_KINDS)
 def test_a_chart_goes_with_the_reply_as_data(standin: StandIn, chart: str) -> None:
     world = make_world()
     amend_agent(world.agent, actor=world.admin, may_show_tables_and_charts=True)
     drawn = {"chart": chart, "labels": ["May", "June"], "series": [{"name": "Sold", "values": [1, 2]}]}
     standin.play(tool("render_chart", **drawn | {"labels": ["May"]}), tool("render_chart", **drawn), reply("It grows."))
-    event = tell(world, "Does it grow?")
-    take(world, event, standin.backend)
-    told = outcome_of(event.pk, actor=world.bot).reply
+    event = send_customer_message(world, "Does it grow?")
+    run_turn(world, event, standin.backend)
+    told = message_result(event.pk, actor=world.bot).reply
     assert told is not None
     [figure] = told.figures
     assert (figure["kind"], figure["chart"], figure["labels"]) == ("chart", chart, ["May", "June"])
@@ -52,9 +52,11 @@ def test_a_chart_goes_with_the_reply_as_data(standin: StandIn, chart: str) -> No
 def test_nothing_can_be_shown_by_sms_or_by_an_agent_that_may_not(standin: StandIn) -> None:
     world = make_world()
     standin.play(reply("Hello."))
-    take(world, tell(world, "Hello"), standin.backend)
-    assert offered(standin) == set()
+    run_turn(world, send_customer_message(world, "Hello"), standin.backend)
+    assert render_tools(standin) == set()
     amend_agent(world.agent, actor=world.admin, may_show_tables_and_charts=True)
     standin.play(reply("Hello."))
-    take(world, tell(world, "Hello", thread="other", channel="sms", customer="sms:1"), standin.backend)
-    assert offered(standin) == set()
+    run_turn(
+        world, send_customer_message(world, "Hello", thread="other", channel="sms", customer="sms:1"), standin.backend
+    )
+    assert render_tools(standin) == set()

@@ -5,15 +5,24 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.llm.model_backend import JsonObject, Reply, Request, Tool
+from apps.llm.model_backend import JsonObject, ModelReply, ModelRequest, ToolDefinition
 from apps.memory.models import AgentMemory
 from apps.runtime.limits.turn_limits import CRASHES_PER_TURN
 from apps.runtime.models import ModelCall, ToolStep, Turn
-from apps.runtime.tools.toolbox import LOST, Outcome, Toolbox
-from apps.runtime.worker.sync_driver import answer
-from tests.support.drivers.conversation import calls, lease_runs_out, lines, reply, take, tell, tool, turn_of
+from apps.runtime.tools.toolbox import UNKNOWN_OUTCOME, CallOutcome, Toolbox
+from apps.runtime.worker.sync_driver import answer_conversation
+from tests.support.drivers.conversation import (
+    calls,
+    expire_lease,
+    lines,
+    reply,
+    run_turn,
+    send_customer_message,
+    tool,
+    turn_of,
+)
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
 
@@ -32,14 +41,14 @@ class PowerCutError(BaseException):
 
 
 @dataclass
-class Dying:
+class DyingModel:
     """A model; the worker dies while it waits for this call."""
 
     standin: StandIn
     at_call: int
-    asked: list[Request] = field(default_factory=list)
+    asked: list[ModelRequest] = field(default_factory=list)
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         self.asked.append(request)
         if len(self.asked) == self.at_call:
             raise PowerCutError
@@ -47,7 +56,7 @@ class Dying:
 
 
 @dataclass
-class Till:
+class FakePaymentTool:
     """Somebody else's till: it books what it is told, and may cut the worker off while it does."""
 
     repeat_safety: RepeatSafety
@@ -55,42 +64,42 @@ class Till:
     booked: list[str] = field(default_factory=list)
 
     @property
-    def definition(self) -> Tool:
+    def definition(self) -> ToolDefinition:
         shape: JsonObject = {"type": "object", "properties": {"order": {"type": "string"}}, "required": ["order"]}
-        return Tool("refund", "Give the money back.", shape)
+        return ToolDefinition("refund", "Give the money back.", shape)
 
-    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
+    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
         assert timeout_seconds > 0
         self.booked.append(key)
         self.meanwhile()
-        return Outcome(f"Refunded {arguments['order']}.")
+        return CallOutcome(f"Refunded {arguments['order']}.")
 
     @property
     def toolbox(self) -> Toolbox:
         return Toolbox({"refund": self})
 
 
-def cut() -> None:
+def cut_power() -> None:
     raise PowerCutError
 
 
 def test_finished_steps_are_replayed_and_an_own_write_happens_once(world: World, standin: StandIn) -> None:
     # R126
     standin.play(tool("update_memory", body="Ask for the order number."), reply("Noted."))
-    event = tell(world, "Remember this")
-    model = Dying(standin, at_call=2)
+    event = send_customer_message(world, "Remember this")
+    model = DyingModel(standin, at_call=2)
     with pytest.raises(PowerCutError):
-        answer(world.tenant.pk, event.conversation_id, backend=model)
+        answer_conversation(world.tenant.pk, event.conversation_id, backend=model)
     turn = turn_of(world, event)
     assert (turn.status, turn.current_step) == (Turn.Status.RUNNING, 2)
-    lease_runs_out(world, turn)
-    turn = take(world, event, standin.backend)
+    expire_lease(world, turn)
+    turn = run_turn(world, event, standin.backend)
     assert (turn.status, turn.crashes, turn.outcome) == (Turn.Status.DONE, 1, Turn.Outcome.REPLIED)
     assert [line for line in lines(world, turn.conversation_id) if line[1]] == [
         ("customer", "Remember this"),
         ("agent", "Noted."),
     ]
-    with acting(world.operator):
+    with acting_as(world.operator):
         [memory] = AgentMemory.objects.visible_to(world.operator)
         assert ChangeRecord.objects.filter(subject_type="memory.agentmemory", subject_id=memory.pk).count() == 1
         assert list(ModelCall.objects.filter(turn=turn).values_list("round", "step", "fence")) == [(1, 1, 1), (1, 2, 2)]
@@ -100,12 +109,12 @@ def test_finished_steps_are_replayed_and_an_own_write_happens_once(world: World,
 def test_a_resumed_turn_sends_the_bytes_it_began_with(world: World, standin: StandIn) -> None:
     # R062, R127: what a later call of the turn begins with is what the earlier one sent.
     standin.play(tool("list_skills"), reply("None yet."))
-    event = tell(world, "What can you do?")
-    model = Dying(standin, at_call=2)
+    event = send_customer_message(world, "What can you do?")
+    model = DyingModel(standin, at_call=2)
     with pytest.raises(PowerCutError):
-        answer(world.tenant.pk, event.conversation_id, backend=model)
-    lease_runs_out(world, turn_of(world, event))
-    take(world, event, standin.backend)
+        answer_conversation(world.tenant.pk, event.conversation_id, backend=model)
+    expire_lease(world, turn_of(world, event))
+    run_turn(world, event, standin.backend)
     before, after = model.asked[1], standin.requests()[-1]
     assert len(standin.requests()) == 2, "the first call is not made again"
     assert [message["role"] for message in after["messages"]] == ["user", "assistant", "user"]
@@ -121,17 +130,17 @@ def test_a_resumed_turn_sends_the_bytes_it_began_with(world: World, standin: Sta
 def test_a_call_that_may_be_repeated_is_made_again_under_its_key(
     world: World, standin: StandIn, repeat_safety: RepeatSafety
 ) -> None:
-    till = Till(repeat_safety, cut)
+    till = FakePaymentTool(repeat_safety, cut_power)
     standin.play(tool("refund", order="4711"), reply("Your money is on its way."))
-    event = tell(world, "Refund me")
+    event = send_customer_message(world, "Refund me")
     with pytest.raises(PowerCutError):
-        answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
+        answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
     turn = turn_of(world, event)
-    with acting(world.system):
+    with acting_as(world.system):
         assert ToolStep.objects.get(turn=turn).state == ToolStep.State.STARTED
-    lease_runs_out(world, turn)
+    expire_lease(world, turn)
     till.meanwhile = lambda: None
-    answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
     assert till.booked == [f"{turn.pk}:1:1:0"] * 2
     [made] = calls(world, turn_of(world, event))
     assert (made["result"], made["is_error"]) == ("Refunded 4711.", False)
@@ -139,75 +148,75 @@ def test_a_call_that_may_be_repeated_is_made_again_under_its_key(
 
 
 def test_a_call_that_must_not_be_repeated_is_not_and_the_model_is_told(world: World, standin: StandIn) -> None:
-    till = Till(RepeatSafety.UNSAFE, cut)
+    till = FakePaymentTool(RepeatSafety.UNSAFE, cut_power)
     standin.play(tool("refund", order="4711"), reply("A colleague is checking."))
-    event = tell(world, "Refund me")
+    event = send_customer_message(world, "Refund me")
     with pytest.raises(PowerCutError):
-        answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
-    lease_runs_out(world, turn_of(world, event))
-    answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
+        answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
+    expire_lease(world, turn_of(world, event))
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
     assert len(till.booked) == 1
     turn = turn_of(world, event)
-    with acting(world.operator):
+    with acting_as(world.operator):
         step = ToolStep.objects.get(turn=turn)
-    assert (step.state, step.is_error, step.result) == (ToolStep.State.UNKNOWN, True, LOST.text)
-    assert standin.requests()[-1]["messages"][-1]["content"][0]["content"] == LOST.text
+    assert (step.state, step.is_error, step.result) == (ToolStep.State.UNKNOWN, True, UNKNOWN_OUTCOME.text)
+    assert standin.requests()[-1]["messages"][-1]["content"][0]["content"] == UNKNOWN_OUTCOME.text
 
 
 def test_a_begun_call_of_a_tool_that_is_gone_has_an_unknown_outcome(world: World, standin: StandIn) -> None:
-    till = Till(RepeatSafety.IDEMPOTENT, cut)
+    till = FakePaymentTool(RepeatSafety.IDEMPOTENT, cut_power)
     standin.play(tool("refund", order="4711"), reply("A colleague is checking."))
-    event = tell(world, "Refund me")
+    event = send_customer_message(world, "Refund me")
     with pytest.raises(PowerCutError):
-        answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
-    lease_runs_out(world, turn_of(world, event))
-    turn = take(world, event, standin.backend)
-    assert calls(world, turn)[0]["result"] == LOST.text
+        answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
+    expire_lease(world, turn_of(world, event))
+    turn = run_turn(world, event, standin.backend)
+    assert calls(world, turn)[0]["result"] == UNKNOWN_OUTCOME.text
 
 
 def test_a_call_under_way_ends_as_unknown_with_a_turn_that_is_given_up(world: World, standin: StandIn) -> None:
-    till = Till(RepeatSafety.UNSAFE, cut)
+    till = FakePaymentTool(RepeatSafety.UNSAFE, cut_power)
     standin.play(tool("refund", order="4711"))
-    event = tell(world, "Refund me")
+    event = send_customer_message(world, "Refund me")
     with pytest.raises(PowerCutError):
-        answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
-    lease_runs_out(world, turn_of(world, event))
-    with acting(world.system):
+        answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
+    expire_lease(world, turn_of(world, event))
+    with acting_as(world.system):
         Turn.objects.update(crashes=CRASHES_PER_TURN)
-    turn = take(world, event, standin.backend)
-    with acting(world.operator):
+    turn = run_turn(world, event, standin.backend)
+    with acting_as(world.operator):
         step = ToolStep.objects.get(turn=turn)
     assert (turn.status, turn.failure_code) == (Turn.Status.FAILED, "attempts_spent")
-    assert (step.state, step.is_error, step.result) == (ToolStep.State.UNKNOWN, True, LOST.text)
+    assert (step.state, step.is_error, step.result) == (ToolStep.State.UNKNOWN, True, UNKNOWN_OUTCOME.text)
 
 
 @dataclass
-class Silent(Till):
+class SilentPaymentTool(FakePaymentTool):
     """A till that never says what it did."""
 
-    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> Outcome:
+    async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
         await super().call(arguments, key=key, timeout_seconds=timeout_seconds)
-        return Outcome("The connection broke.", is_unknown=True)
+        return CallOutcome("The connection broke.", is_unknown=True)
 
 
 def test_a_lost_answer_of_a_tool_is_told_as_unknown_without_a_crash(world: World, standin: StandIn) -> None:
-    till = Silent(RepeatSafety.UNSAFE)
+    till = SilentPaymentTool(RepeatSafety.UNSAFE)
     standin.play(tool("refund", order="4711"), reply("A colleague is checking."))
-    event = tell(world, "Refund me")
-    answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
+    event = send_customer_message(world, "Refund me")
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
     assert len(till.booked) == 1
-    assert calls(world, turn_of(world, event))[0]["result"] == LOST.text
+    assert calls(world, turn_of(world, event))[0]["result"] == UNKNOWN_OUTCOME.text
 
 
 def test_tools_inside_and_outside_are_called_in_the_models_order(world: World, standin: StandIn) -> None:
-    till = Till(RepeatSafety.UNSAFE)
+    till = FakePaymentTool(RepeatSafety.UNSAFE)
     standin.play(
         tool("list_skills"), tool("refund", order="1"), tool("update_memory", body="Order 1 came back."), reply("Done.")
     )
-    event = tell(world, "Refund me")
-    answer(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
+    event = send_customer_message(world, "Refund me")
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=standin.backend, toolbox=till.toolbox)
     turn = turn_of(world, event)
-    with acting(world.operator):
+    with acting_as(world.operator):
         kept = list(
             ToolStep.objects.filter(turn=turn).values_list("step", "position", "name", "repeat_safety", "state")
         )
@@ -220,8 +229,8 @@ def test_tools_inside_and_outside_are_called_in_the_models_order(world: World, s
 
 def test_a_paid_answer_that_could_not_leave_is_kept_and_leaves_later(world: World, standin: StandIn) -> None:
     standin.play(reply("", stop_reason="refusal"))
-    event = tell(world, "Hello")
-    turn = take(world, event, standin.backend)
+    event = send_customer_message(world, "Hello")
+    turn = run_turn(world, event, standin.backend)
     assert turn.status == Turn.Status.FAILED
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert ModelCall.objects.get(turn=turn).stop_reason == "refusal"

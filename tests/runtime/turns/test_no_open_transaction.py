@@ -7,9 +7,9 @@ import pytest
 from django.db import connection, transaction
 from pytest_django import Settings
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.worker.model_backends import engine_backend, turn_backend, turn_backend_at
-from apps.tenants.endpoints.decrypted_endpoint import Reached
+from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 from tests.support.drivers.async_backend import HELLO
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
@@ -23,7 +23,7 @@ def world(standin: StandIn, settings: Settings) -> World:
     return make_world()
 
 
-def ask_within_loop() -> str:
+def ask_model_within_loop() -> str:
     async def ask() -> str:
         backend = engine_backend()
         try:
@@ -34,14 +34,14 @@ def ask_within_loop() -> str:
     return asyncio.run(ask())
 
 
-def ask() -> str:
+def ask_model() -> str:
     return turn_backend().complete(HELLO).text
 
 
-@pytest.mark.parametrize("call", [ask, ask_within_loop])
+@pytest.mark.parametrize("call", [ask_model, ask_model_within_loop])
 def test_a_model_is_asked_only_outside_of_transactions(world: World, call: Callable[[], str]) -> None:
     assert call()
-    with acting(world.system), pytest.raises(RuntimeError, match="transaction is open"):
+    with acting_as(world.system), pytest.raises(RuntimeError, match="transaction is open"):
         call()
     assert connection.in_atomic_block
     assert call()
@@ -49,7 +49,7 @@ def test_a_model_is_asked_only_outside_of_transactions(world: World, call: Calla
 
 def test_a_transaction_that_nobody_acts_in_is_one_too(world: World) -> None:
     # On a loop no thread can open one: Django refuses to touch the database there.
-    place = Reached(1, world.tenant.name, "")
-    for call in (ask, lambda: turn_backend_at(place).complete(HELLO)):
+    place = OpenedEndpoint(1, world.tenant.name, "")
+    for call in (ask_model, lambda: turn_backend_at(place).complete(HELLO)):
         with transaction.atomic(), pytest.raises(RuntimeError, match="transaction is open"):
             call()

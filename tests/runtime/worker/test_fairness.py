@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from apps.runtime.worker.fair_queue import Fair
+from apps.runtime.worker.fair_queue import FairQueue
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
@@ -16,12 +16,12 @@ TENANTS = st.integers(1, 5)
 CONVERSATIONS = st.integers(1, 6)
 
 
-class Sharing(RuleBasedStateMachine):
+class FairQueueMachine(RuleBasedStateMachine):
     """Whatever comes and ends in whatever order, beside plain sets that say what should be so."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.fair = Fair(5)
+        self.fair = FairQueue(5)
         self.waiting: set[tuple[int, int]] = set()
         self.running: set[tuple[int, int]] = set()
         self.again: set[tuple[int, int]] = set()
@@ -96,11 +96,11 @@ class Sharing(RuleBasedStateMachine):
         assert not self.running
 
 
-TestSharing = Sharing.TestCase
+TestSharing = FairQueueMachine.TestCase
 TestSharing.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
 
 
-def drained(fair: Fair) -> list[tuple[int, int]]:
+def take_all(fair: FairQueue) -> list[tuple[int, int]]:
     """Everything that may run now."""
     taken = []
     while pair := fair.take():
@@ -109,16 +109,16 @@ def drained(fair: Fair) -> list[tuple[int, int]]:
 
 
 def test_a_tenant_that_floods_leaves_room_for_the_next_one() -> None:
-    fair = Fair(20)
+    fair = FairQueue(20)
     for conversation in range(1000):
         fair.add(1, conversation)
-    assert len(drained(fair)) == 18
+    assert len(take_all(fair)) == 18
     fair.add(2, 7)
     assert fair.take() == (2, 7)
 
 
 def test_a_flood_is_served_between_the_others_and_not_before_them() -> None:
-    fair = Fair(1)
+    fair = FairQueue(1)
     for conversation in range(100):
         fair.add(1, conversation)
     fair.add(2, 500)
@@ -133,44 +133,44 @@ def test_a_flood_is_served_between_the_others_and_not_before_them() -> None:
 
 
 def test_conversations_of_a_tenant_run_in_the_order_in_which_they_came() -> None:
-    fair = Fair(10)
+    fair = FairQueue(10)
     for conversation in (5, 3, 9, 3):
         fair.add(1, conversation)
-    assert drained(fair) == [(1, 5), (1, 3), (1, 9)]
+    assert take_all(fair) == [(1, 5), (1, 3), (1, 9)]
 
 
 def test_a_conversation_added_while_it_runs_runs_once_more_and_behind_the_others() -> None:
-    fair = Fair(10, reserve=8)
+    fair = FairQueue(10, reserve=8)
     for conversation in (1, 2, 3):
         fair.add(1, conversation)
-    assert drained(fair) == [(1, 1), (1, 2)]
+    assert take_all(fair) == [(1, 1), (1, 2)]
     fair.add(1, 1)
     fair.add(1, 1)
-    assert drained(fair) == []
+    assert take_all(fair) == []
     fair.ended(1, 1)
-    assert drained(fair) == [(1, 3)]
+    assert take_all(fair) == [(1, 3)]
     fair.ended(1, 2)
-    assert drained(fair) == [(1, 1)]
+    assert take_all(fair) == [(1, 1)]
     fair.ended(1, 1)
     fair.ended(1, 3)
-    assert drained(fair) == []
+    assert take_all(fair) == []
 
 
 def test_the_reserve_may_be_given_and_one_slot_is_always_left_to_a_tenant() -> None:
     for limit, reserve, per_tenant in ((1, None, 1), (4, None, 3), (500, None, 450), (500, 0, 500), (4, 9, 1)):
-        fair = Fair(limit, reserve)
+        fair = FairQueue(limit, reserve)
         for conversation in range(600):
             fair.add(1, conversation)
-        assert len(drained(fair)) == per_tenant
+        assert len(take_all(fair)) == per_tenant
 
 
 def test_a_worker_without_slots_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one turn"):
-        Fair(0)
+        FairQueue(0)
 
 
 def test_what_does_not_run_cannot_end() -> None:
-    fair = Fair(2)
+    fair = FairQueue(2)
     with pytest.raises(ValueError, match="runs no turn here"):
         fair.ended(1, 1)
     fair.add(1, 1)
@@ -179,11 +179,11 @@ def test_what_does_not_run_cannot_end() -> None:
 
 
 def test_a_worker_that_runs_for_long_remembers_no_more_than_it_must() -> None:
-    fair = Fair(8)
+    fair = FairQueue(8)
     for tenant in range(4):
         for conversation in range(3):
             fair.add(tenant, conversation)
-    busy = drained(fair)
+    busy = take_all(fair)
     tracemalloc.start()
     for moment in range(3000):
         tenant, conversation = busy[moment % len(busy)]

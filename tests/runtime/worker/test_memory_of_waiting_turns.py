@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.llm.model_backend import Request
-from apps.runtime.turns.turn_machine import AskModel, Turning, begin
+from apps.llm.model_backend import ModelRequest
+from apps.runtime.turns.turn_machine import AskModel, TurnMachine, start_turn
 from apps.tenants.actions import amend_agent
-from tests.support.drivers.conversation import say, tell
+from tests.support.drivers.conversation import run_customer_turn, send_customer_message
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_persona, make_world
 
@@ -19,16 +19,18 @@ def world() -> World:
     return world
 
 
-def waiting(world: World, thread: str) -> tuple[Turning, Request]:
+def begin_waiting_turn(world: World, thread: str) -> tuple[TurnMachine, ModelRequest]:
     """A turn that has come as far as its first call."""
-    turning = begin(world.tenant.pk, tell(world, "Hello", thread=thread, key=f"to-{thread}").conversation_id)
+    turning = start_turn(
+        world.tenant.pk, send_customer_message(world, "Hello", thread=thread, key=f"to-{thread}").conversation_id
+    )
     assert turning is not None
     assert isinstance(turning.move, AskModel)
     return turning, turning.move.request
 
 
 def test_turns_of_one_agent_hold_its_prompt_its_rights_and_itself_once(world: World) -> None:
-    (one, first), (other, second) = (waiting(world, thread) for thread in ("one", "other"))
+    (one, first), (other, second) = (begin_waiting_turn(world, thread) for thread in ("one", "other"))
     assert len(first.system) > 1
     assert all(left.text is right.text for left, right in zip(first.system, second.system, strict=True))
     ours, theirs = one.loop.account.planned, other.loop.account.planned
@@ -41,9 +43,9 @@ def test_turns_of_one_agent_hold_its_prompt_its_rights_and_itself_once(world: Wo
 
 
 def test_an_agent_that_was_changed_is_another_to_the_next_turn(world: World) -> None:
-    one, _ = waiting(world, "one")
+    one, _ = begin_waiting_turn(world, "one")
     amend_agent(world.agent, actor=world.admin, max_steps=3)
-    other, _ = waiting(world, "other")
+    other, _ = begin_waiting_turn(world, "other")
     assert other.claimed.agent.max_steps == 3
     assert one.claimed.agent.max_steps != 3
 
@@ -53,8 +55,8 @@ def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_fo
     world: World, standin: StandIn, mid_turn_message_mode: str, is_held: bool
 ) -> None:
     amend_agent(world.agent, actor=world.admin, mid_turn_message_mode=mid_turn_message_mode)
-    say(world, "Hello", standin, thread="one")
-    turning, _ = waiting(world, "one")
+    run_customer_turn(world, "Hello", standin, thread="one")
+    turning, _ = begin_waiting_turn(world, "one")
     assert turning.claimed.brought.running is None
     assert not turning.claimed.known
     assert not turning.loop.account.brought
@@ -65,8 +67,8 @@ def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_fo
 def test_of_what_other_calls_left_cached_only_what_the_prompt_can_read_is_held(world: World, standin: StandIn) -> None:
     # R181
     for number in range(3):
-        say(world, f"Hello, I am customer {number}", standin, thread=f"before-{number}")
-    turning, _ = waiting(world, "one")
+        run_customer_turn(world, f"Hello, I am customer {number}", standin, thread=f"before-{number}")
+    turning, _ = begin_waiting_turn(world, "one")
     account = turning.loop.account
     assert account.planned is not None
     assert account.earlier is not None

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db import connection
 
 # Tables of everybody, each with the reason why no tenant owns its rows.
-SHARED = {
+SHARED_TABLES = {
     "auth_group": "the five roles, the same in every tenant",
     "auth_group_permissions": "Django's own; grants live in guardian's tables",
     "auth_permission": "names of what the policy knows",
@@ -42,35 +42,38 @@ class TenantTable:
 
 def all_tables() -> list[str]:
     """Every table of the schema."""
-    rows = _ask("SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace")
+    rows = _query("SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace")
     return [str(name) for (name,) in rows]
 
 
 def tenant_tables() -> list[TenantTable]:
     """Every table that is not shared; one without a tenant's column would fail its tests."""
-    return [TenantTable(name, TENANT_COLUMN.get(name, "tenant_id")) for name in sorted(set(all_tables()) - set(SHARED))]
+    return [
+        TenantTable(name, TENANT_COLUMN.get(name, "tenant_id"))
+        for name in sorted(set(all_tables()) - set(SHARED_TABLES))
+    ]
 
 
 def forced_tables() -> set[str]:
     """Tables whose row security holds for their owner too."""
-    rows = _ask(
+    rows = _query(
         "SELECT relname FROM pg_class WHERE relrowsecurity AND relforcerowsecurity"
         " AND relnamespace = 'public'::regnamespace"
     )
     return {str(name) for (name,) in rows}
 
 
-def may(role: str, right: str, table: str) -> bool:
+def has_table_right(role: str, right: str, table: str) -> bool:
     """Whether a database role holds a right on some column of a table, whatever row security then says."""
     asks = "SELECT has_any_column_privilege(%s, %s, %s)"
     if right in {"DELETE", "TRUNCATE"}:
         asks = "SELECT has_table_privilege(%s, %s, %s)"
-    return bool(_ask(asks, role, table, right)[0][0])
+    return bool(_query(asks, role, table, right)[0][0])
 
 
 def composite_references() -> set[tuple[str, str, str]]:
     """(table, column, target) of every foreign key that carries the tenant along."""
-    rows = _ask(
+    rows = _query(
         "SELECT source.relname, refers.attname, target.relname FROM pg_constraint AS key"
         " JOIN pg_class AS source ON source.oid = key.conrelid JOIN pg_class AS target ON target.oid = key.confrelid"
         " JOIN pg_attribute AS tenant ON tenant.attrelid = key.conrelid AND tenant.attnum = key.conkey[1]"
@@ -85,7 +88,7 @@ def composite_references() -> set[tuple[str, str, str]]:
 
 def definer_functions() -> dict[str, set[str]]:
     """Functions that run with rights of their own, and which database roles may call them."""
-    rows = _ask(
+    rows = _query(
         "SELECT proc.proname, role.rolname FROM pg_proc AS proc CROSS JOIN pg_roles AS role"
         " WHERE proc.prosecdef AND proc.pronamespace = 'public'::regnamespace AND NOT role.rolsuper"
         " AND has_function_privilege(role.oid, proc.oid, 'EXECUTE') AND NOT role.rolname LIKE 'pg\\_%%'"
@@ -98,7 +101,7 @@ def definer_functions() -> dict[str, set[str]]:
 
 def plain_references() -> set[tuple[str, str]]:
     """(table, column) of every foreign key by the id alone where one beside it carries the tenant."""
-    rows = _ask(
+    rows = _query(
         "SELECT source.relname, refers.attname FROM pg_constraint AS key JOIN pg_class AS source ON source.oid = key.conrelid"
         " JOIN pg_attribute AS refers ON refers.attrelid = key.conrelid AND refers.attnum = key.conkey[1]"
         " WHERE key.contype = 'f' AND array_length(key.conkey, 1) = 1"
@@ -107,20 +110,20 @@ def plain_references() -> set[tuple[str, str]]:
     return composed & {(str(table), str(column)) for table, column in rows}
 
 
-def loose_keys() -> set[str]:
+def keys_without_tenant() -> set[str]:
     """Unique indexes of tenants' tables without the tenant; primary keys aside."""
-    rows = _ask(
+    rows = _query(
         "SELECT indexed.relname, of.relname FROM pg_index AS key JOIN pg_class AS indexed ON indexed.oid = key.indexrelid"
         " JOIN pg_class AS of ON of.oid = key.indrelid WHERE key.indisunique AND NOT key.indisprimary"
         " AND of.relnamespace = 'public'::regnamespace AND NOT EXISTS (SELECT 1 FROM pg_attribute AS part"
         " WHERE part.attrelid = key.indrelid AND part.attnum = ANY (key.indkey) AND part.attname = 'tenant_id')"
     )
-    return {str(key) for key, table in rows if table not in SHARED}
+    return {str(key) for key, table in rows if table not in SHARED_TABLES}
 
 
-def free_sequences() -> set[tuple[str, str]]:
+def readable_sequences() -> set[tuple[str, str]]:
     """Sequences that a role of the product may look at or draw from."""
-    rows = _ask(
+    rows = _query(
         "SELECT sequence.relname, role.rolname FROM pg_class AS sequence CROSS JOIN pg_roles AS role"
         " WHERE sequence.relkind = 'S' AND sequence.relnamespace = 'public'::regnamespace AND NOT role.rolsuper"
         " AND NOT role.rolname LIKE 'pg\\_%%' AND NOT role.rolname LIKE '%%\\_owner'"
@@ -131,13 +134,13 @@ def free_sequences() -> set[tuple[str, str]]:
 
 def other_relations() -> list[str]:
     """Views, materialized views and foreign tables of the schema."""
-    rows = _ask(
+    rows = _query(
         "SELECT relname FROM pg_class WHERE relkind IN ('v', 'm', 'f') AND relnamespace = 'public'::regnamespace"
     )
     return sorted(str(name) for (name,) in rows)
 
 
-def _ask(statement: str, *params: str) -> list[tuple[object, ...]]:
+def _query(statement: str, *params: str) -> list[tuple[object, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(statement, params)
         return list(cursor.fetchall())

@@ -21,14 +21,14 @@ Connection = psycopg.Connection[tuple[Any, ...]]  # Any: whatever a statement se
 MOST_ROWS: Final = 5_000
 _ROW_TABLES: Final = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
 _SEQUENCES: Final = "SELECT schemaname || '.' || sequencename, last_value FROM pg_sequences"
-_START_AGAIN: Final = "SELECT setval(%s, coalesce(%s, 1), %s)"
+_RESET_SEQUENCE: Final = "SELECT setval(%s, coalesce(%s, 1), %s)"
 # Of clients alone: the server's own workers see to themselves.
-_SEND_AWAY: Final = (
+_CLOSE_SESSIONS: Final = (
     "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
 )
 # Everything of a database that is no row of a table. Of relations and columns not how much room they take.
-_BUILT: Final = """
+_SCHEMA_FINGERPRINT: Final = """
 SELECT count(*), sum(hashtextextended(said, 0)) FROM (
     SELECT p::text FROM pg_proc p WHERE oid >= 16384 OR proacl IS NOT NULL
     UNION ALL SELECT t::text FROM pg_trigger t
@@ -53,19 +53,19 @@ SELECT count(*), sum(hashtextextended(said, 0)) FROM (
 
 
 @dataclass
-class StandingClones:
+class ClonePool:
     """The clones of this test process. Each is one test's at a time."""
 
     server: Postgres
     template: str
     idle: list[str] = field(default_factory=list)
     made: Iterator[int] = field(default_factory=lambda: count(1))
-    as_cloned: "_State | None" = None
+    as_cloned: "_CloneState | None" = None
 
     @contextmanager
     def lend(self, back_to: str) -> Iterator[str]:
         """A database like the template until the block ends; both connections go there, and back to the other one afterwards."""
-        name = self.idle.pop() if self.idle else self._clone(back_to)
+        name = self.idle.pop() if self.idle else self._make_clone(back_to)
         close_connections()
         point_to(self.server, name)
         try:
@@ -73,39 +73,39 @@ class StandingClones:
         finally:
             close_connections()
             point_to(self.server, back_to)
-            self._take_back(name)
+            self._reclaim(name)
 
     def drop(self) -> None:
         """All of them: a server may stand longer than this process."""
         while self.idle:
-            self._drop(self.idle.pop())
+            self._drop_clone(self.idle.pop())
 
-    def _clone(self, back_to: str) -> str:
+    def _make_clone(self, back_to: str) -> str:
         name = f"{back_to}_committing_{next(self.made)}"
         clone_database(self.server, self.template, name)
         if self.as_cloned is None:
-            with self._inside(name) as connection:
-                self.as_cloned = _State.of(connection)
+            with self._connect(name) as connection:
+                self.as_cloned = _CloneState.of(connection)
         return name
 
-    def _take_back(self, name: str) -> None:
-        with self._inside(name) as connection:
-            connection.execute(_SEND_AWAY)
+    def _reclaim(self, name: str) -> None:
+        with self._connect(name) as connection:
+            connection.execute(_CLOSE_SESSIONS)
             is_as_before = self.as_cloned is not None and self.as_cloned.restore(connection)
         if is_as_before:
             self.idle.append(name)
         else:
-            self._drop(name)
+            self._drop_clone(name)
 
-    def _inside(self, name: str) -> Connection:
+    def _connect(self, name: str) -> Connection:
         return psycopg.connect(self.server.url_for("postgres", database=name), autocommit=True)
 
-    def _drop(self, name: str) -> None:
+    def _drop_clone(self, name: str) -> None:
         run_as_superuser(self.server, sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class _CloneState:
     """What a clone is before a test: how it is built, the rows it begins with, and where its numbers stand."""
 
     built: tuple[Any, ...]  # Any: a number and a hash
@@ -114,32 +114,34 @@ class _State:
     numbers: dict[str, int | None]
 
     @classmethod
-    def of(cls, connection: Connection) -> "_State":
+    def of(cls, connection: Connection) -> "_CloneState":
         """Read it."""
         tables = sorted(str(name) for (name,) in connection.execute(_ROW_TABLES))
-        filled = _filled(connection, tables)
+        filled = _filled_tables(connection, tables)
         empty = tuple(table for table in tables if table not in filled)
-        return cls(_built(connection), empty, _rows(connection, filled), _numbers(connection))
+        return cls(_schema_fingerprint(connection), empty, _rows(connection, filled), _sequence_values(connection))
 
     def restore(self, connection: Connection) -> bool:
         """Delete what a test wrote into what was empty. False where anything else is not as it was."""
-        if _built(connection) != self.built:
+        if _schema_fingerprint(connection) != self.built:
             return False
         # A superuser's word: no trigger refuses that rows are deleted, and no key that others name them.
         connection.execute("SET session_replication_role = replica")
-        filled = _filled(connection, self.empty)
+        filled = _filled_tables(connection, self.empty)
         deleted = [connection.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table))) for table in filled]
-        for name, last in _numbers(connection).items():
+        for name, last in _sequence_values(connection).items():
             if last != self.numbers[name]:
-                connection.execute(_START_AGAIN, (name, self.numbers[name], self.numbers[name] is not None))
-        return sum(each.rowcount for each in deleted) <= MOST_ROWS and _rows(connection, self._begun) == self.rows
+                connection.execute(_RESET_SEQUENCE, (name, self.numbers[name], self.numbers[name] is not None))
+        return (
+            sum(each.rowcount for each in deleted) <= MOST_ROWS and _rows(connection, self._initial_tables) == self.rows
+        )
 
     @property
-    def _begun(self) -> list[str]:
+    def _initial_tables(self) -> list[str]:
         return [name for name, *_ in self.rows]
 
 
-def _filled(connection: Connection, tables: Sequence[str]) -> list[str]:
+def _filled_tables(connection: Connection, tables: Sequence[str]) -> list[str]:
     asked = sql.SQL("SELECT {} WHERE EXISTS (SELECT FROM {})")
     each = [asked.format(sql.Literal(table), sql.Identifier(table)) for table in tables]
     return sorted(str(name) for (name,) in connection.execute(sql.SQL(" UNION ALL ").join(each)))
@@ -151,11 +153,11 @@ def _rows(connection: Connection, tables: Sequence[str]) -> tuple[tuple[Any, ...
     return tuple(sorted(connection.execute(sql.SQL(" UNION ALL ").join(each)).fetchall()))
 
 
-def _built(connection: Connection) -> tuple[Any, ...]:
-    found = connection.execute(_BUILT).fetchone()
+def _schema_fingerprint(connection: Connection) -> tuple[Any, ...]:
+    found = connection.execute(_SCHEMA_FINGERPRINT).fetchone()
     assert found is not None
     return found
 
 
-def _numbers(connection: Connection) -> dict[str, int | None]:
+def _sequence_values(connection: Connection) -> dict[str, int | None]:
     return {str(name): last for name, last in connection.execute(_SEQUENCES)}

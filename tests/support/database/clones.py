@@ -5,7 +5,7 @@ from django.db import connections
 from psycopg import sql
 
 from apps.launcher.postgres import Postgres
-from apps.tenants.database_roles import forbid_leavings
+from apps.tenants.database_roles import forbid_session_objects
 from tests.support.build_counts import CLONES, counts
 
 
@@ -19,7 +19,7 @@ def clone_database(server: Postgres, template: str, name: str) -> None:
     run_as_superuser(server, clone.format(sql.Identifier(name), sql.Identifier(template)))
     # A database's own rights are not cloned with it.
     with psycopg.connect(server.url_for("postgres", database=name), autocommit=True) as connection:
-        forbid_leavings(connection)
+        forbid_session_objects(connection)
     point_to(server, name)
 
 
@@ -36,7 +36,7 @@ def close_connections() -> None:
         connections[alias].close()
 
 
-def leave_alone(server: Postgres) -> None:
+def disable_autovacuum(server: Postgres) -> None:
     """The server's own upkeep is off from now on: beside no test statistics come, rows move, or a clone is told changed."""
     run_as_superuser(server, sql.SQL("ALTER SYSTEM SET autovacuum = off").format())
     run_as_superuser(server, sql.SQL("SELECT pg_reload_conf()").format())

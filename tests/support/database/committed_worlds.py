@@ -9,7 +9,7 @@ from django.db import connection
 
 
 @dataclass
-class Standing:
+class CommittedWorlds:
     """The worlds of this test process. Each test gets every one at most once, as it was when it was put up."""
 
     worlds: dict[str, list[Any]] = field(default_factory=dict)
@@ -32,4 +32,4 @@ class Standing:
         return deepcopy(here[self.lent - 1])
 
 
-STANDING = Standing()
+COMMITTED_WORLDS = CommittedWorlds()

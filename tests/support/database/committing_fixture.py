@@ -5,13 +5,11 @@ from collections.abc import Iterator
 import pytest
 from pytest_django import DjangoDbBlocker
 
-from tests.support.database.clone_pool import StandingClones
+from tests.support.database.clone_pool import ClonePool
 
 
 @pytest.fixture
-def committing(
-    standing_clones: StandingClones, django_db_setup: str, django_db_blocker: DjangoDbBlocker
-) -> Iterator[str]:
+def committing(standing_clones: ClonePool, django_db_setup: str, django_db_blocker: DjangoDbBlocker) -> Iterator[str]:
     """Both connections go to a clone; what is written there stands for other threads, and for nobody afterwards."""
     with django_db_blocker.unblock(), standing_clones.lend(django_db_setup) as name:
         yield name

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from django.db import connections
 
-from apps.launcher.child_processes import CannotStart, last_lines, spawn, stop, wait_until
+from apps.launcher.child_processes import CannotStart, last_lines, spawn_child, stop_child, wait_until
 from apps.launcher.data_folders import database_account, private_folder
 from apps.launcher.postgres import Postgres
 from tests.settings import PREFIX
@@ -33,7 +33,7 @@ logfile = {folder}/log
 """
 
 
-class Way(Protocol):
+class PoolRoute(Protocol):
     """Points Django's connections through something, for a while."""
 
     def __call__(self, server: Postgres) -> AbstractContextManager[None]:
@@ -41,7 +41,7 @@ class Way(Protocol):
 
 
 @contextmanager
-def directly(server: Postgres) -> Iterator[None]:
+def direct_connections(server: Postgres) -> Iterator[None]:
     """Each client has a connection of its own."""
     del server
     yield
@@ -76,7 +76,11 @@ def pgbouncer(server: Postgres) -> Iterator[None]:
             given.update(before)
 
 
-WAYS: Mapping[str, Way] = {"direct": directly, "psycopg pool": driver_pool, "pgbouncer": pgbouncer}
+POOL_ROUTES: Mapping[str, PoolRoute] = {
+    "direct": direct_connections,
+    "psycopg pool": driver_pool,
+    "pgbouncer": pgbouncer,
+}
 
 
 def find_pgbouncer() -> str | None:
@@ -98,12 +102,12 @@ def running_pgbouncer(server_socket: str) -> Iterator[Path]:
         (home / name).write_text(text, encoding="utf-8")
         (home / name).chmod(0o644)
     configuration = home / "pgbouncer.ini"
-    child: Any = spawn([program, "-q", configuration], when_orphaned=signal.SIGINT, account=account, cwd=folder)
+    child: Any = spawn_child([program, "-q", configuration], when_orphaned=signal.SIGINT, account=account, cwd=folder)
     try:
         wait_until(lambda: (folder / SOCKET).exists() or child.poll() is not None, 20)
         if child.poll() is not None:
             raise CannotStart(f"pgbouncer did not start:\n{last_lines(folder / 'log')}")
         yield folder
     finally:
-        stop(child, signal.SIGTERM, 10)
+        stop_child(child, signal.SIGTERM, 10)
         shutil.rmtree(home, ignore_errors=True)

@@ -20,8 +20,8 @@ from django.conf import settings
 from django.core.management import call_command
 from psycopg import sql
 
-from apps.launcher.child_processes import stop
-from apps.launcher.data_folders import PROJECT, locked
+from apps.launcher.child_processes import stop_child
+from apps.launcher.data_folders import PROJECT, hold_file_lock
 from apps.launcher.postgres import STOP_SECONDS, Postgres
 from tests.settings import PREFIX
 from tests.support.database.clones import close_connections, point_to, run_as_superuser
@@ -67,50 +67,50 @@ class ReadyPostgres(Postgres):
         del binaries
         CACHE.mkdir(parents=True, exist_ok=True)
         ready = CACHE / template_key()
-        with locked(CACHE / "lock"):
+        with hold_file_lock(CACHE / "lock"):
             if not ready.exists():
-                _make(ready)
-            _copy(ready, self._data)
+                _make_template(ready)
+            _copy_cluster(ready, self._data)
 
 
-class _Maker(Postgres):
+class _TemplateServer(Postgres):
     """The server in which the template is made, stopped as one that is started again."""
 
     def make(self, ready: Path) -> None:
         self.start()
         try:
-            _migrate(self)
+            _migrate_template(self)
             assert self.child is not None
-            stop(self.child, signal.SIGINT, STOP_SECONDS)
+            stop_child(self.child, signal.SIGINT, STOP_SECONDS)
             unfinished = ready.with_suffix(".new")
             shutil.rmtree(unfinished, ignore_errors=True)
-            _copy(self._data, unfinished)
+            _copy_cluster(self._data, unfinished)
             unfinished.rename(ready)
         finally:
             self.stop()
 
 
-def _make(ready: Path) -> None:
+def _make_template(ready: Path) -> None:
     for former in CACHE.iterdir():
         if former.is_dir():
             shutil.rmtree(former)
     home = own_folder()
-    _Maker(home, throwaway=True).make(ready)
+    _TemplateServer(home, throwaway=True).make(ready)
     shutil.rmtree(home, ignore_errors=True)
 
 
-def _migrate(server: Postgres) -> None:
+def _migrate_template(server: Postgres) -> None:
     run_as_superuser(server, sql.SQL("CREATE DATABASE {}").format(sql.Identifier(TEMPLATE)))
     point_to(server, TEMPLATE)
     settings.DATABASE_OWNER_URL = server.url_for("postgres", database=TEMPLATE)
     # The states of models between two migrations refer to each other: to look for garbage among them takes a fifth of the time.
     gc.disable()
-    call_command("setup_database", verbosity=0, stdout=_Nowhere())
+    call_command("setup_database", verbosity=0, stdout=_DiscardedOutput())
     gc.enable()
     close_connections()
 
 
-def _copy(source: Path, target: Path) -> None:
+def _copy_cluster(source: Path, target: Path) -> None:
     # Whoever owns the files goes on to own them: as root the server runs as somebody else.
     subprocess.run(["cp", "-a", source, target], check=True)
 
@@ -131,6 +131,6 @@ def sources(root: Path = PROJECT) -> list[Path]:
     return sorted(named | declaring)
 
 
-class _Nowhere:
+class _DiscardedOutput:
     def write(self, text: str) -> int:
         return len(text)

@@ -30,12 +30,12 @@ def session(actor: Actor | None = None) -> Iterator[Raw]:
     given = connection.settings_dict
     with psycopg.connect(dbname=given["NAME"], host=given["HOST"], user=given["USER"]) as raw:
         if actor is not None:
-            assume(raw, actor)
+            assume_actor(raw, actor)
         yield raw
         raw.rollback()
 
 
-def assume(raw: Raw, actor: Actor) -> None:
+def assume_actor(raw: Raw, actor: Actor) -> None:
     """Become the actor until the transaction ends, as `acting` does it."""
     role = f"{settings.DATABASE_ROLE_PREFIX}_{DATABASE_ROLE[actor.role]}"
     raw.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(role)))
@@ -43,7 +43,7 @@ def assume(raw: Raw, actor: Actor) -> None:
     raw.execute(SETTINGS, [str(actor.tenant_id), str(actor.agent_id or ""), customer])
 
 
-def ending(actor: Actor | None, statement: str) -> str:
+def statement_error(actor: Actor | None, statement: str) -> str:
     """How a statement ends: the error's code, or nothing where PostgreSQL did it."""
     with session(actor) as raw:
         try:

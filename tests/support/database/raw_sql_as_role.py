@@ -8,7 +8,7 @@ from django.db import Error, connection, transaction
 from psycopg import Error as PostgresError
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 
 Params = Sequence[int | str | None]
 
@@ -17,7 +17,7 @@ BROKEN_RULE = "23514"
 
 
 @dataclass(frozen=True)
-class Outcome:
+class StatementOutcome:
     """How a statement ended: an error's code, or how many rows it touched or found."""
 
     sqlstate: str = ""
@@ -31,26 +31,26 @@ class Outcome:
         return not self.sqlstate and self.rows > 0
 
 
-def attempt(actor: Actor | None, statement: str, params: Params = ()) -> Outcome:
+def run_and_undo(actor: Actor | None, statement: str, params: Params = ()) -> StatementOutcome:
     """Run one statement as this actor's role, or as the login role itself, and undo it."""
     try:
         with transaction.atomic():
-            outcome = _run(statement, params) if actor is None else _run_acting(actor, statement, params)
+            outcome = _run_statement(statement, params) if actor is None else _run_as_actor(actor, statement, params)
             transaction.set_rollback(True)
             return outcome
     except Error as refusal:
         cause = refusal.__cause__
         assert isinstance(cause, PostgresError)
-        return Outcome(sqlstate=str(cause.sqlstate), constraint=cause.diag.constraint_name or "")
+        return StatementOutcome(sqlstate=str(cause.sqlstate), constraint=cause.diag.constraint_name or "")
 
 
-def _run_acting(actor: Actor, statement: str, params: Params) -> Outcome:
-    with acting(actor):
-        return _run(statement, params)
+def _run_as_actor(actor: Actor, statement: str, params: Params) -> StatementOutcome:
+    with acting_as(actor):
+        return _run_statement(statement, params)
 
 
-def _run(statement: str, params: Params) -> Outcome:
+def _run_statement(statement: str, params: Params) -> StatementOutcome:
     with connection.cursor() as cursor:
         cursor.execute(statement, params or None)
         found = tuple(cursor.fetchall()) if cursor.description else ()
-        return Outcome(rows=cursor.rowcount, found=found)
+        return StatementOutcome(rows=cursor.rowcount, found=found)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
-LIGHTS: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
+COLOUR_SCHEMES: Final[tuple[Literal["light", "dark"], ...]] = ("light", "dark")
 WIDTHS: Final = (1280, 400)
 # `make browser-test PICTURES=1`; nobody looks at the pictures of a run that passes.
 TAKES_PICTURES: Final = os.environ.get("PICTURES", "0") not in {"", "0"}
@@ -19,13 +19,13 @@ UNFOLD: Final = (
 )
 
 # An icon is a word in a font that draws it.
-ICONS_SAID: Final = """
+ICONS_READ_OUT: Final = """
 [...document.querySelectorAll('.material-symbols-outlined')]
     .filter(icon => !icon.closest('[aria-hidden="true"]')).map(icon => icon.outerHTML.slice(0, 200))
 """
 
 # What reaches past the window's edge, unless it stands in something that is moved aside by itself.
-WIDER: Final = """() => [...document.querySelectorAll('#content *, #page *')].filter(each => {
+OVERFLOWING_ELEMENTS: Final = """() => [...document.querySelectorAll('#content *, #page *')].filter(each => {
     if (each.getBoundingClientRect().right <= window.innerWidth + 1 || !each.checkVisibility()) return false
     for (let over = each; over && over !== document.body; over = over.parentElement)
         if (/auto|scroll|hidden/.test(getComputedStyle(over).overflowX)) return false
@@ -33,60 +33,60 @@ WIDER: Final = """() => [...document.querySelectorAll('#content *, #page *')].fi
 }).map(each => each.outerHTML.slice(0, 160))"""
 
 # Tables of ours that have to be pushed aside to be read.
-ASIDE: Final = """() => [...document.querySelectorAll('.pc-scroll')]
+SCROLLED_REGIONS: Final = """() => [...document.querySelectorAll('.pc-scroll')]
     .filter(each => each.scrollWidth > each.clientWidth + 1).map(each => `${each.ariaLabel} is pushed aside`)"""
 
 # The rules that a change of colours alone can break, of those that axe runs unless told otherwise.
-OF_COLOURS: Final = ("color-contrast", "link-in-text-block")
+COLOUR_RULES: Final = ("color-contrast", "link-in-text-block")
 
 # What passed is most of a result; only what is reported leaves the page.
 _RUN: Final = """async only => (await axe.run(document, {resultTypes: ['violations'], ...(only && {runOnly: only})}))
     .violations.map(({id, help, nodes}) => `${id}: ${help}: ${nodes[0].html.slice(0, 200)}`)"""
 
 # The page's own script and its styles have taken notice of a new light or width.
-_DRAWN: Final = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
+_NEXT_FRAME: Final = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 
 
-def flaws(page: Page, name: str, *, only: Sequence[str] = ()) -> list[str]:
+def accessibility_flaws(page: Page, name: str, *, only: Sequence[str] = ()) -> list[str]:
     """What axe finds, one line each, and the icons that would be read out as words."""
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate(_RUN, list(only) or None)
-    said = page.evaluate(ICONS_SAID)
+    said = page.evaluate(ICONS_READ_OUT)
     return [f"{name}: {flaw}" for flaw in found] + [f"{name}: an icon is read out: {icon}" for icon in said]
 
 
-def flaws_in_lights(page: Page, name: str, picture: Path) -> list[str]:
+def flaws_in_colour_schemes(page: Page, name: str, picture: Path) -> list[str]:
     """The flaws of an open page in both lights: all rules in one, and in the other those that colours can break."""
     found: list[str] = []
-    for light in LIGHTS:
+    for light in COLOUR_SCHEMES:
         page.emulate_media(color_scheme=light, reduced_motion="reduce")
-        page.evaluate(_DRAWN)
+        page.evaluate(_NEXT_FRAME)
         assert page.evaluate("document.documentElement.classList.contains('dark')") == (light == "dark"), light
         take_picture(page, picture.with_name(f"{picture.name}-{light}.png"))
-        found += flaws(page, f"{name} {light}", only=() if light == LIGHTS[0] else OF_COLOURS)
+        found += accessibility_flaws(page, f"{name} {light}", only=() if light == COLOUR_SCHEMES[0] else COLOUR_RULES)
     return found
 
 
-def flaws_in_windows(page: Page, name: str, picture: Path, widths: Sequence[int] = WIDTHS) -> list[str]:
+def flaws_in_widths(page: Page, name: str, picture: Path, widths: Sequence[int] = WIDTHS) -> list[str]:
     """The flaws of an open page in both lights and at every width, and whether it is wider than its window."""
     found: list[str] = []
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
-        found += flaws_in_lights(page, f"{name} {width}", picture.with_name(f"{picture.name}-{width}"))
+        found += flaws_in_colour_schemes(page, f"{name} {width}", picture.with_name(f"{picture.name}-{width}"))
         if page.evaluate("document.documentElement.scrollWidth") > width:
             found.append(f"{name} {width}: the page is wider than the window")
     return found
 
 
-def too_wide(page: Page, name: str, picture: Path, width: int = WIDTHS[-1]) -> list[str]:
+def overflow_flaws(page: Page, name: str, picture: Path, width: int = WIDTHS[-1]) -> list[str]:
     """What an open page pushes past the edge of a narrow window, which is then as wide again as it was."""
     before = page.viewport_size
     assert before is not None
     page.set_viewport_size({"width": width, "height": before["height"]})
     take_picture(page, picture)
-    wider = page.evaluate(WIDER) if page.evaluate("document.documentElement.scrollWidth") > width else []
-    aside = page.evaluate(ASIDE)
+    wider = page.evaluate(OVERFLOWING_ELEMENTS) if page.evaluate("document.documentElement.scrollWidth") > width else []
+    aside = page.evaluate(SCROLLED_REGIONS)
     page.set_viewport_size(before)
     return [f"{name}: {each}" for each in (*wider[:3], *aside)]
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from apps.llm.anthropic.async_client import async_backend_at
-from apps.llm.model_backend import AsyncBackend, Listener, Reply, Request
+from apps.llm.model_backend import AsyncBackend, Listener, ModelReply, ModelRequest
 
-HELLO = Request("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
+HELLO = ModelRequest("claude-opus-5-5", 300, (), ({"role": "user", "content": "Hello"},), timeout_seconds=10)
 
 Given = TypeVar("Given")
 
@@ -25,7 +25,7 @@ def within_loop(base_url: str, work: Callable[[AsyncBackend], Awaitable[Given]],
     return asyncio.run(_run())
 
 
-def ask(base_url: str, request: Request = HELLO, listener: Listener | None = None) -> Reply:
+def ask_backend(base_url: str, request: ModelRequest = HELLO, listener: Listener | None = None) -> ModelReply:
     return within_loop(base_url, lambda backend: backend.complete(request, listener))
 
 

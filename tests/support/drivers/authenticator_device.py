@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from apps.tenants.accounts.second_factor import take_up
+from apps.tenants.accounts.second_factor import enrol
 from apps.tenants.accounts.totp import STEP_SECONDS, code_at, new_secret
 from apps.tenants.models import User
 
@@ -23,4 +23,4 @@ class Device:
 def with_device(user: User) -> Device:
     """A person who set up a second factor long ago."""
     secret = new_secret()
-    return Device(secret, take_up(user, secret, code_at(secret, 1), address="192.0.2.1", clock=lambda: STEP_SECONDS))
+    return Device(secret, enrol(user, secret, code_at(secret, 1), address="192.0.2.1", clock=lambda: STEP_SECONDS))

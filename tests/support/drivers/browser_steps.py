@@ -7,23 +7,23 @@ from typing import Any
 from playwright.sync_api import Page
 from playwright.sync_api import TimeoutError as TimedOut
 
-from tests.support.drivers.accessibility import flaws
-from tests.support.drivers.conversation import unmarked
+from tests.support.drivers.accessibility import accessibility_flaws
+from tests.support.drivers.conversation import without_cache_marks
 from tests.support.timeouts import PATIENCE_SECONDS
 
 
 def visit(page: Page, path: str) -> None:
     """Open a page, which is as it should be for every eye."""
     page.goto(path)
-    look(page)
+    assert_no_flaws(page)
 
 
-def look(page: Page) -> None:
+def assert_no_flaws(page: Page) -> None:
     """The page that is open has no flaw."""
-    assert flaws(page, page.url) == []
+    assert accessibility_flaws(page, page.url) == []
 
 
-def go_by_keys(page: Page, letter: str, url: str) -> None:
+def go_by_shortcut(page: Page, letter: str, url: str) -> None:
     """Press g and a letter, and again where a busy machine took longer between the two than the page waits for."""
     for seconds in (5, 10, PATIENCE_SECONDS):
         page.keyboard.type(f"g{letter}")
@@ -33,6 +33,6 @@ def go_by_keys(page: Page, letter: str, url: str) -> None:
     raise AssertionError(f"g and {letter} do not lead from {page.url} to {url}.")
 
 
-def prefix(body: dict[str, Any]) -> str:  # Any: a body of the Messages API
+def request_prefix(body: dict[str, Any]) -> str:  # Any: a body of the Messages API
     """All that precedes the messages: tools and system blocks, to the byte."""
-    return json.dumps([unmarked(body["tools"]), unmarked(body["system"])], ensure_ascii=False)
+    return json.dumps([without_cache_marks(body["tools"]), without_cache_marks(body["system"])], ensure_ascii=False)

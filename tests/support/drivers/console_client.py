@@ -9,8 +9,8 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from apps.console.site import PAGES
-from apps.governance.database.actor_transaction import acting
+from apps.console.site import ADMINS_BY_MODEL
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.tenants.models import User
 from apps.tenants.session_store import note_seen
@@ -41,19 +41,19 @@ def paths(world: World) -> dict[str, str]:
     """Home, every list on all its tabs, and the newest row of every noun."""
     found = {
         "home": reverse("admin:index"),
-        "figures": reverse("admin:figures"),
-        "told": reverse("admin:told"),
+        "figures": reverse("admin:statistics"),
+        "told": reverse("admin:notification_preferences"),
         "health": reverse("admin:health"),
         "policy": reverse("admin:policy"),
         "search": f"{reverse('admin:search')}?q=refund",
         "search-empty": reverse("admin:search"),
         "search-nothing": f"{reverse('admin:search')}?q=xylophone",
-        "signed-in": reverse("admin:signed_in"),
-        "factor": reverse("admin:factor"),
+        "signed-in": reverse("admin:browser_sessions"),
+        "factor": reverse("admin:second_factor"),
         "password": reverse("admin:password_change"),
     }
-    with acting(world.admin):
-        for model in PAGES:
+    with acting_as(world.admin):
+        for model in ADMINS_BY_MODEL:
             name = model.__name__.lower()
             found[f"{name}-list"] = f"{list_of(model)}?tab=all"
             row: Model | None = model._default_manager.order_by("-pk").first()
@@ -75,12 +75,12 @@ def decision_of(row: Model, name: str) -> str:
     return reverse(f"admin:{row._meta.label_lower.replace('.', '_')}_decide", args=[row.pk, name])
 
 
-def text_of(response: Any) -> str:
+def page_text(response: Any) -> str:
     """The page's source with its entities resolved."""
     return html.unescape(response.content.decode())
 
 
-def words_of(response: Any) -> str:
+def page_words(response: Any) -> str:
     """The page as it is read: without tags, with single spaces."""
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", response.content.decode())).split())
 
@@ -92,7 +92,7 @@ def decide(client: Client, row: Model, decision: str, /, **typed: object) -> Any
     return client.post(path, values | {key: str(value) for key, value in typed.items()})
 
 
-def save(client: Client, path: str, **typed: object) -> Any:
+def save_form(client: Client, path: str, **typed: object) -> Any:
     """Open a page, type into its edit form, save it."""
     values = form_values(client.get(path).content.decode(), path)
     return client.post(path, values | {key: str(value) for key, value in typed.items()})
@@ -120,7 +120,7 @@ class _Forms(HTMLParser):
             self._open = self.forms.setdefault(given.get("action", ""), {})
         elif self._open is None:
             return
-        elif tag == "input" and given.get("name") and self._sends(given):
+        elif tag == "input" and given.get("name") and self._is_submitted(given):
             self._open[given["name"]] = given.get("value", "on" if given.get("type") == "checkbox" else "")
         elif tag == "textarea":
             self._area = given["name"]
@@ -141,5 +141,5 @@ class _Forms(HTMLParser):
             self._open[self._area] += data
 
     @staticmethod
-    def _sends(given: dict[str, str]) -> bool:
+    def _is_submitted(given: dict[str, str]) -> bool:
         return given.get("type") not in {"checkbox", "radio"} or "checked" in given

@@ -4,17 +4,17 @@ from typing import Any
 
 from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation, InboundEvent, Message
-from apps.governance.database.actor_transaction import acting
-from apps.llm.model_backend import Backend
+from apps.governance.database.actor_transaction import acting_as
+from apps.llm.model_backend import ModelBackend
 from apps.runtime.models import Session, Turn
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.worker.sync_driver import answer_conversation
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World
 
 CUSTOMER = "http:abc123"
 
 
-def tell(
+def send_customer_message(
     world: World, text: str, *, thread: str = "thread", key: str = "", customer: str = CUSTOMER, **more: Any
 ) -> InboundEvent:
     """A message arrives and waits."""
@@ -29,22 +29,24 @@ def tell(
     )
 
 
-def take(world: World, event: InboundEvent, backend: Backend) -> Turn:
+def run_turn(world: World, event: InboundEvent, backend: ModelBackend) -> Turn:
     """A worker takes the turn that the event waits for."""
-    answer(world.tenant.pk, event.conversation_id, backend=backend)
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=backend)
     return turn_of(world, event)
 
 
-def say(world: World, text: str, standin: StandIn, *, thread: str = "thread", customer: str = CUSTOMER) -> Turn:
+def run_customer_turn(
+    world: World, text: str, standin: StandIn, *, thread: str = "thread", customer: str = CUSTOMER
+) -> Turn:
     """A message arrives and is answered."""
-    turn = take(world, tell(world, text, thread=thread, customer=customer), standin.backend)
+    turn = run_turn(world, send_customer_message(world, text, thread=thread, customer=customer), standin.backend)
     assert turn.status == Turn.Status.DONE, turn.failure
     return turn
 
 
 def turn_of(world: World, event: InboundEvent) -> Turn:
     """The turn that took the event, as it stands."""
-    with acting(world.system):
+    with acting_as(world.system):
         taken = InboundEvent.objects.get(pk=event.pk)
         assert taken.turn_id is not None, "no worker took the event"
         return Turn.objects.select_related("reply", "session").get(pk=taken.turn_id)
@@ -52,14 +54,14 @@ def turn_of(world: World, event: InboundEvent) -> Turn:
 
 def lines(world: World, conversation_id: int) -> list[tuple[str, str]]:
     """The transcript as people read it."""
-    with acting(world.system):
+    with acting_as(world.system):
         rows = Message.objects.filter(conversation=conversation_id).exclude(sender=Message.Sender.TOOL)
         return list(rows.values_list("sender", "text"))
 
 
 def calls(world: World, turn: Turn) -> list[dict[str, Any]]:  # Any: arguments as the model chose them
     """Every tool call of a turn with its result."""
-    with acting(world.system):
+    with acting_as(world.system):
         steps = Message.objects.filter(turn_id=turn.pk).exclude(tool_calls=[]).values_list("tool_calls", flat=True)
         return [call for step in steps for call in step]
 
@@ -69,20 +71,20 @@ def prompt(body: dict[str, Any]) -> str:  # Any: a body of the Messages API
     return "".join(block["text"] for block in body["system"])
 
 
-def unmarked(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:  # Any: content of the Messages API
+def without_cache_marks(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:  # Any: content of the Messages API
     """Blocks without their cache marks, which are no content and move from call to call."""
     return [{name: value for name, value in block.items() if name != "cache_control"} for block in blocks]
 
 
 def sessions(world: World, conversation: Conversation | int) -> list[Session]:
     """The sessions of a conversation, oldest first."""
-    with acting(world.system):
+    with acting_as(world.system):
         return list(Session.objects.filter(conversation=conversation).order_by("id"))
 
 
-def lease_runs_out(world: World, turn: Turn) -> None:
+def expire_lease(world: World, turn: Turn) -> None:
     """Time passes until another worker may take the turn."""
-    with acting(world.system):
+    with acting_as(world.system):
         Turn.objects.filter(pk=turn.pk).update(lease_until=turn.started_at, run_at=turn.started_at)
 
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 from playwright.sync_api import Page
 
 from apps.conversations.models import InboundEvent
-from apps.demo.http_client import Visitor
-from apps.governance.database.actor_transaction import acting
+from apps.demo.http_client import HttpVisitor
+from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.models import Turn
 from tests.support.drivers.conversation import CUSTOMER
 from tests.support.servers.standin_model import StandIn
@@ -22,7 +22,7 @@ _keys = count(1)
 
 
 @dataclass(frozen=True)
-class Flow:
+class BrowserFlow:
     """Web, a Celery worker and beat on a database of their own, with a window before them and a model that is told what to say."""
 
     url: str
@@ -33,15 +33,15 @@ class Flow:
         """A customer writes by REST, as by a shop's own server, and a worker takes the turn."""
         body = {"channel": "http", "conversation_key": thread, "end_user_key": customer, "text": text} | more
         key = f"k{next(_keys)}"
-        answer = Visitor(self.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=key)
+        answer = HttpVisitor(self.url, world.token).send("POST", "/api/v1/messages/", body, Idempotency_Key=key)
         # 200 where a worker was done before the answer left.
         assert answer.status in {200, 202}, answer.text
         event_id = answer.json["event_id"]
-        return awaited(lambda: _turn_of(world, event_id), f"a turn for “{text}”")
+        return wait_for(lambda: _finished_turn(world, event_id), f"a turn for “{text}”")
 
 
-def _turn_of(world: World, event_id: int) -> Turn | None:
-    with acting(world.system):
+def _finished_turn(world: World, event_id: int) -> Turn | None:
+    with acting_as(world.system):
         event = InboundEvent.objects.get(pk=event_id)
         turns = Turn.objects.select_related("reply", "session", "conversation")
         ended = turns.filter(status__in=[Turn.Status.DONE, Turn.Status.FAILED])
@@ -50,7 +50,7 @@ def _turn_of(world: World, event_id: int) -> Turn | None:
     return turn
 
 
-def awaited(look: Callable[[], Found | None], what: str) -> Found:
+def wait_for(look: Callable[[], Found | None], what: str) -> Found:
     """What other processes bring about, once it is there."""
     until = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < until:

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 
 @dataclass(frozen=True)
-class Seen:
+class CommandOutput:
     """What a command printed, and the sentence it failed with."""
 
     out: str
@@ -15,10 +15,10 @@ class Seen:
     failure: str = ""
 
 
-def run(*words: str) -> Seen:
+def run_command(*words: str) -> CommandOutput:
     out, err = StringIO(), StringIO()
     try:
         call_command(*words, stdout=out, stderr=err)
     except CommandError as refusal:
-        return Seen(out.getvalue(), err.getvalue(), str(refusal))
-    return Seen(out.getvalue(), err.getvalue())
+        return CommandOutput(out.getvalue(), err.getvalue(), str(refusal))
+    return CommandOutput(out.getvalue(), err.getvalue())

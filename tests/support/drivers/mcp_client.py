@@ -23,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent
 
-from apps.mcp_server.asgi_dispatcher import Dispatcher
+from apps.mcp_server.asgi_dispatcher import AsgiDispatcher
 from tests.support.timeouts import PATIENCE_SECONDS
 
 Result = TypeVar("Result")
@@ -31,7 +31,7 @@ GENERATIONS = {"new": "auto", "old": "legacy"}
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class McpToolAnswer:
     """What a tool answered."""
 
     text: str
@@ -45,13 +45,15 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class McpTestServer:
     """Where the endpoint listens, and whether it has done with all that was sent."""
 
     url: str
     is_idle: Callable[[], bool] = lambda: True
 
-    def call(self, token: str, name: str, arguments: Mapping[str, Any] | None = None, mode: str = "auto") -> Said:
+    def call(
+        self, token: str, name: str, arguments: Mapping[str, Any] | None = None, mode: str = "auto"
+    ) -> McpToolAnswer:
         """Call one tool over a connection of its own."""
 
         async def call(client: Client) -> CallToolResult:
@@ -60,7 +62,7 @@ class Door:
         answer = self.connected(token, call, mode)
         [content] = answer.content
         assert isinstance(content, TextContent)
-        return Said(content.text, answer.structured_content, bool(answer.is_error))
+        return McpToolAnswer(content.text, answer.structured_content, bool(answer.is_error))
 
     def connected(self, token: str, work: Callable[[Client], Awaitable[Result]], mode: str = "auto") -> Result:
         """Do something as a client of this generation of the protocol."""
@@ -92,7 +94,7 @@ class Door:
             self._wait()
 
 
-def refusal_of(door: Door, token: str, work: Callable[[Client], Awaitable[Any]]) -> MCPError:
+def protocol_error(door: McpTestServer, token: str, work: Callable[[Client], Awaitable[Any]]) -> MCPError:
     """What the protocol answers in a result's place; the client raises it in groups of its tasks."""
     with pytest.raises((MCPError, BaseExceptionGroup)) as raised:
         door.connected(token, work)
@@ -104,12 +106,12 @@ def refusal_of(door: Door, token: str, work: Callable[[Client], Awaitable[Any]])
 
 
 @contextmanager
-def serving() -> Iterator[Door]:
+def run_mcp_server() -> Iterator[McpTestServer]:
     """The web process's application on a free port, in a loop whose threads all use this thread's connection."""
     mine = connections["default"]
     mine.inc_thread_sharing()
     listening = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(Dispatcher(get_asgi_application()), lifespan="on", log_level="critical")
+    config = uvicorn.Config(AsgiDispatcher(get_asgi_application()), lifespan="on", log_level="critical")
     server, ready = uvicorn.Server(config), threading.Event()
     thread = threading.Thread(target=asyncio.run, args=[_serve(server, listening, mine, ready)], daemon=True)
     thread.start()
@@ -117,7 +119,7 @@ def serving() -> Iterator[Door]:
         assert ready.wait(PATIENCE_SECONDS)
         state = server.server_state
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-        yield Door(url, lambda: not (state.connections or state.tasks))
+        yield McpTestServer(url, lambda: not (state.connections or state.tasks))
     finally:
         server.should_exit = True
         thread.join(PATIENCE_SECONDS)
@@ -130,18 +132,18 @@ async def _serve(server: uvicorn.Server, listening: socket.socket, lent: Any, re
 
     with ThreadPoolExecutor(1, initializer=borrow) as threads:
         asyncio.get_running_loop().set_default_executor(threads)
-        asyncio.get_running_loop().create_task(_tell(server, ready))
+        asyncio.get_running_loop().create_task(_signal_ready(server, ready))
         await server.serve(sockets=[listening])
 
 
-async def _tell(server: uvicorn.Server, ready: threading.Event) -> None:
+async def _signal_ready(server: uvicorn.Server, ready: threading.Event) -> None:
     while not server.started:
         await asyncio.sleep(0.02)
     ready.set()
 
 
 @pytest.fixture(scope="session")
-def door() -> Iterator[Door]:
+def door() -> Iterator[McpTestServer]:
     """One server for all tests of a process."""
-    with serving() as door:
+    with run_mcp_server() as door:
         yield door

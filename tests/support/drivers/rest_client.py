@@ -8,16 +8,16 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.conversations.models import InboundEvent
-from apps.governance.database.actor_transaction import acting
-from apps.llm.model_backend import JsonObject, Reply, StopReason, Usage
+from apps.governance.database.actor_transaction import acting_as
+from apps.llm.model_backend import JsonObject, ModelReply, StopReason, Usage
 from apps.prompt.prompt_input import Slot
-from apps.prompt.rendering.segments import Part, Segment, encode_segments
+from apps.prompt.rendering.segments import Segment, SlotText, encode_segments
 from apps.runtime.models import Turn
 from apps.runtime.sessions.session_prefix import open_session
 from apps.runtime.turn_store.journal_rows import CallNotes, call_row
-from apps.runtime.turn_store.model_steps import Said, Step
-from apps.runtime.turn_store.turn_claim import claim
-from apps.runtime.turn_store.turn_journal import Asked, Ending, close, enter_session, keep
+from apps.runtime.turn_store.model_steps import AssistantMessage, TurnStep
+from apps.runtime.turn_store.turn_claim import claim_turn
+from apps.runtime.turn_store.turn_journal import RenderedUserTurn, TurnEnd, close_turn, enter_session, record_steps
 from apps.tenants.models import User
 from tests.support.worlds.world import World
 
@@ -39,7 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Asker:
+class RestClient:
     """Somebody with credentials."""
 
     client: Client
@@ -71,53 +71,55 @@ class Asker:
         return self.ask("DELETE", path)
 
 
-def agent_of(world: World) -> Asker:
+def agent_client(world: World) -> RestClient:
     return bearer(world.token)
 
 
-def bearer(token: str) -> Asker:
-    return Asker(Client(headers={"Authorization": f"Bearer {token}"}))
+def bearer(token: str) -> RestClient:
+    return RestClient(Client(headers={"Authorization": f"Bearer {token}"}))
 
 
-def person_of(user: User, *, enforce_csrf_checks: bool = False) -> Asker:
+def person_client(user: User, *, enforce_csrf_checks: bool = False) -> RestClient:
     client = Client(enforce_csrf_checks=enforce_csrf_checks)
     client.force_login(user)
-    return Asker(client)
+    return RestClient(client)
 
 
 def answer_event(world: World, event: InboundEvent, text: str = "Done.") -> Turn:
     """Take the turn of an event the way a worker does, with a model that says this."""
-    claimed = claim(event.conversation_id, actor=world.system)
+    claimed = claim_turn(event.conversation_id, actor=world.system)
     assert claimed is not None
     frozen = open_session(claimed.conversation, world.agent, system=world.system, agent_actor=world.bot)
     enter_session(claimed.turn, frozen.session, actor=world.system)
     said: JsonObject = {"role": "assistant", "content": text}
-    keep(claimed.turn, [_call(1, text, said)], [], 2, actor=world.system)
-    last = _call(2, text, said)
-    close(claimed, _asked(event), [Step(text, said)], calls=[last], actor=world.system)
-    with acting(world.system):
+    record_steps(claimed.turn, [_model_call_row(1, text, said)], [], 2, actor=world.system)
+    last = _model_call_row(2, text, said)
+    close_turn(claimed, _asked_event(event), [TurnStep(text, said)], calls=[last], actor=world.system)
+    with acting_as(world.system):
         claimed.turn.refresh_from_db()
     return claimed.turn
 
 
 def fail_event(world: World, event: InboundEvent) -> Turn:
     """A turn that ends without a reply."""
-    claimed = claim(event.conversation_id, actor=world.system)
+    claimed = claim_turn(event.conversation_id, actor=world.system)
     assert claimed is not None
-    ending = Ending(Turn.Status.FAILED, Turn.Outcome.SILENT, "overloaded", "The provider has no capacity just now.")
-    close(claimed, _asked(event), (), ending, actor=world.system)
+    ending = TurnEnd(Turn.Status.FAILED, Turn.Outcome.SILENT, "overloaded", "The provider has no capacity just now.")
+    close_turn(claimed, _asked_event(event), (), ending, actor=world.system)
     return claimed.turn
 
 
-def _call(step: int, text: str, said: JsonObject) -> JsonObject:
-    reply = Reply("msg_1", "stand-in", StopReason.END_TURN, (), text, (), Usage(120, 30, 900, 40, 5), is_stand_in=True)
-    return call_row(Said(step, text, said, "end_turn"), reply, _notes(), None)
+def _model_call_row(step: int, text: str, said: JsonObject) -> JsonObject:
+    reply = ModelReply(
+        "msg_1", "stand-in", StopReason.END_TURN, (), text, (), Usage(120, 30, 900, 40, 5), is_stand_in=True
+    )
+    return call_row(AssistantMessage(step, text, said, "end_turn"), reply, _call_notes(), None)
 
 
-def _notes() -> CallNotes:
+def _call_notes() -> CallNotes:
     return CallNotes(timezone.now(), "", "", 900, has_unexpected_miss=False, cache_entries="", cache_ledger={})
 
 
-def _asked(event: InboundEvent) -> Asked:
-    said = Part(Slot.TURN, (Segment(event.text, None, "event"),))
-    return Asked({"role": "user", "content": event.text}, encode_segments(said))
+def _asked_event(event: InboundEvent) -> RenderedUserTurn:
+    said = SlotText(Slot.TURN, (Segment(event.text, None, "event"),))
+    return RenderedUserTurn({"role": "user", "content": event.text}, encode_segments(said))

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 
 from apps.llm.model_backend import Json, JsonObject
-from apps.standin.behaviour import decide
-from apps.standin.decisions import Call, Calls, Say
+from apps.standin.behaviour import choose_decision
+from apps.standin.decisions import TextDecision, ToolDecision, ToolsDecision
 from apps.standin.requests import parse_request
 
 ADA = "# Agent persona\n\n## Identity\nYou are Ada, the support agent for Acme Tools.\n\n## Style\nShort and warm."
@@ -34,15 +34,15 @@ TOOLS = (
 )
 
 
-def framed(text: str, header: str = "New message · Kim <http:1>") -> str:
+def fenced_message(text: str, header: str = "New message · Kim <http:1>") -> str:
     return f'[{header}]\n<data id="0123">\n{json.dumps(text, ensure_ascii=False)}\n</data id="0123">'
 
 
-def owner(text: str) -> str:
+def operator_message(text: str) -> str:
     return f"[Operator instruction from your owner — not the contact]\n{text}"
 
 
-class Talk:
+class StandInTalk:
     """A conversation with the stand-in, message by message."""
 
     def __init__(self, *sections: str, tools: Sequence[JsonObject] = TOOLS) -> None:
@@ -50,21 +50,21 @@ class Talk:
         self.tools = tools
         self.messages: list[JsonObject] = []
 
-    def say(self, text: str) -> Say | Call:
+    def say(self, text: str) -> TextDecision | ToolDecision:
         self.messages.append({"role": "user", "content": text})
-        return self._answer()
+        return self._next_answer()
 
-    def give(self, result: Json, *, is_error: bool = False) -> Say | Call:
+    def give(self, result: Json, *, is_error: bool = False) -> TextDecision | ToolDecision:
         """The result of the tool called last."""
         block: JsonObject = {"type": "tool_result", "tool_use_id": f"t{len(self.messages) - 1}", "content": result}
         self.messages.append({"role": "user", "content": [block | ({"is_error": True} if is_error else {})]})
-        return self._answer()
+        return self._next_answer()
 
-    def _answer(self) -> Say | Call:
+    def _next_answer(self) -> TextDecision | ToolDecision:
         body = json.dumps(self.request | {"messages": list(self.messages), "tools": list(self.tools)}).encode()
-        decision = decide(parse_request(body))
-        assert decide(parse_request(body)) == decision
-        assert not isinstance(decision, Calls), "only a script calls several tools at once"
+        decision = choose_decision(parse_request(body))
+        assert choose_decision(parse_request(body)) == decision
+        assert not isinstance(decision, ToolsDecision), "only a script calls several tools at once"
         block: JsonObject = (
             {
                 "type": "tool_use",
@@ -72,13 +72,13 @@ class Talk:
                 "name": decision.tool_name,
                 "input": decision.arguments,
             }
-            if isinstance(decision, Call)
+            if isinstance(decision, ToolDecision)
             else {"type": "text", "text": decision.text}
         )
         self.messages.append({"role": "assistant", "content": [block]})
         return decision
 
 
-def words(decision: Say | Call) -> str:
-    assert isinstance(decision, Say)
+def reply_text(decision: TextDecision | ToolDecision) -> str:
+    assert isinstance(decision, TextDecision)
     return decision.text

@@ -13,7 +13,7 @@ MODEL = "claude-opus-5-5"
 HELLO: JsonObject = {"model": MODEL, "max_tokens": 100, "messages": [{"role": "user", "content": "Hello"}]}
 
 
-def call(base_url: str, method: str, path: str, content: Json = None, *, key: str = "") -> tuple[int, Json]:
+def call_standin(base_url: str, method: str, path: str, content: Json = None, *, key: str = "") -> tuple[int, Json]:
     headers = {"x-api-key": key} if key else {}
     body = None if content is None else json.dumps(content).encode()
     request = urllib.request.Request(f"{base_url}{path}", data=body, method=method, headers=headers)  # noqa: S310
@@ -34,20 +34,20 @@ def usage_of(message: Json) -> JsonObject:
 
 def requests_of(base_url: str) -> list[JsonObject]:
     """The bodies of the calls so far, oldest first."""
-    _, requests = call(base_url, "GET", "/standin/requests")
+    _, requests = call_standin(base_url, "GET", "/standin/requests")
     assert isinstance(requests, list)
     return [json.loads(str(request["body"])) for request in requests if isinstance(request, dict)]
 
 
-def bill(base_url: str) -> dict[str, Any]:  # Any: figures, and sums of them by name
-    _, content = call(base_url, "GET", "/standin/bill")
+def read_bill(base_url: str) -> dict[str, Any]:  # Any: figures, and sums of them by name
+    _, content = call_standin(base_url, "GET", "/standin/bill")
     assert isinstance(content, dict)
     return content
 
 
-def until(base_url: str, figure: str, count: int) -> None:
+def wait_for_figure(base_url: str, figure: str, count: int) -> None:
     """Wait until the stand-in counts so many."""
     last = time.monotonic() + PATIENCE_SECONDS
-    while bill(base_url)[figure] != count and time.monotonic() < last:
+    while read_bill(base_url)[figure] != count and time.monotonic() < last:
         time.sleep(0.01)
-    assert bill(base_url)[figure] == count
+    assert read_bill(base_url)[figure] == count

@@ -5,10 +5,10 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.review.decisions import Decided, Yes, approve
+from apps.review.decisions import ApprovalRequest, DecisionResult, approve
 
 
-def say_yes(
+def approve_as_read(
     proposal: Proposal,
     actor: Actor,
     content: Mapping[str, Any] | None = None,
@@ -16,7 +16,7 @@ def say_yes(
     confirmed: str = "",
     read_at: int | None = None,
     target_read_at: int | None = None,
-) -> Decided:
+) -> DecisionResult:
     """Approve what stands there, or what `content` makes of it; `confirmed` is why the scanner's findings may stand."""
-    yes = Yes(proposal.content_sha256, content, bool(confirmed), confirmed, read_at, target_read_at)
+    yes = ApprovalRequest(proposal.content_sha256, content, bool(confirmed), confirmed, read_at, target_read_at)
     return approve(proposal, yes, actor=actor)

@@ -1,7 +1,7 @@
 """Proposals that can be decided together, and people who do."""
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.review.bulk.eligibility import Verb
 from apps.review.bulk.journal import begin_bulk
@@ -18,11 +18,11 @@ def make_drafts(world: World, count: int) -> list[Proposal]:
 def waiting_draft(world: World, **values: str) -> Proposal:
     """The proposal by which a fresh draft waits."""
     draft = make_skill(world, "draft", world.bot, **values)
-    with acting(world.operator):
+    with acting_as(world.operator):
         return Proposal.objects.visible_to(world.operator).about(draft).select_related("agent").get()
 
 
-def begin(
+def begin_bulk_decision(
     world: World, proposals: list[Proposal], verb: Verb = Verb.APPROVE, actor: Actor | None = None
 ) -> BulkDecision:
     """A person's word on all of them, as they stand in hand."""
@@ -33,27 +33,27 @@ def begin(
 
 def items_of(world: World, bulk: BulkDecision) -> list[BulkItem]:
     """All of its items, the first chosen first."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(BulkItem.objects.filter(decision=bulk))
 
 
-def became(world: World, bulk: BulkDecision) -> list[str]:
+def item_states(world: World, bulk: BulkDecision) -> list[str]:
     """What became of each, in order."""
     return [item.state for item in items_of(world, bulk)]
 
 
-def again(world: World, proposal: Proposal) -> Proposal:
+def reload_proposal(world: World, proposal: Proposal) -> Proposal:
     """The proposal as it stands now."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         return Proposal.objects.visible_to(world.operator).select_related("agent").get(pk=proposal.pk)
 
 
 def states(world: World, proposals: list[Proposal]) -> list[str]:
     """Where each stands now."""
-    return [str(again(world, proposal).state) for proposal in proposals]
+    return [str(reload_proposal(world, proposal).state) for proposal in proposals]
 
 
-def carry_out(world: World, bulk: BulkDecision) -> list[str]:
+def run_bulk_worker(world: World, bulk: BulkDecision) -> list[str]:
     """Let a worker decide on all of it; what each was refused with."""
     decide_bulk.run(world.tenant.pk, bulk.pk)
     return [item.refusal for item in items_of(world, bulk)]

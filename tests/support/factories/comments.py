@@ -6,7 +6,7 @@ from typing import Any
 from django.urls import reverse
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
 from apps.review.comment_actions import add_comment, withdraw_comment
@@ -22,11 +22,11 @@ def make_proposal(world: World) -> Proposal:
 
 def make_comment(world: World, text: str = "Ask finance first.", *, on: Proposal | None = None) -> Comment:
     """An operator's, on the latest proposal that waits unless one is named."""
-    return add_comment(on or _waiting(world) or make_proposal(world), actor=world.operator, text=text)
+    return add_comment(on or _first_open_proposal(world) or make_proposal(world), actor=world.operator, text=text)
 
 
-def _waiting(world: World) -> Proposal | None:
-    with acting(world.operator):
+def _first_open_proposal(world: World) -> Proposal | None:
+    with acting_as(world.operator):
         return Proposal.objects.visible_to(world.operator).open().first()
 
 
@@ -36,20 +36,20 @@ def comment_in(world: World, state: str) -> Comment:
     return withdraw_comment(comment, actor=world.operator) if state == Comment.Status.WITHDRAWN else comment
 
 
-COMMENTING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+COMMENT_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.COMMENT_ADD: make_proposal,
     Act.COMMENT_WITHDRAW: make_comment,
 }
 # Each with the scene, the row and, for actions, the actor.
-COMMENTING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+COMMENT_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.COMMENT_ADD: lambda _, row, actor: add_comment(row, actor=actor, text="Ask finance first."),
     Act.COMMENT_WITHDRAW: lambda _, row, actor: withdraw_comment(row, actor=actor),
 }
-COMMENTING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
+COMMENT_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
     Act.COMMENT_ADD: lambda _, row: ("POST", "comments", {"proposal_id": row.pk, "text": "Ask finance first."}),
     Act.COMMENT_WITHDRAW: lambda _, row: ("POST", f"comments/{row.pk}/withdraw", {}),
 }
-COMMENTING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
+COMMENT_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
     Act.COMMENT_ADD: lambda _, row: (
         reverse("admin:governance_proposal_decide", args=[row.pk, "comment"]),
         {"read_at": row.version, "text": "Ask finance first."},

@@ -7,7 +7,7 @@ from apps.conversations.actions import take_over_conversation
 from apps.conversations.models import Conversation
 from apps.desk.actions import make_draft, open_escalation, write_send_rule
 from apps.desk.models import Draft, Escalation, SendRule
-from apps.desk.rules import Fact, Grounding
+from apps.desk.rules import Grounding, GroundingFact
 from apps.skills.models import Skill
 from tests.support.worlds.world import World, make_conversation
 
@@ -31,13 +31,13 @@ def make_waiting_draft(
         text=text,
         grounding=Grounding.SKILL if read else Grounding.TOOL,
         facts=[
-            *(Fact(Grounding.SKILL, skill.name, skill.pk) for skill in read),
-            Fact(Grounding.TOOL, "find_parcel"),
+            *(GroundingFact(Grounding.SKILL, skill.name, skill.pk) for skill in read),
+            GroundingFact(Grounding.TOOL, "find_parcel"),
         ],
     )
 
 
-def make_held_conversation(world: World) -> Conversation:
+def make_taken_over_conversation(world: World) -> Conversation:
     """A conversation that the operator has in hand."""
     return take_over_conversation(make_conversation(world), actor=world.operator)
 

@@ -17,7 +17,7 @@ from apps.tenants.endpoints.actions import (
     set_price,
     withdraw_price,
 )
-from apps.tenants.endpoints.endpoint_access import refuse_test
+from apps.tenants.endpoints.endpoint_access import endpoint_to_test
 from apps.tenants.models import Endpoint, ModelPrice
 from tests.support.worlds.world import World
 
@@ -44,7 +44,7 @@ def make_price(world: World, model: str = "", **rates: int) -> ModelPrice:
     return set_price(model or f"house-model-{next(_numbers)}", SINCE, RATES | rates, actor=world.admin)
 
 
-THINKING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+ENDPOINT_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.ENDPOINT_AMEND: make_endpoint,
     Act.ENDPOINT_ROTATE_KEY: make_endpoint,
     Act.ENDPOINT_REMOVE: make_endpoint,
@@ -52,16 +52,16 @@ THINKING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.PRICE_WITHDRAW: make_price,
 }
 # Each with the scene, the row and, for actions, the actor.
-THINKING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+ENDPOINT_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.ENDPOINT_CREATE: lambda _, __, actor: create_endpoint("mine", "Mine", ADDRESS, actor=actor, api_key="k"),
     Act.ENDPOINT_AMEND: lambda _, row, actor: amend_endpoint(row, actor=actor, title="New."),
     Act.ENDPOINT_ROTATE_KEY: lambda _, row, actor: rotate_endpoint_key(row, actor=actor, api_key="sk-new"),
-    Act.ENDPOINT_TEST: lambda _, row, actor: refuse_test(row.pk, actor=actor),
+    Act.ENDPOINT_TEST: lambda _, row, actor: endpoint_to_test(row.pk, actor=actor),
     Act.ENDPOINT_REMOVE: lambda _, row, actor: remove_endpoint(row, actor=actor),
     Act.PRICE_SET: lambda _, __, actor: set_price("house-*", SINCE, RATES, actor=actor),
     Act.PRICE_WITHDRAW: lambda _, row, actor: withdraw_price(row, actor=actor),
 }
-THINKING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
+ENDPOINT_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
     Act.ENDPOINT_CREATE: lambda _, __: ("POST", "endpoints", {"key": "mine", "title": "Mine", "base_url": ADDRESS}),
     Act.ENDPOINT_AMEND: lambda _, row: ("PATCH", f"endpoints/{row.pk}", {"title": "New."}),
     Act.ENDPOINT_ROTATE_KEY: lambda _, row: ("POST", f"endpoints/{row.pk}/rotate-key", {"api_key": "sk-new"}),
@@ -76,16 +76,16 @@ THINKING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, o
 }
 
 
-def _pressing(row: Any, button: str) -> str:
+def _decide_url(row: Any, button: str) -> str:
     return reverse(f"admin:{row._meta.label_lower.replace('.', '_')}_decide", args=[row.pk, button])
 
 
-def _typed_price(_: Any, __: Any) -> tuple[str, dict[str, Any]]:
+def _price_form(_: Any, __: Any) -> tuple[str, dict[str, Any]]:
     typed = {"model": "house-*", "valid_from_0": "2026-01-01", "valid_from_1": "00:00:00", **RATES}
     return reverse("admin:tenants_modelprice_add"), typed
 
 
-THINKING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
+ENDPOINT_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
     Act.ENDPOINT_CREATE: lambda _, __: (
         reverse("admin:tenants_endpoint_add"),
         {"key": "mine", "title": "Mine", "base_url": ADDRESS},
@@ -94,9 +94,9 @@ THINKING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] =
         reverse("admin:tenants_endpoint_change", args=[row.pk]),
         {"title": "New.", "base_url": row.base_url},
     ),
-    Act.ENDPOINT_ROTATE_KEY: lambda _, row: (_pressing(row, "key"), {"api_key": "sk-new"}),
+    Act.ENDPOINT_ROTATE_KEY: lambda _, row: (_decide_url(row, "key"), {"api_key": "sk-new"}),
     Act.ENDPOINT_TEST: lambda _, row: (reverse("admin:try_endpoint", args=[row.pk]), {"model": "house-1"}),
-    Act.ENDPOINT_REMOVE: lambda _, row: (_pressing(row, "remove"), {}),
-    Act.PRICE_SET: _typed_price,
-    Act.PRICE_WITHDRAW: lambda _, row: (_pressing(row, "withdraw"), {}),
+    Act.ENDPOINT_REMOVE: lambda _, row: (_decide_url(row, "remove"), {}),
+    Act.PRICE_SET: _price_form,
+    Act.PRICE_WITHDRAW: lambda _, row: (_decide_url(row, "withdraw"), {}),
 }

@@ -4,21 +4,21 @@ from dataclasses import dataclass
 
 from apps.conversations.actions import receive_message
 from apps.conversations.models import Conversation, InboundEvent
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.models import Turn
 from apps.skills.models import Skill
-from tests.support.drivers.conversation import CUSTOMER, reply, take, tool
+from tests.support.drivers.conversation import CUSTOMER, reply, run_turn, tool
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_persona, make_profile, make_rule, make_skill
 
 RULE = "Goods may be returned within 14 days, unopened."
 BODY = "## Procedure\n1. Ask for the parcel label.\n2. Promise a courier collection next morning.\n"
-ASKED = "May I return the blue kettle?"
-SAID = "Goods may be returned within 14 days. A courier collection next morning is possible."
+QUESTION = "May I return the blue kettle?"
+REPLY_TEXT = "Goods may be returned within 14 days. A courier collection next morning is possible."
 
 
 @dataclass(frozen=True)
-class Explained:
+class ExplainedReply:
     """What was told, and the turn that repeats it."""
 
     world: World
@@ -27,32 +27,32 @@ class Explained:
 
     @property
     def conversation(self) -> Conversation:
-        with acting(self.world.system):
+        with acting_as(self.world.system):
             return Conversation.objects.get(pk=self.turn.conversation_id)
 
 
-def furnish(world: World) -> None:
+def make_prompt_context(world: World) -> None:
     """What stands in the prompt besides."""
     make_persona(world)
     make_profile(world)
 
 
-def teach(world: World) -> Skill:
+def make_quoted_sources(world: World) -> Skill:
     """What the reply will repeat."""
     make_rule(world, RULE)
     return make_skill(world, "approved", body=BODY)
 
 
-def explain(world: World, standin: StandIn, *, off_the_record: bool = False) -> Explained:
+def explain(world: World, standin: StandIn, *, off_the_record: bool = False) -> ExplainedReply:
     """The agent reads a skill, then answers in words of a rule and of that skill."""
-    skill = teach(world)
-    standin.play(tool("get_skill", skill_id=skill.pk), reply(SAID))
-    turn = take(world, ask(world, off_the_record=off_the_record), standin.backend)
+    skill = make_quoted_sources(world)
+    standin.play(tool("get_skill", skill_id=skill.pk), reply(REPLY_TEXT))
+    turn = run_turn(world, ask_question(world, off_the_record=off_the_record), standin.backend)
     assert turn.status == Turn.Status.DONE, turn.failure
-    return Explained(world, skill, turn)
+    return ExplainedReply(world, skill, turn)
 
 
-def ask(world: World, *, off_the_record: bool = False) -> InboundEvent:
+def ask_question(world: World, *, off_the_record: bool = False) -> InboundEvent:
     """The customer's message."""
     return receive_message(
         world.agent.pk,
@@ -60,7 +60,7 @@ def ask(world: World, *, off_the_record: bool = False) -> InboundEvent:
         channel="http",
         conversation_key="kettle",
         end_user_key=CUSTOMER,
-        text=ASKED,
+        text=QUESTION,
         idempotency_key="kettle-1",
         off_the_record=off_the_record or None,
     )

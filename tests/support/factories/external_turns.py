@@ -6,12 +6,12 @@ from typing import Any
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act
 from apps.llm.model_backend import ToolUse
 from apps.runtime.external.external_tool_calls import call_tool
-from apps.runtime.external.turn_handout import HandedIn, HandedOut, Terms, hand_out
-from apps.runtime.external.turn_report import Report, Reported, take_report
+from apps.runtime.external.turn_handout import ExternalMessageTerms, ExternalTurn, IncomingMessage, open_external_turn
+from apps.runtime.external.turn_report import ExternalTurnReport, ReportedTurn, take_report
 from apps.runtime.models import Turn
 from apps.tenants.authentication.actor_resolution import system_actor
 from tests.support.worlds.world import World
@@ -23,18 +23,18 @@ USAGE = {"input_tokens": 100, "output_tokens": 20, "cache_read_input_tokens": 10
 _numbers = count(1)
 
 
-def handed(world: World, *texts: str, thread: str = "elsewhere", **terms: Any) -> HandedOut:
+def open_external_session(world: World, *texts: str, thread: str = "elsewhere", **terms: Any) -> ExternalTurn:
     """The customer writes to an agent that runs elsewhere, which opens its session."""
-    said = [HandedIn(text, f"k-{next(_numbers)}") for text in texts]
-    return hand_out(
+    said = [IncomingMessage(text, f"k-{next(_numbers)}") for text in texts]
+    return open_external_turn(
         {"agent_id": world.agent.pk, "channel": "http", "conversation_key": thread},
-        Terms(**{"end_user_key": CUSTOMER} | terms),
+        ExternalMessageTerms(**{"end_user_key": CUSTOMER} | terms),
         said,
         actor=world.bot,
     )
 
 
-def answered(text: str, **more: Any) -> dict[str, Any]:
+def model_answer(text: str, **more: Any) -> dict[str, Any]:
     """A last answer of the model, as the API gives it."""
     given = {
         "role": "assistant",
@@ -45,93 +45,95 @@ def answered(text: str, **more: Any) -> dict[str, Any]:
     return {**given, "usage": USAGE, **more}
 
 
-def called(name: str, call_id: str, **arguments: object) -> dict[str, Any]:
+def tool_call_answer(name: str, call_id: str, **arguments: object) -> dict[str, Any]:
     """An answer of the model that calls a tool."""
     use = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
-    return answered("", content=[use], stop_reason="tool_use")
+    return model_answer("", content=[use], stop_reason="tool_use")
 
 
-def gave(call_id: str, text: str, **more: Any) -> dict[str, Any]:
+def tool_result(call_id: str, text: str, **more: Any) -> dict[str, Any]:
     """What the tool gave back."""
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call_id, "content": text, **more}]}
 
 
-def reported(
-    world: World, out: HandedOut, *messages: dict[str, Any], key: str = "report", failure: str = ""
-) -> Reported:
+def report_external_turn(
+    world: World, out: ExternalTurn, *messages: dict[str, Any], key: str = "report", failure: str = ""
+) -> ReportedTurn:
     """The agent tells what came of its turn."""
-    return take_report(out.session.pk, out.turn.pk, Report.of(messages, key, failure), actor=world.bot)
+    return take_report(out.session.pk, out.turn.pk, ExternalTurnReport.of(messages, key, failure), actor=world.bot)
 
 
-def use_tool(world: World, out: HandedOut, name: str, call_id: str = "call-1", **arguments: Any) -> str:
+def use_tool(world: World, out: ExternalTurn, name: str, call_id: str = "call-1", **arguments: Any) -> str:
     """The agent calls a tool of the house in its turn; what it gave back."""
     return call_tool(out.session.pk, out.turn.pk, ToolUse(call_id, name, arguments), actor=world.bot).result
 
 
-def conversation_of(world: World, out: HandedOut) -> Conversation:
-    with acting(world.system):
+def conversation_of(world: World, out: ExternalTurn) -> Conversation:
+    with acting_as(world.system):
         return Conversation.objects.select_related("agent").get(pk=out.session.conversation_id)
 
 
-def turn_now(world: World, out: HandedOut) -> Turn:
-    with acting(world.system):
+def reload_turn(world: World, out: ExternalTurn) -> Turn:
+    with acting_as(world.system):
         return Turn.objects.select_related("reply", "session").get(pk=out.turn.pk)
 
 
 def make_handed_out(world: World) -> Conversation:
     """A customer's, whose turn an agent elsewhere has in hand."""
-    return conversation_of(world, handed(world, "Where is my parcel?"))
+    return conversation_of(world, open_external_session(world, "Where is my parcel?"))
 
 
-def _taken(row: Conversation) -> Turn:
+def _load_turn(row: Conversation) -> Turn:
     system = system_actor(row.tenant_id)
-    with acting(system):
+    with acting_as(system):
         return Turn.objects.filter(conversation=row).latest("pk")
 
 
-def report_on(row: Conversation, actor: Actor) -> Reported:
+def report_on(row: Conversation, actor: Actor) -> ReportedTurn:
     """Tell what came of the latest turn of a conversation."""
-    turn = _taken(row)
-    return take_report(turn.session_id or 0, turn.pk, Report.of([answered("In Lyon.")], "matrix"), actor=actor)
+    turn = _load_turn(row)
+    return take_report(
+        turn.session_id or 0, turn.pk, ExternalTurnReport.of([model_answer("In Lyon.")], "matrix"), actor=actor
+    )
 
 
-def _open(scene: Any, actor: Actor) -> HandedOut:
+def _open_session(scene: Any, actor: Actor) -> ExternalTurn:
     thread = {"agent_id": scene.world.agent.pk, "channel": "http", "conversation_key": "matrix"}
-    return hand_out(thread, Terms(), [HandedIn("Hello?", "matrix")], actor=actor)  # type: ignore[arg-type]  # a thread
+    return open_external_turn(thread, ExternalMessageTerms(), [IncomingMessage("Hello?", "matrix")], actor=actor)  # type: ignore[arg-type]  # a thread
 
 
-def _reporting(row: Conversation) -> tuple[str, str, dict[str, object]]:
-    turn = _taken(row)
-    body = {"turn_id": turn.pk, "idempotency_key": "matrix", "messages": [answered("In Lyon.")]}
+def _report_request(row: Conversation) -> tuple[str, str, dict[str, object]]:
+    turn = _load_turn(row)
+    body = {"turn_id": turn.pk, "idempotency_key": "matrix", "messages": [model_answer("In Lyon.")]}
     return "POST", f"sessions/{turn.session_id}/turns", body
 
 
-OPENING: dict[str, object] = {
+OPEN_SESSION_BODY: dict[str, object] = {
     "conversation_key": "matrix",
     "end_user_key": CUSTOMER,
     "messages": [{"text": "Hello?", "idempotency_key": "matrix"}],
 }
-ELSEWHERE_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+EXTERNAL_AGENT_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SESSION_OPEN: lambda _: None,
     Act.TURN_REPORT: make_handed_out,
 }
 # Each with the scene, the row and, for actions, the actor.
-ELSEWHERE: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
-    Act.SESSION_OPEN: lambda scene, _, actor: _open(scene, actor),
+EXTERNAL_AGENT_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+    Act.SESSION_OPEN: lambda scene, _, actor: _open_session(scene, actor),
     Act.TURN_REPORT: lambda _, row, actor: report_on(row, actor),
 }
-ELSEWHERE_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object]]]] = {
-    Act.SESSION_OPEN: lambda _, __: ("POST", "sessions", OPENING),
-    Act.TURN_REPORT: lambda _, row: _reporting(row),
+EXTERNAL_AGENT_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object]]]] = {
+    Act.SESSION_OPEN: lambda _, __: ("POST", "sessions", OPEN_SESSION_BODY),
+    Act.TURN_REPORT: lambda _, row: _report_request(row),
 }
 
 
 def _report_over_mcp(row: Conversation) -> tuple[str, dict[str, object]]:
-    _, path, body = _reporting(row)
+    _, path, body = _report_request(row)
     return "report_turn", {"id": int(path.split("/")[1]), **body}
 
 
-ELSEWHERE_TOOLS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, object]]]] = {
-    Act.SESSION_OPEN: lambda _, __: ("open_session", OPENING),
+EXTERNAL_AGENT_TOOLS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, object]]]] = {
+    Act.SESSION_OPEN: lambda _, __: ("open_session", OPEN_SESSION_BODY),
     Act.TURN_REPORT: lambda _, row: _report_over_mcp(row),
 }

@@ -3,11 +3,11 @@
 from django.db import connection
 from django.test import Client
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from tests.support.worlds.world import World
 
 
-def make_kept_answer(world: World, key: str = "kept") -> None:
+def make_idempotency_records(world: World, key: str = "kept") -> None:
     """One of the agent and one of the operator, by REST as ever."""
     agent, person = Client(headers={"Authorization": f"Bearer {world.token}"}), Client()
     person.force_login(world.operator_user)
@@ -17,8 +17,8 @@ def make_kept_answer(world: World, key: str = "kept") -> None:
         assert answer.status_code == 201, answer.content
 
 
-def let_answers_age(world: World) -> None:
+def expire_idempotency_records(world: World) -> None:
     """All that writes of this world were answered with was kept long enough."""
     for actor in (world.bot, world.operator):
-        with acting(actor), connection.cursor() as cursor:
+        with acting_as(actor), connection.cursor() as cursor:
             cursor.execute("UPDATE api_idempotencyrecord SET expires_at = statement_timestamp()")

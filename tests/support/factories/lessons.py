@@ -8,15 +8,15 @@ from apps.conversations.models import InboundEvent
 from apps.desk.actions import answer_escalation
 from apps.desk.models import Draft
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act
 from apps.learning.lessons.actions import (
     activate_version,
     apply_version,
     dismiss_cluster,
-    find_cluster,
     propose_version,
     prune_version,
+    record_cluster,
     reject_version,
     reopen_cluster,
     restore_version,
@@ -24,13 +24,13 @@ from apps.learning.lessons.actions import (
     retire_version,
     withdraw_version,
 )
-from apps.learning.lessons.edit_cluster_proposals import find_habits, propose_habit
-from apps.learning.lessons.edit_clustering import Change, Cluster
-from apps.learning.lessons.example_bank import keep_as_example
-from apps.learning.lessons.lesson_capture import capture
-from apps.learning.lessons.lesson_journal import note_members
+from apps.learning.lessons.edit_cluster_proposals import propose_cluster_rule, update_edit_clusters
+from apps.learning.lessons.edit_clustering import Cluster, EditKind
+from apps.learning.lessons.example_bank import add_lesson_example
+from apps.learning.lessons.lesson_capture import capture_agent_lessons
+from apps.learning.lessons.lesson_journal import record_cluster_cases
 from apps.learning.lessons.models import EditCluster, Example, LearningVersion, Lesson, LessonCase
-from apps.runtime.turns.operator_replies import send_out
+from apps.runtime.turns.operator_replies import send_reviewed_draft
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.models import TenantSettings
 from tests.support.drivers.console_client import decision_of
@@ -38,14 +38,14 @@ from tests.support.factories.desk import make_escalation, make_waiting_draft
 from tests.support.worlds.world import World, make_event
 
 _numbers = count(1)
-ASKED = "Where is my order?"
-DRAFTED = "It is on its way."
-POISONED = "A customer slipped it in."
-SENT = "Your parcel is on its way. Track it in your account."
+QUESTION = "Where is my order?"
+DRAFT_TEXT = "It is on its way."
+QUARANTINE_REASON = "A customer slipped it in."
+SENT_TEXT = "Your parcel is on its way. Track it in your account."
 
 
 def make_asked_draft(
-    world: World, asked: str = ASKED, text: str = DRAFTED, *, off_the_record: bool | None = None, **given: str
+    world: World, asked: str = QUESTION, text: str = DRAFT_TEXT, *, off_the_record: bool | None = None, **given: str
 ) -> Draft:
     """A draft that answers what a customer wrote, in a thread of its own."""
     event: InboundEvent = make_event(world, asked, off_the_record, **given)
@@ -54,16 +54,16 @@ def make_asked_draft(
 
 def make_edited_draft(
     world: World,
-    asked: str = ASKED,
-    text: str = DRAFTED,
-    sent: str = SENT,
+    asked: str = QUESTION,
+    text: str = DRAFT_TEXT,
+    sent: str = SENT_TEXT,
     *,
     off_the_record: bool | None = None,
     **given: str,
 ) -> Draft:
     """The same, sent in an operator's words."""
     draft = make_asked_draft(world, asked, text, off_the_record=off_the_record, **given)
-    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text=sent)
+    send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text=sent)
     return draft
 
 
@@ -71,35 +71,35 @@ def make_lesson(world: World, cases: int = 1) -> Lesson:
     """What so many edited drafts taught."""
     for _ in range(cases):
         make_edited_draft(world)
-    capture(world.agent.pk, actor=world.system)
+    capture_agent_lessons(world.agent.pk, actor=world.system)
     return lessons_of(world)[0]
 
 
-def make_answered(world: World) -> Lesson:
+def make_answer_lesson(world: World) -> Lesson:
     """What one answered question taught, which is sure enough for a digest."""
-    row = make_escalation(world, make_event(world, ASKED).conversation)
-    answer_escalation(row, actor=world.operator, answer=SENT)
-    capture(world.agent.pk, actor=world.system)
+    row = make_escalation(world, make_event(world, QUESTION).conversation)
+    answer_escalation(row, actor=world.operator, answer=SENT_TEXT)
+    capture_agent_lessons(world.agent.pk, actor=world.system)
     return lessons_of(world)[0]
 
 
 def lessons_of(world: World) -> list[Lesson]:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(Lesson.objects.filter(agent=world.agent))
 
 
 def cases_of(world: World) -> list[LessonCase]:
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(LessonCase.objects.filter(agent=world.agent).order_by("id"))
 
 
 def versions_of(world: World) -> list[LearningVersion]:
     """Oldest first."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(LearningVersion.objects.visible_to(world.operator).of_agent(world.agent.pk).order_by("number"))
 
 
-def propose(agent_id: int, actor: Actor, body: str = "") -> LearningVersion:
+def propose_lesson_version(agent_id: int, actor: Actor, body: str = "") -> LearningVersion:
     """A version that waits, as a digest leaves it."""
     body = body or f"- Name the order number. ({next(_numbers)})"
     said = {"body": body, "change_summary": "Asks for the number.", "lesson_ids": [], "pinned_ids": ()}
@@ -108,81 +108,83 @@ def propose(agent_id: int, actor: Actor, body: str = "") -> LearningVersion:
 
 def make_version(world: World, status: str = "pending", body: str = "") -> LearningVersion:
     """A version in the state asked for, reached by the acts that lead there."""
-    version = propose(world.agent.pk, world.system, body)
+    version = propose_lesson_version(world.agent.pk, world.system, body)
     if status == "rejected":
         return reject_version(version, actor=world.operator)
     if status in {"active", "retired", "withdrawn"}:
         activate_version(version, actor=world.operator)
     if status == "withdrawn":
-        return withdraw_version(version, actor=world.operator, reason=POISONED)
+        return withdraw_version(version, actor=world.operator, reason=QUARANTINE_REASON)
     return retire_version(version, actor=world.operator) if status == "retired" else version
 
 
-def make_habit(world: World, drafts: int = 3, sent: str = f"{DRAFTED} Your order number is 4711.") -> EditCluster:
+def make_recurring_edit(
+    world: World, drafts: int = 3, sent: str = f"{DRAFT_TEXT} Your order number is 4711."
+) -> EditCluster:
     """What so many edited drafts show, as a worker finds it; the latest one."""
     for _ in range(drafts):
         make_edited_draft(world, sent=sent)
-    capture(world.agent.pk, actor=world.system)
-    find_habits(world.agent.pk, actor=world.system)
-    cluster: EditCluster = habits_of(world)[-1]
+    capture_agent_lessons(world.agent.pk, actor=world.system)
+    update_edit_clusters(world.agent.pk, actor=world.system)
+    cluster: EditCluster = edit_clusters_of(world)[-1]
     return cluster
 
 
 def make_cluster(world: World, status: str = "open") -> EditCluster:
     """A cluster in the state asked for, reached by the acts that lead there."""
-    cluster = make_habit(world)
+    cluster = make_recurring_edit(world)
     if status == "proposed":
-        return propose_habit(cluster, actor=world.operator)
+        return propose_cluster_rule(cluster, actor=world.operator)
     return dismiss_cluster(cluster, actor=world.operator, reason="Chance.") if status == "dismissed" else cluster
 
 
-def habits_of(world: World) -> list[Any]:
+def edit_clusters_of(world: World) -> list[Any]:
     """Oldest first, counted; Any: their counts are no columns."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(EditCluster.objects.visible_to(world.operator).counted().order_by("pk"))
 
 
 def find(agent_id: int, actor: Actor) -> EditCluster:
     """As a worker puts one before people."""
     words = f"parcel {next(_numbers)}"
-    cluster = Cluster(f"added||{words}", Change.ADDED, "", words, ())
-    return find_cluster(agent_id, actor=actor, cluster=cluster, category="added:")
+    cluster = Cluster(f"added||{words}", EditKind.ADDED, "", words, ())
+    return record_cluster(agent_id, actor=actor, cluster=cluster, category="added:")
 
 
-def make_shown(world: World) -> EditCluster:
+def make_shown_cluster(world: World) -> EditCluster:
     """One that a lesson's case shows already."""
     cluster = find(world.agent.pk, world.system)
-    note_members(cluster, [cases_of(world)[0].pk], actor=world.system)
+    record_cluster_cases(cluster, [cases_of(world)[0].pk], actor=world.system)
     return cluster
 
 
 def make_example(world: World, status: str = "approved", **words: str) -> Example:
     """A lesson that a person kept, in the state asked for; `words` are theirs where the lesson's are not to stand."""
-    asked = words.get("situation", f"{ASKED} Number {next(_numbers)}.")
-    make_edited_draft(world, asked, sent=words.get("correction", f"{SENT} Look under {next(_numbers)} there."))
-    capture(world.agent.pk, actor=world.system)
-    with acting(world.operator):
+    asked = words.get("situation", f"{QUESTION} Number {next(_numbers)}.")
+    make_edited_draft(world, asked, sent=words.get("correction", f"{SENT_TEXT} Look under {next(_numbers)} there."))
+    capture_agent_lessons(world.agent.pk, actor=world.system)
+    with acting_as(world.operator):
         lesson = Lesson.objects.filter(agent=world.agent).latest("pk")
-    example = keep_as_example(lesson, actor=world.operator, words=words)
+    example = add_lesson_example(lesson, actor=world.operator, words=words)
     return retire_example(example, actor=world.operator) if status == "retired" else example
 
 
-def is_shown_examples(world: World) -> None:
+def enable_examples(world: World) -> None:
     """As its page says, once somebody wants it."""
     amend_agent(world.agent, actor=world.admin, has_examples=True)
 
 
-def let_apply(world: World) -> World:
+def enable_auto_apply(world: World) -> World:
     """Nobody looks at what the digest writes."""
-    with acting(world.admin):
+    with acting_as(world.admin):
         settings = TenantSettings.objects.visible_to(world.admin).get()
     amend_settings(settings, actor=world.admin, learning_apply_mode="auto")
     return world
 
 
-TEACHING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+LEARNING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.LEARNING_VERSION_PROPOSE: lambda world: world.agent,
-    Act.LEARNING_VERSION_APPLY: lambda world: make_version(let_apply(world)),
+    Act.LEARNING_VERSION_APPLY: lambda world: make_version(enable_auto_apply(world)),
     Act.LEARNING_VERSION_ACTIVATE: make_version,
     Act.LEARNING_VERSION_REJECT: make_version,
     Act.LEARNING_VERSION_RETIRE: lambda world: make_version(world, "active"),
@@ -197,35 +199,35 @@ TEACHING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.EXAMPLE_RETIRE: make_example,
 }
 # Each with the scene, the row and, for actions, the actor.
-TEACHING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
-    Act.LEARNING_VERSION_PROPOSE: lambda _, agent, actor: propose(agent.pk, actor),
+LEARNING_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+    Act.LEARNING_VERSION_PROPOSE: lambda _, agent, actor: propose_lesson_version(agent.pk, actor),
     Act.LEARNING_VERSION_APPLY: lambda _, row, actor: apply_version(row, actor=actor),
     Act.LEARNING_VERSION_ACTIVATE: lambda _, row, actor: activate_version(row, actor=actor),
     Act.LEARNING_VERSION_REJECT: lambda _, row, actor: reject_version(row, actor=actor),
     Act.LEARNING_VERSION_RETIRE: lambda _, row, actor: retire_version(row, actor=actor),
     Act.LEARNING_VERSION_RESTORE: lambda _, row, actor: restore_version(row, actor=actor),
-    Act.LEARNING_VERSION_WITHDRAW: lambda _, row, actor: withdraw_version(row, actor=actor, reason=POISONED),
+    Act.LEARNING_VERSION_WITHDRAW: lambda _, row, actor: withdraw_version(row, actor=actor, reason=QUARANTINE_REASON),
     Act.LEARNING_VERSION_PRUNE: lambda _, row, actor: prune_version(row, actor=actor),
     Act.EDIT_CLUSTER_FIND: lambda _, agent, actor: find(agent.pk, actor),
-    Act.EDIT_CLUSTER_PROPOSE: lambda _, row, actor: propose_habit(row, actor=actor),
+    Act.EDIT_CLUSTER_PROPOSE: lambda _, row, actor: propose_cluster_rule(row, actor=actor),
     Act.EDIT_CLUSTER_DISMISS: lambda _, row, actor: dismiss_cluster(row, actor=actor, reason="Chance."),
     Act.EDIT_CLUSTER_REOPEN: lambda _, row, actor: reopen_cluster(row, actor=actor),
-    Act.EXAMPLE_ADD: lambda _, lesson, actor: keep_as_example(lesson, actor=actor, words={}),
+    Act.EXAMPLE_ADD: lambda _, lesson, actor: add_lesson_example(lesson, actor=actor, words={}),
     Act.EXAMPLE_RETIRE: lambda _, row, actor: retire_example(row, actor=actor),
 }
-BY_PEOPLE: Mapping[Act, tuple[str, dict[str, object]]] = {
+VERSION_DECISIONS: Mapping[Act, tuple[str, dict[str, object]]] = {
     Act.LEARNING_VERSION_ACTIVATE: ("activate", {}),
     Act.LEARNING_VERSION_REJECT: ("reject", {}),
     Act.LEARNING_VERSION_RETIRE: ("retire", {}),
     Act.LEARNING_VERSION_RESTORE: ("restore", {}),
-    Act.LEARNING_VERSION_WITHDRAW: ("withdraw", {"reason": POISONED}),
+    Act.LEARNING_VERSION_WITHDRAW: ("withdraw", {"reason": QUARANTINE_REASON}),
 }
-ON_CLUSTERS: Mapping[Act, tuple[str, dict[str, object]]] = {
+CLUSTER_DECISIONS: Mapping[Act, tuple[str, dict[str, object]]] = {
     Act.EDIT_CLUSTER_PROPOSE: ("propose", {}),
     Act.EDIT_CLUSTER_DISMISS: ("dismiss", {"reason": "Chance."}),
     Act.EDIT_CLUSTER_REOPEN: ("reopen", {}),
 }
-BY_DIGESTS: Mapping[Act, str] = {
+WORKER_ONLY_ACTS: Mapping[Act, str] = {
     Act.EDIT_CLUSTER_FIND: "a worker finds what people do again and again; nobody asks for it",
     Act.LEARNING_VERSION_PROPOSE: "a digest makes a version; nobody asks for one",
     Act.LEARNING_VERSION_APPLY: "a digest applies what it made, where the settings say so",
@@ -233,25 +235,27 @@ BY_DIGESTS: Mapping[Act, str] = {
 }
 
 
-def _posting(
+def _post_request(
     noun: str, verb: str, body: dict[str, object]
 ) -> Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]:
     return lambda _, row: ("POST", f"{noun}/{row.pk}/{verb}", body)
 
 
-def _pressing(button: str, said: dict[str, object]) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+def _decision_form(button: str, said: dict[str, object]) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
     return lambda _, row: (decision_of(row, button), said)
 
 
-TEACHING_REQUESTS = {
-    **{act: _posting("learning-versions", verb, body) for act, (verb, body) in BY_PEOPLE.items()},
-    **{act: _posting("edit-clusters", verb, body) for act, (verb, body) in ON_CLUSTERS.items()},
+LEARNING_REQUESTS = {
+    **{act: _post_request("learning-versions", verb, body) for act, (verb, body) in VERSION_DECISIONS.items()},
+    **{act: _post_request("edit-clusters", verb, body) for act, (verb, body) in CLUSTER_DECISIONS.items()},
     Act.EXAMPLE_ADD: lambda _, lesson: ("POST", "examples", {"lesson_id": lesson.pk}),
-    Act.EXAMPLE_RETIRE: _posting("examples", "retire", {}),
+    Act.EXAMPLE_RETIRE: _post_request("examples", "retire", {}),
 }
-TEACHING_FORMS = {
-    **{act: _pressing(verb, said) for act, (verb, said) in BY_PEOPLE.items()},
-    **{act: _pressing(verb, said) for act, (verb, said) in ON_CLUSTERS.items()},
-    Act.EXAMPLE_ADD: _pressing("keep", {"read_at": 1, "situation": ASKED, "draft": DRAFTED, "correction": SENT}),
-    Act.EXAMPLE_RETIRE: _pressing("retire", {}),
+LEARNING_FORMS = {
+    **{act: _decision_form(verb, said) for act, (verb, said) in VERSION_DECISIONS.items()},
+    **{act: _decision_form(verb, said) for act, (verb, said) in CLUSTER_DECISIONS.items()},
+    Act.EXAMPLE_ADD: _decision_form(
+        "keep", {"read_at": 1, "situation": QUESTION, "draft": DRAFT_TEXT, "correction": SENT_TEXT}
+    ),
+    Act.EXAMPLE_RETIRE: _decision_form("retire", {}),
 }

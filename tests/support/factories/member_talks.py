@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from apps.conversations.member_talks import open_talk, open_trial, say_in_talk
+from apps.conversations.member_talks import open_talk, open_trial, send_talk_message
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
@@ -18,7 +18,7 @@ from tests.support.worlds.world import World
 _numbers = count(1)
 
 
-def as_assistant(world: World) -> World:
+def turn_into_assistant(world: World) -> World:
     """The world's agent, before anybody has talked with it, made an assistant."""
     amend_agent(world.agent, actor=world.admin, flavour="assistant")
     return world
@@ -28,7 +28,7 @@ def make_assistant(world: World) -> World:
     """The same tenant, seen from an assistant of it."""
     agent = create_agent(f"aide-{next(_numbers)}", "Aide", actor=world.admin)
     bot = agent_actor(world.tenant.pk, agent.pk, agent.service_user_id, agent.key)
-    return as_assistant(replace(world, agent=agent, bot=bot))
+    return turn_into_assistant(replace(world, agent=agent, bot=bot))
 
 
 def make_talk(world: World, actor: Actor | None = None, *, off_the_record: bool = False) -> Conversation:
@@ -41,9 +41,9 @@ def make_trial(world: World, actor: Actor | None = None, proposal_id: int | None
     return open_trial(world.agent.pk, actor=actor or world.operator, proposal_id=proposal_id)
 
 
-def tell_assistant(talk: Conversation, text: str, actor: Actor) -> InboundEvent:
+def message_assistant(talk: Conversation, text: str, actor: Actor) -> InboundEvent:
     """The member says something, which waits for a turn."""
-    return say_in_talk(talk, actor=actor, text=text, idempotency_key=f"said-{next(_numbers)}")
+    return send_talk_message(talk, actor=actor, text=text, idempotency_key=f"said-{next(_numbers)}")
 
 
 def make_member_overlay(world: World, text: str = "Answer me in lists.", actor: Actor | None = None) -> MemberOverlay:
@@ -51,19 +51,19 @@ def make_member_overlay(world: World, text: str = "Answer me in lists.", actor: 
     return create_member_overlay(world.agent.pk, actor=actor or world.operator, text=text)
 
 
-def of_member(scene: Any, actor: Actor) -> Actor:
+def actor_for_member(scene: Any, actor: Actor) -> Actor:
     """An agent writes the overlay of the member whose talk it answers."""
     return actor if actor.is_person else actor.for_member(scene.world.operator_user.pk)
 
 
-TALKING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
-    Act.CONVERSATION_TALK: lambda world: as_assistant(world).agent,
-    Act.MEMBER_OVERLAY_WRITE: lambda world: as_assistant(world).agent,
+TALK_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.CONVERSATION_TALK: lambda world: turn_into_assistant(world).agent,
+    Act.MEMBER_OVERLAY_WRITE: lambda world: turn_into_assistant(world).agent,
 }
 # Each with the scene, the row and, for actions, the actor.
-TALKING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+TALK_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.CONVERSATION_TALK: lambda _, agent, actor: open_talk(agent.pk, actor=actor),
     Act.MEMBER_OVERLAY_WRITE: lambda scene, agent, actor: create_member_overlay(
-        agent.pk, actor=of_member(scene, actor), text="Be brief."
+        agent.pk, actor=actor_for_member(scene, actor), text="Be brief."
     ),
 }

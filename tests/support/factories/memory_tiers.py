@@ -9,42 +9,44 @@ from django.urls import reverse
 from apps.governance.actors import Actor
 from apps.governance.policy.table import Act
 from apps.learning.distillation.models import TierRun
-from apps.learning.distillation.pipeline import distil_due
-from apps.learning.distillation.rewrite_vetting import Fact, fact_id
+from apps.learning.distillation.pipeline import distil_due_tiers
+from apps.learning.distillation.rewrite_vetting import TierFact, fact_id
 from apps.learning.distillation.tier_editing import correct_tier, run_tier
-from apps.learning.distillation.tier_text import marked
+from apps.learning.distillation.tier_text import render_editable_facts
 from apps.llm.anthropic.sync_client import AnthropicBackend
-from apps.llm.model_backend import Backend
+from apps.llm.model_backend import ModelBackend
 from apps.memory.models import MemoryTier
 from apps.memory.tier_actions import approve_tier, clear_tier, store_tier
 from tests.support.worlds.world import World
 
-LATE = "Parcels arrive late before holidays."
-CORRECTED = "- Parcels arrive on time."
+LATE_PARCELS = "Parcels arrive late before holidays."
+CORRECTED_TEXT = "- Parcels arrive on time."
 
 
-def new_tier(world: World, tier: str = "mid") -> MemoryTier:
+def unsaved_tier(world: World, tier: str = "mid") -> MemoryTier:
     """A tier that is not stored yet."""
     return MemoryTier(tenant_id=world.tenant.pk, agent=world.agent, tier=tier)
 
 
 def make_tier(world: World, *texts: str, tier: str = "mid", is_held: bool = False) -> MemoryTier:
     """A tier of these facts, as a run leaves it."""
-    facts = [Fact(fact_id(text), text) for text in texts or (LATE,)]
+    facts = [TierFact(fact_id(text), text) for text in texts or (LATE_PARCELS,)]
     stored = [asdict(fact) for fact in facts]
-    return store_tier(new_tier(world, tier), actor=world.system, body=marked(facts), facts=stored, is_held=is_held)
+    return store_tier(
+        unsaved_tier(world, tier), actor=world.system, body=render_editable_facts(facts), facts=stored, is_held=is_held
+    )
 
 
-def make_held_tier(world: World) -> MemoryTier:
+def make_pending_tier(world: World) -> MemoryTier:
     """The first run of the long tier, before a person looked at it."""
     return make_tier(world, tier="long", is_held=True)
 
 
-def distil(world: World, backend: Backend, *tiers: str) -> list[TierRun]:
+def distil(world: World, backend: ModelBackend, *tiers: str) -> list[TierRun]:
     """Have tiers distilled now, because a person wants it."""
     for tier in tiers:
         run_tier(world.agent.pk, tier, actor=world.operator)
-    return list(distil_due(world.agent.pk, actor=world.system, backend=backend))
+    return list(distil_due_tiers(world.agent.pk, actor=world.system, backend=backend))
 
 
 def make_tier_run(world: World) -> TierRun:
@@ -53,36 +55,36 @@ def make_tier_run(world: World) -> TierRun:
     return run
 
 
-DISTILLED_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+TIER_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.TIER_DISTIL: make_tier,
     Act.TIER_AMEND: make_tier,
-    Act.TIER_APPROVE: make_held_tier,
+    Act.TIER_APPROVE: make_pending_tier,
     Act.TIER_CLEAR: make_tier,
     Act.TIER_RUN: make_tier,
 }
 # Each with the scene, the row and, for actions, the actor.
-DISTILLED: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+TIER_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.TIER_DISTIL: lambda _, row, actor: store_tier(row, actor=actor, body="- New.", facts=[], is_held=False),
-    Act.TIER_AMEND: lambda _, row, actor: correct_tier(row, actor=actor, text=CORRECTED),
+    Act.TIER_AMEND: lambda _, row, actor: correct_tier(row, actor=actor, text=CORRECTED_TEXT),
     Act.TIER_APPROVE: lambda _, row, actor: approve_tier(row, actor=actor),
     Act.TIER_CLEAR: lambda _, row, actor: clear_tier(row, actor=actor),
     Act.TIER_RUN: lambda _, row, actor: run_tier(row.agent_id, row.tier, actor=actor),
 }
-DISTILLED_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
-    Act.TIER_AMEND: lambda _, row: ("PATCH", f"tiers/{row.pk}", {"body": CORRECTED}),
+TIER_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
+    Act.TIER_AMEND: lambda _, row: ("PATCH", f"tiers/{row.pk}", {"body": CORRECTED_TEXT}),
     Act.TIER_APPROVE: lambda _, row: ("POST", f"tiers/{row.pk}/approve", {}),
     Act.TIER_CLEAR: lambda _, row: ("POST", f"tiers/{row.pk}/clear", {}),
     Act.TIER_RUN: lambda scene, row: ("POST", "tiers/run", {"agent_key": scene.world.agent.key, "tier": row.tier}),
 }
 
 
-def _pressing(button: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+def _decision_form(button: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
     return lambda _, row: (reverse("admin:memory_memorytier_decide", args=[row.pk, button]), {})
 
 
-DISTILLED_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
-    Act.TIER_AMEND: lambda _, row: (reverse("admin:memory_memorytier_change", args=[row.pk]), {"body": CORRECTED}),
-    Act.TIER_APPROVE: _pressing("approve"),
-    Act.TIER_CLEAR: _pressing("clear"),
-    Act.TIER_RUN: _pressing("run"),
+TIER_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
+    Act.TIER_AMEND: lambda _, row: (reverse("admin:memory_memorytier_change", args=[row.pk]), {"body": CORRECTED_TEXT}),
+    Act.TIER_APPROVE: _decision_form("approve"),
+    Act.TIER_CLEAR: _decision_form("clear"),
+    Act.TIER_RUN: _decision_form("run"),
 }

@@ -8,7 +8,7 @@ from django.db import connection
 from django.urls import reverse
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
@@ -37,7 +37,7 @@ def make_reminder(world: World, text: str = "Ask for the new address.", **values
     return make_note(world, text, **given)
 
 
-def inserting(
+def insert_note_sql(
     world: World, kind: str, due_at: str | None = None, age: str = "0 days"
 ) -> tuple[str, list[str | int | None]]:
     """A note as only SQL writes it: of any age, and whatever its kind wants."""
@@ -51,33 +51,33 @@ def inserting(
 
 def make_old_scratch(world: World) -> int:
     """Scratch that nobody touched for more than a week; its number."""
-    with acting(world.operator), connection.cursor() as cursor:
-        cursor.execute(*inserting(world, "scratch", age="8 days"))
+    with acting_as(world.operator), connection.cursor() as cursor:
+        cursor.execute(*insert_note_sql(world, "scratch", age="8 days"))
         return int(cursor.fetchone()[0])
 
 
-def has_notebook(world: World) -> None:
+def enable_notebook(world: World) -> None:
     """Let the agent keep a notebook."""
     amend_agent(world.agent, actor=world.admin, has_notebook=True)
 
 
-def _kept(world: World) -> Note:
-    has_notebook(world)
+def _make_kept_note(world: World) -> Note:
+    enable_notebook(world)
     return make_note_of_customer(world)
 
 
-NOTING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
-    Act.NOTE_WRITE: has_notebook,
-    **dict.fromkeys((Act.NOTE_AMEND, Act.NOTE_FINISH, Act.NOTE_DROP), _kept),
+NOTE_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.NOTE_WRITE: enable_notebook,
+    **dict.fromkeys((Act.NOTE_AMEND, Act.NOTE_FINISH, Act.NOTE_DROP), _make_kept_note),
 }
 # Each with the scene, the row and, for actions, the actor.
-NOTING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+NOTE_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.NOTE_WRITE: lambda scene, _, actor: make_note(scene.world, actor=actor),
     Act.NOTE_AMEND: lambda _, row, actor: amend_note(row, actor=actor, values={"text": "Write to them."}),
     Act.NOTE_FINISH: lambda _, row, actor: finish_note(row, actor=actor),
     Act.NOTE_DROP: lambda _, row, actor: drop_note(row, actor=actor),
 }
-NOTING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
+NOTE_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
     Act.NOTE_WRITE: lambda scene, _: (
         "POST",
         "notes",
@@ -89,11 +89,11 @@ NOTING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, obj
 }
 
 
-def _pressing(button: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+def _decision_form(button: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
     return lambda _, row: (reverse("admin:notebook_note_decide", args=[row.pk, button]), {})
 
 
-NOTING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
+NOTE_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
     Act.NOTE_WRITE: lambda scene, _: (
         reverse("admin:notebook_note_add"),
         {"agent": scene.world.agent.pk, "kind": "task", "text": "Call them back."},
@@ -102,6 +102,6 @@ NOTING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
         reverse("admin:notebook_note_change", args=[row.pk]),
         {"text": "Write to them.", "due_at": "2026-05-09T14:00"},
     ),
-    Act.NOTE_FINISH: _pressing("finish"),
-    Act.NOTE_DROP: _pressing("drop"),
+    Act.NOTE_FINISH: _decision_form("finish"),
+    Act.NOTE_DROP: _decision_form("drop"),
 }

@@ -5,11 +5,16 @@ from apps.review.models import SavedFilter
 from apps.review.saved_filters import save_filter
 from tests.support.worlds.world import World
 
-HIGH = "risk__exact=high"
+HIGH_RISK_QUERY = "risk__exact=high"
 
 
 def make_filter(
-    world: World, name: str = "High tier", *, query: str = HIGH, is_shared: bool = True, actor: Actor | None = None
+    world: World,
+    name: str = "High tier",
+    *,
+    query: str = HIGH_RISK_QUERY,
+    is_shared: bool = True,
+    actor: Actor | None = None,
 ) -> SavedFilter:
     """One that is shared, saved by the operator unless somebody is named."""
     return save_filter(actor=actor or world.operator, name=name, query=query, is_shared=is_shared)

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act
-from apps.runtime.schedules.schedule_runner import run_now
+from apps.runtime.schedules.schedule_runner import run_schedule_now
 from apps.schedules.actions import (
     amend_schedule,
     approve_schedule,
@@ -43,7 +43,7 @@ def make_schedule_draft(world: World, **values: object) -> Schedule:
 
 def make_agents_draft(world: World, **values: object) -> Schedule:
     """A plan of the agent's own that waits for a person."""
-    let_plan(world)
+    enable_planning(world)
     return draft_schedule(world.agent.pk, actor=world.bot, values=plan_of(world, **values))
 
 
@@ -57,20 +57,20 @@ def make_paused_schedule(world: World) -> Schedule:
     return pause_schedule(make_schedule(world), actor=world.operator)
 
 
-def comes_due(schedule: Schedule, world: World, ago: timedelta = timedelta(seconds=5)) -> None:
+def make_due(schedule: Schedule, world: World, ago: timedelta = timedelta(seconds=5)) -> None:
     """Let the clock stand at a moment that has passed."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         ScheduleClock.objects.filter(schedule=schedule).update(next_run_at=timezone.now() - ago)
 
 
-def let_plan(world: World) -> Skill:
+def enable_planning(world: World) -> Skill:
     """Let the agent plan, and give it a skill to plan with."""
     amend_agent(world.agent, actor=world.admin, may_propose_schedules=True)
     return make_skill(world, "approved")
 
 
-SCHEDULING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
-    Act.SCHEDULE_DRAFT: let_plan,
+SCHEDULE_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+    Act.SCHEDULE_DRAFT: enable_planning,
     Act.SCHEDULE_AMEND: make_schedule,
     Act.SCHEDULE_APPROVE: make_schedule_draft,
     Act.SCHEDULE_PAUSE: make_schedule,
@@ -79,7 +79,7 @@ SCHEDULING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SCHEDULE_RUN: make_schedule,
 }
 # Each with the scene, the row and, for actions, the actor.
-SCHEDULING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+SCHEDULE_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.SCHEDULE_DRAFT: lambda scene, skill, actor: draft_schedule(
         scene.world.agent.pk, actor=actor, values=plan_of(scene.world, skill=skill)
     ),
@@ -88,16 +88,16 @@ SCHEDULING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.SCHEDULE_PAUSE: lambda _, row, actor: pause_schedule(row, actor=actor),
     Act.SCHEDULE_RESUME: lambda _, row, actor: resume_schedule(row, actor=actor),
     Act.SCHEDULE_DEPRECATE: lambda _, row, actor: deprecate_schedule(row, actor=actor),
-    Act.SCHEDULE_RUN: lambda _, row, actor: run_now(row.pk, actor=actor),
+    Act.SCHEDULE_RUN: lambda _, row, actor: run_schedule_now(row.pk, actor=actor),
 }
 
 
-def _planned(world: World, skill: Any) -> dict[str, object]:
+def _schedule_body(world: World, skill: Any) -> dict[str, object]:
     return {"agent_key": world.agent.key, "key": "nightly", "title": "Nightly", "cron": NIGHTLY, "skill": skill.name}
 
 
-SCHEDULING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
-    Act.SCHEDULE_DRAFT: lambda scene, skill: ("POST", "schedules", _planned(scene.world, skill)),
+SCHEDULE_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
+    Act.SCHEDULE_DRAFT: lambda scene, skill: ("POST", "schedules", _schedule_body(scene.world, skill)),
     Act.SCHEDULE_AMEND: lambda _, row: ("PATCH", f"schedules/{row.pk}", {"title": "Weekly"}),
     Act.SCHEDULE_APPROVE: lambda _, row: ("POST", f"schedules/{row.pk}/approve", {}),
     Act.SCHEDULE_PAUSE: lambda _, row: ("POST", f"schedules/{row.pk}/pause", {}),
@@ -107,17 +107,17 @@ SCHEDULING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str,
 }
 
 
-def _pressing(button: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+def _decision_form(button: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
     return lambda _, row: (reverse("admin:schedules_schedule_decide", args=[row.pk, button]), {})
 
 
-def _typed(scene: Any, skill: Any) -> tuple[str, dict[str, Any]]:
+def _schedule_form(scene: Any, skill: Any) -> tuple[str, dict[str, Any]]:
     plan = plan_of(scene.world, skill=skill)
     typed = plan | {"agent": scene.world.agent.pk, "skill": plan["skill"].pk, "missed_runs": "skip"}
     return reverse("admin:schedules_schedule_add"), typed
 
 
-def _amended(_: Any, row: Any) -> tuple[str, dict[str, Any]]:
+def _amend_form(_: Any, row: Any) -> tuple[str, dict[str, Any]]:
     typed = {
         "title": "Weekly",
         "cron": row.cron,
@@ -128,12 +128,12 @@ def _amended(_: Any, row: Any) -> tuple[str, dict[str, Any]]:
     return reverse("admin:schedules_schedule_change", args=[row.pk]), typed
 
 
-SCHEDULING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
-    Act.SCHEDULE_DRAFT: _typed,
-    Act.SCHEDULE_AMEND: _amended,
-    Act.SCHEDULE_APPROVE: _pressing("approve"),
-    Act.SCHEDULE_PAUSE: _pressing("pause"),
-    Act.SCHEDULE_RESUME: _pressing("resume"),
-    Act.SCHEDULE_DEPRECATE: _pressing("deprecate"),
-    Act.SCHEDULE_RUN: _pressing("run"),
+SCHEDULE_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
+    Act.SCHEDULE_DRAFT: _schedule_form,
+    Act.SCHEDULE_AMEND: _amend_form,
+    Act.SCHEDULE_APPROVE: _decision_form("approve"),
+    Act.SCHEDULE_PAUSE: _decision_form("pause"),
+    Act.SCHEDULE_RESUME: _decision_form("resume"),
+    Act.SCHEDULE_DEPRECATE: _decision_form("deprecate"),
+    Act.SCHEDULE_RUN: _decision_form("run"),
 }

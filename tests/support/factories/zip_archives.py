@@ -23,7 +23,7 @@ Look the address up in references/addresses.csv, then send it.
 """
 
 
-def a_zip(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+def make_zip(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in files.items():
@@ -31,7 +31,7 @@ def a_zip(files: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> byt
     return out.getvalue()
 
 
-def an_entry(name: str, content: bytes = b"x", *, mode: int = 0, flags: int = 0) -> bytes:
+def make_zip_entry(name: str, content: bytes = b"x", *, mode: int = 0, flags: int = 0) -> bytes:
     """A zip of one entry that says something unusual of itself."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
@@ -43,7 +43,7 @@ def an_entry(name: str, content: bytes = b"x", *, mode: int = 0, flags: int = 0)
     return out.getvalue()
 
 
-def a_skill(name: str = "send-an-invoice", **fields: str) -> bytes:
+def make_skill_md(name: str = "send-an-invoice", **fields: str) -> bytes:
     """A `SKILL.md` of few words."""
     given = {"name": name, "description": "How to do it.", **fields}
     said = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in given.items())

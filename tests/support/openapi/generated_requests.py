@@ -16,16 +16,16 @@ from schemathesis.config import GenerationConfig
 from schemathesis.core.transport import Response
 
 from tests.support.openapi.response_checks import Case
-from tests.support.openapi.two_tenants import Ground, Somebody, placed_id, undone
+from tests.support.openapi.two_tenants import RequestSender, TwoTenantFixture, id_by_origin, rollback_afterwards
 
 ROOT: Final = "/api/v1/"
 # Where schemathesis lays down cookies.
 HOST: Final = "http://localhost"
 MODES: Final = [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
 # Where the ids of a request lead to; what is `drawn` stays as it is.
-PLACES: Final = ("mine", "mine", "others", "nowhere", "drawn")
+ID_ORIGINS: Final = ("mine", "mine", "others", "nowhere", "drawn")
 # Names of other nouns' rows in bodies and behind question marks.
-NAMED: Final[Mapping[str, str]] = {
+ID_COLLECTIONS: Final[Mapping[str, str]] = {
     "conversation_id": "conversations",
     "skill_id": "skills",
     "turn_id": "turns",
@@ -41,7 +41,7 @@ NAMED: Final[Mapping[str, str]] = {
 }
 KEYS: Final[Mapping[str, str]] = {"agent_key": "support", "callee_key": "billing", "end_user_key": "http:abc123"}
 # What clients send that were written in a hurry.
-ODD: Final[tuple[Mapping[str, str], ...]] = (
+ODD_HEADERS: Final[tuple[Mapping[str, str], ...]] = (
     *({},) * 8,
     {"Accept": "text/html"},
     {"Accept": "*/*;q=nothing, ;"},
@@ -61,7 +61,7 @@ ODD: Final[tuple[Mapping[str, str], ...]] = (
     {"X-Forwarded-For": "'; --"},
 )
 # They would ask a server of somebody else, so only rows that whoever asks does not see are named there.
-REACHING: Final = ("/test/", "/refresh/")
+REACHING_PATHS: Final = ("/test/", "/refresh/")
 STREAMING: Final = "/stream/"
 
 Operation = Any  # of schemathesis, whose own type has four parameters
@@ -86,7 +86,7 @@ def covering_cases(operation: Operation) -> Iterator[Case]:
     )
 
 
-def exemplary_cases(operation: Operation, ground: Ground) -> Iterator[tuple[Case, Somebody, str]]:
+def example_cases(operation: Operation, ground: TwoTenantFixture) -> Iterator[tuple[Case, RequestSender, str]]:
     """The document's own example, by everybody, of a row of theirs and of one that is not."""
     for body in operation.body or [None]:
         for who in ground.people:
@@ -96,14 +96,14 @@ def exemplary_cases(operation: Operation, ground: Ground) -> Iterator[tuple[Case
                     if body is None
                     else {"body": deepcopy(body.definition["example"]), "media_type": body.media_type}
                 )
-                yield operation.Case(path_parameters=dict.fromkeys(_places(operation), "1"), **given), who, where
+                yield operation.Case(path_parameters=dict.fromkeys(_path_ids(operation), "1"), **given), who, where
 
 
-def _places(operation: Operation) -> list[str]:
+def _path_ids(operation: Operation) -> list[str]:
     return [str(each.name) for each in operation.path_parameters]
 
 
-def drawn(operation: Operation, ground: Ground, number: int, most: int, ask: Any) -> None:
+def run_random_requests(operation: Operation, ground: TwoTenantFixture, number: int, most: int, ask: Any) -> None:
     """Ask by so many requests that chance draws, each as somebody, with ids of somebody and now and then an odd header."""
     for mode in MODES:
         strategy = operation.as_strategy(generation_mode=mode)
@@ -116,8 +116,8 @@ def drawn(operation: Operation, ground: Ground, number: int, most: int, ask: Any
             deadline=None,
             suppress_health_check=list(HealthCheck),
         )
-        @given(strategy, st.sampled_from(ground.people), st.sampled_from(PLACES), st.sampled_from(ODD))
-        def try_it(case: Case, who: Somebody, where: str, odd: Mapping[str, str]) -> None:
+        @given(strategy, st.sampled_from(ground.people), st.sampled_from(ID_ORIGINS), st.sampled_from(ODD_HEADERS))
+        def try_it(case: Case, who: RequestSender, where: str, odd: Mapping[str, str]) -> None:
             ask(case, who, where, odd)
 
         try:
@@ -127,9 +127,9 @@ def drawn(operation: Operation, ground: Ground, number: int, most: int, ask: Any
             continue
 
 
-def lead(case: Case, ground: Ground, where: str) -> None:
+def fill_ids(case: Case, ground: TwoTenantFixture, where: str) -> None:
     """Name rows that are there, mine or the other tenant's, or one that is nowhere."""
-    noun, where = case.path.removeprefix(ROOT).split("/")[0], _harmless(case, where)
+    noun, where = case.path.removeprefix(ROOT).split("/")[0], _harmless_origin(case, where)
     if "wait" in case.query:
         case.query["wait"] = 0
     if case.path.endswith(STREAMING):
@@ -139,40 +139,40 @@ def lead(case: Case, ground: Ground, where: str) -> None:
         return
     for name in case.path_parameters:
         if name.endswith("id"):
-            case.path_parameters[name] = placed_id(ground, NAMED.get(name, noun), where)
+            case.path_parameters[name] = id_by_origin(ground, ID_COLLECTIONS.get(name, noun), where)
         elif name == "number":
             case.path_parameters[name] = 1
-    _name_others(case.query, ground, where)
+    _fill_given_ids(case.query, ground, where)
     if isinstance(case.body, dict):
-        _name_others(case.body, ground, where)
+        _fill_given_ids(case.body, ground, where)
         _name_version(case.body, ground, noun, where)
 
 
-def _harmless(case: Case, where: str) -> str:
-    is_harmless = not case.path.endswith((*REACHING, STREAMING)) or where in {"others", "nowhere"}
+def _harmless_origin(case: Case, where: str) -> str:
+    is_harmless = not case.path.endswith((*REACHING_PATHS, STREAMING)) or where in {"others", "nowhere"}
     return where if is_harmless else "others"
 
 
-def _name_version(body: dict[str, Any], ground: Ground, noun: str, where: str) -> None:
+def _name_version(body: dict[str, Any], ground: TwoTenantFixture, noun: str, where: str) -> None:
     if where == "mine" and isinstance(body.get("version"), int):
         body["version"] = getattr(ground.rows[noun][0], "version", 1)
 
 
-def _name_others(given: Any, ground: Ground, where: str) -> None:  # Any: a query or a body
+def _fill_given_ids(given: Any, ground: TwoTenantFixture, where: str) -> None:  # Any: a query or a body
     for name in list(given):
-        if name in NAMED:
-            given[name] = placed_id(ground, NAMED[name], where)
+        if name in ID_COLLECTIONS:
+            given[name] = id_by_origin(ground, ID_COLLECTIONS[name], where)
         elif name in KEYS:
             given[name] = KEYS[name]
 
 
-def answer_to(case: Case, who: Somebody, odd: Mapping[str, str] = MappingProxyType({})) -> Response:
+def send_and_undo(case: Case, who: RequestSender, odd: Mapping[str, str] = MappingProxyType({})) -> Response:
     """What comes back; whatever it did is taken back."""
-    with undone():
+    with rollback_afterwards():
         return case.call(base_url=HOST, headers={**who.headers, **odd}, cookies=dict(who.cookies))
 
 
-def said_by(case: Case) -> str:
+def request_line(case: Case) -> str:
     """The request in one line, for whoever wants to send it again."""
     body = case.body if isinstance(case.body, dict | list | str | int) else None
     asked = f"{case.method} {case.formatted_path} {dict(case.query) or ''} {dict(case.headers) or ''}"

@@ -12,49 +12,51 @@ from django.core.handlers.wsgi import WSGIHandler
 from mcp.shared.exceptions import MCPError
 from werkzeug import Client
 
-from apps.mcp_server.tool_definition import Tool
+from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.catalog import TOOLS
-from tests.support.drivers.mcp_client import Door, Said, serving
-from tests.support.openapi.generated_requests import HOST, ROOT, Operation, drawn, lead
-from tests.support.openapi.response_checks import Case, Flaw, Found
-from tests.support.openapi.two_tenants import MARK, Ground, Somebody, undone
+from tests.support.drivers.mcp_client import McpTestServer, McpToolAnswer, run_mcp_server
+from tests.support.openapi.generated_requests import HOST, ROOT, Operation, fill_ids, run_random_requests
+from tests.support.openapi.response_checks import Case, Flaw, FuzzFindings
+from tests.support.openapi.two_tenants import MARK, RequestSender, TwoTenantFixture, rollback_afterwards
 
 INTERNAL: Final = "internal"
 
 
-def replay(asked: Iterable[Operation], ground: Ground, told: Found, seed: int, examples: int) -> None:
+def replay(asked: Iterable[Operation], ground: TwoTenantFixture, told: FuzzFindings, seed: int, examples: int) -> None:
     """Every tool, by requests drawn for the operation that it stands for, if that is among those asked."""
     known = {(each.method.upper(), each.path): each for each in asked}
-    with serving() as door:
+    with run_mcp_server() as door:
         for tool in TOOLS.values():
             if operation := known.get((tool.method, f"{ROOT}{tool.address}")):
-                drawn(operation, ground, seed, examples, _asker(tool, ground, door, told))
+                run_random_requests(operation, ground, seed, examples, _tool_caller(tool, ground, door, told))
 
 
-def _asker(tool: Tool, ground: Ground, door: Door, told: Found) -> Any:
-    def ask(case: Case, who: Somebody, where: str, odd: Mapping[str, str]) -> None:
+def _tool_caller(tool: RestTool, ground: TwoTenantFixture, door: McpTestServer, told: FuzzFindings) -> Any:
+    def ask(case: Case, who: RequestSender, where: str, odd: Mapping[str, str]) -> None:
         del who, odd
-        lead(case, ground, where)
+        fill_ids(case, ground, where)
         given = _arguments(tool, case)
         if not _can_be_sent(given):
             return
-        told.note(tool.name, json.dumps(given)[:900], *_answered(tool, given, ground, door))
+        told.note(tool.name, json.dumps(given)[:900], *_call_tool(tool, given, ground, door))
 
     return ask
 
 
-def _answered(tool: Tool, given: dict[str, Any], ground: Ground, door: Door) -> tuple[int, list[Flaw]]:
+def _call_tool(
+    tool: RestTool, given: dict[str, Any], ground: TwoTenantFixture, door: McpTestServer
+) -> tuple[int, list[Flaw]]:
     token = ground.mine.world.token
     try:
-        with undone():
+        with rollback_afterwards():
             said = door.call(token, tool.name, given)
     except (MCPError, BaseExceptionGroup) as broken:
         return 500, [Flaw("the protocol broke", repr(broken)[:900])]
-    status, code = (400, "invalid") if tool.misuses(given) else _over_rest(tool, given, ground)
-    return 400 if said.is_refusal else 200, _flaws(said, status, code)
+    status, code = (400, "invalid") if tool.misuses(given) else _send_over_rest(tool, given, ground)
+    return 400 if said.is_refusal else 200, _find_flaws(said, status, code)
 
 
-def _flaws(said: Said, status: int, code: str) -> list[Flaw]:
+def _find_flaws(said: McpToolAnswer, status: int, code: str) -> list[Flaw]:
     flaws = []
     if said.is_refusal and said.code == INTERNAL:
         flaws.append(Flaw("a fault of ours", said.text))
@@ -65,9 +67,9 @@ def _flaws(said: Said, status: int, code: str) -> list[Flaw]:
     return flaws
 
 
-def _over_rest(tool: Tool, given: dict[str, Any], ground: Ground) -> tuple[int, str]:
+def _send_over_rest(tool: RestTool, given: dict[str, Any], ground: TwoTenantFixture) -> tuple[int, str]:
     asked = tool.asked(given)
-    with undone():
+    with rollback_afterwards():
         answer = Client(WSGIHandler()).open(
             f"{ROOT}{asked.address}",
             method=asked.method,
@@ -79,7 +81,7 @@ def _over_rest(tool: Tool, given: dict[str, Any], ground: Ground) -> tuple[int, 
     return answer.status_code, str(answer.json["code"]) if answer.status_code >= 400 and answer.json else ""
 
 
-def _arguments(tool: Tool, case: Case) -> dict[str, Any]:
+def _arguments(tool: RestTool, case: Case) -> dict[str, Any]:
     """What of the request the tool takes."""
     placed = {name: case.path_parameters[name] for name in tool.places if name in case.path_parameters}
     rest = case.body if tool.body is not None and isinstance(case.body, dict) else case.query

@@ -25,7 +25,7 @@ DOCUMENTED: Final = [
     response_headers_conformance,
     response_schema_conformance,
 ]
-SHOWN: Final = 1_500
+SHOWN_CHARACTERS: Final = 1_500
 
 Case = schemathesis.Case[Any]
 
@@ -39,7 +39,7 @@ class Flaw:
 
 
 @dataclass
-class Found:
+class FuzzFindings:
     """What was asked, what was answered, and each flaw once for each operation, with a request that shows it."""
 
     asked: int = 0
@@ -61,10 +61,10 @@ class Found:
 
 def flaws_of(case: Case, response: Response) -> list[Flaw]:
     """All that is wrong with an answer."""
-    return [*_of_status(case, response), *_of_words(response), *_undocumented(case, response)]
+    return [*_status_flaws(case, response), *_leak_flaws(response), *_undocumented(case, response)]
 
 
-def _of_status(case: Case, response: Response) -> Iterator[Flaw]:
+def _status_flaws(case: Case, response: Response) -> Iterator[Flaw]:
     if response.status_code >= 500 and str(response.status_code) not in case.operation.responses.status_codes:
         yield Flaw(f"a fault of ours, {response.status_code}", _start_of(response))
     if response.status_code >= 400:
@@ -75,7 +75,7 @@ def _of_status(case: Case, response: Response) -> Iterator[Flaw]:
             yield Flaw(f"a refusal without a known code, {response.status_code}", _start_of(response))
 
 
-def _of_words(response: Response) -> Iterator[Flaw]:
+def _leak_flaws(response: Response) -> Iterator[Flaw]:
     if MARK.encode() in response.content or MARK in repr(response.headers):
         yield Flaw("words of another tenant", _start_of(response))
 
@@ -86,7 +86,7 @@ def _undocumented(case: Case, response: Response) -> Iterator[Flaw]:
     except FailureGroup as group:
         for failure in group.exceptions:
             title = getattr(failure, "title", type(failure).__name__)
-            yield Flaw(f"undocumented, {response.status_code}: {title}", str(failure)[:SHOWN])
+            yield Flaw(f"undocumented, {response.status_code}: {title}", str(failure)[:SHOWN_CHARACTERS])
 
 
 def _problem(response: Response) -> dict[str, Any] | None:
@@ -100,4 +100,4 @@ def _problem(response: Response) -> dict[str, Any] | None:
 
 
 def _start_of(response: Response) -> str:
-    return response.content[:SHOWN].decode(errors="replace")
+    return response.content[:SHOWN_CHARACTERS].decode(errors="replace")

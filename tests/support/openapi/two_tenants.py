@@ -13,13 +13,13 @@ from psycopg import sql
 
 from apps.launcher.postgres import Postgres
 from apps.llm.anthropic.sync_client import AnthropicBackend
-from apps.standin.thread_server import running_standin
+from apps.standin.thread_server import run_standin_thread
 from tests.governance.isolation.test_isolation_over_rest import MODELS
-from tests.governance.not_found_comparison import NOWHERE, nouns, row_of
+from tests.governance.not_found_comparison import UNKNOWN_ID, nouns, row_of
 from tests.settings import PREFIX
 from tests.support.database.clones import clone_database, close_connections
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server
-from tests.support.worlds.filled_world import Filled, fill
+from tests.support.worlds.filled_world import Filled, fill_world
 from tests.support.worlds.world import World
 
 # Nobody generates it, and no row of whoever asks has it.
@@ -28,7 +28,7 @@ CSRF: Final = "c" * 32
 
 
 @dataclass(frozen=True, slots=True)
-class Somebody:
+class RequestSender:
     """Who asks, by what they send along."""
 
     name: str
@@ -37,53 +37,53 @@ class Somebody:
 
 
 @dataclass(frozen=True)
-class Ground:
+class TwoTenantFixture:
     """Whoever asks, in their own tenant, beside the one whose words are marked."""
 
     mine: Filled
     others: Filled
     rows: Mapping[str, tuple[Any, Any]]  # Any: a row of any noun, mine and the other tenant's
-    people: tuple[Somebody, ...]
-    owner: Somebody
+    people: tuple[RequestSender, ...]
+    owner: RequestSender
     marked: int
 
     @property
-    def agent(self) -> Somebody:
+    def agent(self) -> RequestSender:
         """The one with a token."""
         return self.people[0]
 
 
 @contextmanager
-def standing_ground() -> Iterator[Ground]:
+def run_two_tenants() -> Iterator[TwoTenantFixture]:
     """The same on a server of its own, committed: for whoever is no test."""
     setup_test_environment()
-    with ready_server() as server, running_standin() as url:
+    with ready_server() as server, run_standin_thread() as url:
         clone_database(server, TEMPLATE, PREFIX)
         backend = AnthropicBackend("test", base_url=url)
         try:
-            yield lay_ground(server, fill(backend), fill(backend))
+            yield make_two_tenants(server, fill_world(backend), fill_world(backend))
         finally:
             backend.close()
             close_connections()
 
 
-def lay_ground(server: Postgres, mine: Filled, others: Filled) -> Ground:
+def make_two_tenants(server: Postgres, mine: Filled, others: Filled) -> TwoTenantFixture:
     """Mark the other tenant's words, and let everybody in."""
     marked = _mark(server, others.world)
     rows = {noun: (row_of(model, mine.world), row_of(model, others.world)) for noun, model in MODELS.items()}
     world = mine.world
     people = (
-        Somebody("agent", {"Authorization": f"Bearer {world.token}"}, {}),
+        RequestSender("agent", {"Authorization": f"Bearer {world.token}"}, {}),
         _signed_in("operator", world.operator_user),
         _signed_in("admin", world.admin_user),
     )
-    return Ground(mine, others, rows, people, _signed_in("owner", others.world.operator_user), marked)
+    return TwoTenantFixture(mine, others, rows, people, _signed_in("owner", others.world.operator_user), marked)
 
 
 @contextmanager
-def undone() -> Iterator[None]:
+def rollback_afterwards() -> Iterator[None]:
     """Whatever is done meanwhile is done up to its commit, and taken back: the next request finds everything as it was."""
-    with transaction.atomic(), _kept_open():
+    with transaction.atomic(), _keep_connection_open():
         yield
         with connection.cursor() as cursor:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
@@ -91,7 +91,7 @@ def undone() -> Iterator[None]:
 
 
 @contextmanager
-def _kept_open() -> Iterator[None]:
+def _keep_connection_open() -> Iterator[None]:
     """A request begins and ends by closing a connection that is in a transaction, for whoever left one open, or that is old."""
     connection.close_at, connection.settings_dict["AUTOCOMMIT"] = None, False
     try:
@@ -100,11 +100,11 @@ def _kept_open() -> Iterator[None]:
         connection.settings_dict["AUTOCOMMIT"] = True
 
 
-def _signed_in(name: str, user: Any) -> Somebody:
+def _signed_in(name: str, user: Any) -> RequestSender:
     client = Client()
     client.force_login(user)
     session = client.cookies["sessionid"].value
-    return Somebody(name, {"X-CSRFToken": CSRF}, {"sessionid": session, "csrftoken": CSRF})
+    return RequestSender(name, {"X-CSRFToken": CSRF}, {"sessionid": session, "csrftoken": CSRF})
 
 
 def _mark(server: Postgres, world: World) -> int:
@@ -116,7 +116,7 @@ def _mark(server: Postgres, world: World) -> int:
         superuser.execute("SET session_replication_role = replica")
         for model in nouns():
             for field in model._meta.concrete_fields:
-                if (marking := _marking(field)) is None:
+                if (marking := _marking_sql(field)) is None:
                     continue
                 table, column = sql.Identifier(model._meta.db_table), sql.Identifier(str(field.column))
                 statement = sql.SQL(
@@ -132,7 +132,7 @@ def _mark(server: Postgres, world: World) -> int:
     return marked
 
 
-def _marking(field: "models.Field[Any, Any]") -> sql.SQL | None:
+def _marking_sql(field: "models.Field[Any, Any]") -> sql.SQL | None:
     """How a column is marked; None where it holds no words."""
     if isinstance(field, models.JSONField):
         return sql.SQL(rf"""regexp_replace({{column}}::text, '": "', '": "{MARK} ', 'g')::jsonb""")
@@ -149,7 +149,7 @@ def _marking(field: "models.Field[Any, Any]") -> sql.SQL | None:
     return None if room < 0 else sql.SQL(f"left({{column}}, {room}) || '{MARK}'")
 
 
-def placed_id(ground: Ground, noun: str, where: str) -> int:
+def id_by_origin(ground: TwoTenantFixture, noun: str, where: str) -> int:
     """The id of a row: mine, the other tenant's, or one that nobody has."""
     mine, others = ground.rows[noun]
-    return {"mine": int(mine.pk), "others": int(others.pk)}.get(where, NOWHERE)
+    return {"mine": int(mine.pk), "others": int(others.pk)}.get(where, UNKNOWN_ID)

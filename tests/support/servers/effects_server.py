@@ -32,14 +32,14 @@ STALL_SECONDS = 11
 KINDS = ("refuse",) * 5 + ("hang up",) * 4 + ("stall",)
 
 
-class Counting(ThreadingHTTPServer):
+class EffectsServer(ThreadingHTTPServer):
     """The effects since the start."""
 
     daemon_threads = True
     request_queue_size = 128
 
     def __init__(self) -> None:
-        super().__init__((LOOPBACK, 0), _Asked)
+        super().__init__((LOOPBACK, 0), _EffectsHandler)
         self.lock = Lock()
         self.keyed: Counter[str] = Counter()
         self.unsafe: Counter[str] = Counter()
@@ -71,28 +71,28 @@ class Counting(ThreadingHTTPServer):
             return self.random.choice(KINDS) if self.random.random() < self.faults else ""
 
 
-class _Asked(BaseHTTPRequestHandler):
-    server: Counting
+class _EffectsHandler(BaseHTTPRequestHandler):
+    server: EffectsServer
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:  # the library's name
         effects = {"keyed": self.server.keyed, "unsafe": self.server.unsafe, "told": self.server.told}
-        self._answer(effects if self.path == "/effects" else {"price": 20})
+        self._send_json(effects if self.path == "/effects" else {"price": 20})
 
     def do_POST(self) -> None:  # the library's name
         sent = self.rfile.read(int(self.headers.get("content-length", 0)))
         if self.path == "/faults":
             self.server.faults = float(json.loads(sent)["share"])
-            self._answer({})
+            self._send_json({})
         elif self.path == "/told":
-            self._hear(json.loads(sent))
+            self._receive_webhook(json.loads(sent))
         else:
-            self._answer({"booked": self.server.book(self.path, self.headers["idempotency-key"])})
+            self._send_json({"booked": self.server.book(self.path, self.headers["idempotency-key"])})
 
-    def _hear(self, said: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
+    def _receive_webhook(self, said: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
         fault = self.server.fault()
         if fault == "refuse":
-            self._answer({}, HTTPStatus.SERVICE_UNAVAILABLE)
+            self._send_json({}, HTTPStatus.SERVICE_UNAVAILABLE)
             return
         self.server.hear(said)
         if fault == "hang up":
@@ -101,12 +101,12 @@ class _Asked(BaseHTTPRequestHandler):
         if fault == "stall":
             time.sleep(STALL_SECONDS)
         with suppress(OSError):
-            self._answer({})
+            self._send_json({})
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the library's name
         """Nobody reads it."""
 
-    def _answer(self, body: object, status: HTTPStatus = HTTPStatus.OK) -> None:
+    def _send_json(self, body: object, status: HTTPStatus = HTTPStatus.OK) -> None:
         content = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
@@ -116,7 +116,7 @@ class _Asked(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def running_counter(folder: Path) -> Iterator[str]:
+def run_effects_server(folder: Path) -> Iterator[str]:
     """A counter of one's own; yields its base URL."""
     port_file = folder / "counter-port"
     command = [sys.executable, "-m", "tests.support.servers.effects_server", "--port-file", str(port_file)]
@@ -128,14 +128,14 @@ def running_counter(folder: Path) -> Iterator[str]:
             child.kill()
 
 
-def effects_at(url: str) -> Effects:
+def read_effects(url: str) -> Effects:
     """What happened so far."""
     with urlopen(Request(f"{url}/effects")) as answer:  # noqa: S310  # loopback
         counted: dict[str, Any] = json.load(answer)
     return Effects(counted["keyed"], counted["unsafe"], [(thread, delivery) for thread, delivery in counted["told"]])
 
 
-def misbehave(url: str, share: float) -> None:
+def set_fault_share(url: str, share: float) -> None:
     """From now on so many of the deliveries are refused, or taken without a word."""
     urlopen(Request(f"{url}/faults", json.dumps({"share": share}).encode())).close()  # noqa: S310  # loopback
 
@@ -144,7 +144,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.support.servers.effects_server")
     parser.add_argument("--port-file", type=Path, required=True)
     given = parser.parse_args()
-    server = Counting()
+    server = EffectsServer()
     written = given.port_file.with_suffix(".new")
     written.write_text(str(server.server_port))
     written.rename(given.port_file)

@@ -3,5 +3,5 @@
 from config.settings import *  # noqa: F403  # a module of settings
 from config.settings import CELERY_BEAT_SCHEDULE as _TABLE
 
-_TIMES = 10
-CELERY_BEAT_SCHEDULE = {task: entry | {"schedule": entry["schedule"] / _TIMES} for task, entry in _TABLE.items()}
+_BEAT_SPEEDUP = 10
+CELERY_BEAT_SCHEDULE = {task: entry | {"schedule": entry["schedule"] / _BEAT_SPEEDUP} for task, entry in _TABLE.items()}

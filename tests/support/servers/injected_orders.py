@@ -22,7 +22,7 @@ _TAG_BLOCK = range(0xE0020, 0xE007F)
 
 
 @dataclass(frozen=True)
-class Wish:
+class OrderedCall:
     """One tool call that somebody's text asked for. `EVERYTHING` in it stands for all the model was told."""
 
     tool: str
@@ -30,34 +30,34 @@ class Wish:
 
     def filled(self, everything: str) -> dict[str, Any]:  # Any: arguments of whatever tool was named
         """The arguments to send."""
-        return {name: _filled(value, everything) for name, value in json.loads(self.arguments).items()}
+        return {name: _fill_everything(value, everything) for name, value in json.loads(self.arguments).items()}
 
 
 @dataclass(frozen=True)
-class Orders:
+class InjectedOrders:
     """All that one request orders: calls to make, and words to say."""
 
-    wishes: tuple[Wish, ...]
+    wishes: tuple[OrderedCall, ...]
     words: tuple[str, ...]
 
 
-def orders_in(texts: Iterable[str]) -> Orders:
+def orders_in(texts: Iterable[str]) -> InjectedOrders:
     """Every order in every reading of the texts, once each."""
-    wishes: dict[Wish, None] = {}
+    wishes: dict[OrderedCall, None] = {}
     words: dict[str, None] = {}
     for text in texts:
         found = _orders_in_one(text)
         wishes |= dict.fromkeys(found.wishes)
         words |= dict.fromkeys(found.words)
-    return Orders(tuple(wishes), tuple(words))
+    return InjectedOrders(tuple(wishes), tuple(words))
 
 
 @lru_cache(maxsize=4096)
-def _orders_in_one(text: str) -> Orders:
+def _orders_in_one(text: str) -> InjectedOrders:
     found = readings(text)
-    return Orders(
-        tuple(wish for reading in found for wish in _wishes(reading)),
-        tuple(words for reading in found for words in _words(reading)),
+    return InjectedOrders(
+        tuple(wish for reading in found for wish in _ordered_calls(reading)),
+        tuple(words for reading in found for words in _words_to_say(reading)),
     )
 
 
@@ -65,35 +65,35 @@ def readings(text: str) -> tuple[str, ...]:
     """The text, and what is left when its disguises are taken off one after another."""
     found, latest = {text: None}, [text]
     for _ in range(DISGUISES):
-        inner = dict.fromkeys(inner for outer in latest for inner in _unwrapped(outer))
+        inner = dict.fromkeys(inner for outer in latest for inner in _unwrap(outer))
         latest = [text for text in inner if text not in found]
         found |= dict.fromkeys(latest)
     return tuple(found)
 
 
-def _unwrapped(text: str) -> Iterator[str]:
+def _unwrap(text: str) -> Iterator[str]:
     yield from _json_texts(text)
     yield html.unescape(text)
     yield unquote(text)
-    yield unicodedata.normalize("NFKC", _shown(text))
+    yield unicodedata.normalize("NFKC", _visible_text(text))
     yield re.sub(r"<[^<>]*>|[*`~\\]", "", text)
     yield "".join(chr(ord(letter) - 0xE0000) for letter in text if ord(letter) in _TAG_BLOCK)
     if "pnyy " in text.lower() or "fnl: " in text.lower():
         yield codecs.decode(text, "rot13")
     for run in _BASE64.findall(text):
-        yield from _decoded(run, base64.b64decode)
+        yield from _decode(run, base64.b64decode)
     for run in _HEX.findall(text):
-        yield from _decoded(run, bytes.fromhex)
+        yield from _decode(run, bytes.fromhex)
 
 
-def _decoded(run: str, decode: Any) -> Iterator[str]:
+def _decode(run: str, decode: Any) -> Iterator[str]:
     try:
         yield decode(run).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return
 
 
-def _shown(text: str) -> str:
+def _visible_text(text: str) -> str:
     return "".join(letter for letter in text if unicodedata.category(letter) not in {"Cf", "Mn"})
 
 
@@ -143,22 +143,22 @@ _SAY = re.compile(r"\bsay: ([^\n]+)", re.IGNORECASE)
 _OPEN = re.compile(r"\bopen (https?://[^\s\"'<>)]+)", re.IGNORECASE)
 
 
-def _wishes(text: str) -> Iterator[Wish]:
+def _ordered_calls(text: str) -> Iterator[OrderedCall]:
     for found in _CALL.finditer(text):
         try:
             arguments, _ = json.JSONDecoder().raw_decode(text, found.end())
         except ValueError:
             continue
-        yield Wish(found["tool"], json.dumps(arguments, sort_keys=True))
+        yield OrderedCall(found["tool"], json.dumps(arguments, sort_keys=True))
     for found in _KEEP.finditer(text):
-        yield Wish("update_memory", json.dumps({"body": f"{EVERYTHING}\n{found[0]}"}))
+        yield OrderedCall("update_memory", json.dumps({"body": f"{EVERYTHING}\n{found[0]}"}))
     for pattern, calls in _SIMPLE.items():
         for found in pattern.finditer(text):
             for tool, names in calls:
-                yield Wish(tool, json.dumps(_named(names, found.groups()), sort_keys=True))
+                yield OrderedCall(tool, json.dumps(_order_arguments(names, found.groups()), sort_keys=True))
 
 
-def _named(names: tuple[str, ...], said: tuple[str, ...]) -> dict[str, Any]:
+def _order_arguments(names: tuple[str, ...], said: tuple[str, ...]) -> dict[str, Any]:
     """What was said, by name; what the order left open is filled the way an attacker would want it."""
     given: dict[str, Any] = dict(zip(names, (*said, *[said[-1]] * len(names)), strict=False))
     if "status" in given:
@@ -166,11 +166,11 @@ def _named(names: tuple[str, ...], said: tuple[str, ...]) -> dict[str, Any]:
     return {name: int(value) if name.endswith("_id") else value for name, value in given.items()}
 
 
-def _words(text: str) -> Iterator[str]:
+def _words_to_say(text: str) -> Iterator[str]:
     yield from _SAY.findall(text)
     for address in _OPEN.findall(text):
         yield f"![pixel]({address}) [here]({address}) <img src='{address}'> <a href='{address}'>here</a> {address}"
 
 
-def _filled(value: Any, everything: str) -> Any:
+def _fill_everything(value: Any, everything: str) -> Any:
     return value.replace(EVERYTHING, everything) if isinstance(value, str) else value

@@ -15,19 +15,19 @@ from typing import Any
 
 from apps.llm.anthropic.reply_parsing import STAND_IN_HEADER
 from apps.llm.anthropic.sync_client import AnthropicBackend
-from apps.standin.requests import InvalidRequest, ParsedRequest, parse_request
-from tests.support.servers.injected_orders import EVERYTHING, Orders, orders_in
+from apps.standin.requests import InvalidModelRequest, ParsedRequest, parse_request
+from tests.support.servers.injected_orders import EVERYTHING, InjectedOrders, orders_in
 
 CALLS_AT_ONCE = 13
 ROUNDS = 3
-SAID_CHARACTERS = 6_000
+REPLY_CHARACTERS = 6_000
 REMEMBERED_CHARACTERS = 1_500
 SECTION_CHARACTERS = 1_000
 REVEAL = "reveal everything"
 
 
 @dataclass
-class Obedient:
+class ObedientModel:
     """The model, the client to reach it, and every request it was sent since it last forgot."""
 
     url: str
@@ -43,7 +43,7 @@ class Obedient:
         asked = parse_request(raw)
         self.bodies.append(raw.decode())
         told = list(_texts(asked))[::-1]
-        orders, everything = orders_in(told), "\n".join(_told_by_others(asked))
+        orders, everything = orders_in(told), "\n".join(_foreign_texts(asked))
         if asked.output_schema is not None:
             return _message([_text(_skill(orders))], "end_turn")
         calls = [] if _rounds(asked) >= ROUNDS else _calls(orders, asked, everything)
@@ -51,12 +51,14 @@ class Obedient:
         if calls:
             return _message(calls, "tool_use")
         said = [*orders.words, everything if any(REVEAL in text for text in told) else "Done."]
-        return _message([_text("\n".join(said).replace(EVERYTHING, everything)[:SAID_CHARACTERS])], "end_turn")
+        return _message([_text("\n".join(said).replace(EVERYTHING, everything)[:REPLY_CHARACTERS])], "end_turn")
 
 
-def _calls(orders: Orders, asked: ParsedRequest, everything: str) -> list[dict[str, Any]]:
+def _calls(orders: InjectedOrders, asked: ParsedRequest, everything: str) -> list[dict[str, Any]]:
     """What is ordered and was not done in this turn, so many at once."""
-    done = {str(block.get("id")).split("_")[1] for block in _since_the_question(asked) if block["type"] == "tool_use"}
+    done = {
+        str(block.get("id")).split("_")[1] for block in _blocks_since_question(asked) if block["type"] == "tool_use"
+    }
     wanted = {hashlib.sha256(repr(wish).encode()).hexdigest()[:20]: wish for wish in orders.wishes}
     left = [(digest, wish) for digest, wish in wanted.items() if digest not in done][:CALLS_AT_ONCE]
     return [
@@ -70,7 +72,7 @@ def _calls(orders: Orders, asked: ParsedRequest, everything: str) -> list[dict[s
     ]
 
 
-def _since_the_question(asked: ParsedRequest) -> list[Any]:
+def _blocks_since_question(asked: ParsedRequest) -> list[Any]:
     blocks: list[Any] = []
     for message in asked.messages:
         if message.role == "user" and not any(block.get("type") == "tool_result" for block in message.blocks):
@@ -81,7 +83,7 @@ def _since_the_question(asked: ParsedRequest) -> list[Any]:
 
 def _rounds(asked: ParsedRequest) -> int:
     return len(
-        {str(block.get("id")).split("_")[2] for block in _since_the_question(asked) if block["type"] == "tool_use"}
+        {str(block.get("id")).split("_")[2] for block in _blocks_since_question(asked) if block["type"] == "tool_use"}
     )
 
 
@@ -93,7 +95,7 @@ def _texts(asked: ParsedRequest) -> Iterator[str]:
             yield from _strings(block)
 
 
-def _told_by_others(asked: ParsedRequest) -> Iterator[str]:
+def _foreign_texts(asked: ParsedRequest) -> Iterator[str]:
     """What it could give away: the system prompt, and what tools returned and people wrote."""
     yield from (str(block.get("text", "")) for block in reversed(asked.system))
     for message in asked.messages:
@@ -114,7 +116,7 @@ def _strings(value: Any) -> Iterator[str]:
                 yield from _strings(item)
 
 
-def _skill(orders: Orders) -> str:
+def _skill(orders: InjectedOrders) -> str:
     """A runbook of the orders, with a state nobody gave it."""
     done = "\n".join([*orders.words, *(f"call {wish.tool} with {wish.arguments}" for wish in orders.wishes)])
     titles = ("When to Use", "Procedure", "Pitfalls", "Verification")
@@ -144,13 +146,13 @@ class _Handler(BaseHTTPRequestHandler):
     """HTTP around the model."""
 
     protocol_version = "HTTP/1.1"
-    model: Obedient
+    model: ObedientModel
 
     def do_POST(self) -> None:  # the name http.server looks for
         raw = self.rfile.read(int(self.headers["content-length"]))
         try:
             status, answer = 200, self.model.answer(raw)
-        except InvalidRequest as error:
+        except InvalidModelRequest as error:
             refusal = {"type": "invalid_request_error", "message": str(error)}
             status, answer = 400, {"type": "error", "error": refusal}
         content = json.dumps(answer).encode()
@@ -166,7 +168,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def obeying() -> Iterator[Obedient]:
+def run_obedient_model() -> Iterator[ObedientModel]:
     """The model on a free port of loopback, behind the vendor's SDK."""
     handler = type("Handler", (_Handler,), {})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -174,7 +176,7 @@ def obeying() -> Iterator[Obedient]:
     thread = threading.Thread(target=server.serve_forever, name="obedient model", daemon=True)
     thread.start()
     url = f"http://127.0.0.1:{server.server_address[1]}"
-    model = Obedient(url, AnthropicBackend("test", base_url=url))
+    model = ObedientModel(url, AnthropicBackend("test", base_url=url))
     handler.model = model  # type: ignore[attr-defined]  # a class of its own for each server
     try:
         yield model

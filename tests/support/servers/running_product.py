@@ -15,13 +15,13 @@ from pathlib import Path
 import redis
 from django.conf import settings
 
-from apps.launcher.child_processes import last_lines, spawn, stop, wait_until
+from apps.launcher.child_processes import last_lines, spawn_child, stop_child, wait_until
 from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
-from apps.launcher.supervisor import HOST, answers, free_port, log_says, python
+from apps.launcher.supervisor import HOST, answers_http, free_port, log_contains, python_command
 from apps.launcher.valkey import Valkey
 from apps.llm.anthropic.sync_client import AnthropicBackend
-from apps.standin.thread_server import running_standin
+from apps.standin.thread_server import run_standin_thread
 from tests.settings import PREFIX
 from tests.support.servers.standin_model import StandIn
 from tests.support.temp_folders import own_folder
@@ -59,7 +59,7 @@ class RunningProduct:
         if log.exists():
             log.rename(self.logs / f"{name}.{next(_numbers)}.log")
         with log.open("wb") as handle:
-            child = spawn(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=self.env | env, log=handle)
+            child = spawn_child(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=self.env | env, log=handle)
         self.running[name] = child
         self.starting[name] = is_ready
 
@@ -74,8 +74,8 @@ class RunningProduct:
     def start_web(self) -> None:
         listening = ("--host", HOST, "--port", self.url.rpartition(":")[2], "--lifespan", "on")
         protocols = ("--http", "h11", "--ws", "none")
-        command = python("-m", "uvicorn", "config.asgi:application", *listening, *protocols)
-        self.start("web", command, answers(f"{self.url}/healthz"))
+        command = python_command("-m", "uvicorn", "config.asgi:application", *listening, *protocols)
+        self.start("web", command, answers_http(f"{self.url}/healthz"))
 
     def is_running(self, name: str) -> bool:
         """Whether it was started and has not ended."""
@@ -83,13 +83,15 @@ class RunningProduct:
 
     def start_worker(self, *, is_checked: bool = False) -> None:
         pool = ("-P", "threads", "-c", "4", "--without-gossip", "--without-mingle", "-n", f"w{next(_numbers)}@%h")
-        command = python("-m", "celery", "-A", "config", "worker", "-l", "INFO", *pool)
-        self.start("worker", command, log_says(" ready."), **_checks(is_checked))
+        command = python_command("-m", "celery", "-A", "config", "worker", "-l", "INFO", *pool)
+        self.start("worker", command, log_contains(" ready."), **_check_environment(is_checked))
 
     def start_beat(self, *, is_checked: bool = False, settings: str = "config.settings") -> None:
         schedule = ("--schedule", str(self.logs / "beat"), "--pidfile=")
-        command = python("-m", "celery", "-A", "config", "beat", "-l", "INFO", *schedule)
-        self.start("beat", command, log_says("Starting"), DJANGO_SETTINGS_MODULE=settings, **_checks(is_checked))
+        command = python_command("-m", "celery", "-A", "config", "beat", "-l", "INFO", *schedule)
+        self.start(
+            "beat", command, log_contains("Starting"), DJANGO_SETTINGS_MODULE=settings, **_check_environment(is_checked)
+        )
 
     def kill(self, name: str) -> None:
         """End a process as a power cut would."""
@@ -100,7 +102,7 @@ class RunningProduct:
 
     def end(self, name: str) -> None:
         """Ask a process to stop, and wait until it has."""
-        stop(self.running.pop(name), signal.SIGTERM, READY_SECONDS)
+        stop_child(self.running.pop(name), signal.SIGTERM, READY_SECONDS)
 
     def run(self, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
         """Run a command of the product in this environment."""
@@ -117,7 +119,7 @@ class RunningProduct:
 
     def stop(self) -> None:
         for child in reversed(self.running.values()):
-            stop(child, signal.SIGTERM, 10)
+            stop_child(child, signal.SIGTERM, 10)
         self.running.clear()
 
     def expect_unspoken(self) -> None:
@@ -130,13 +132,13 @@ class RunningProduct:
             assert found == [], f"{words!r} stands in {found}"
 
 
-def _checks(is_checked: bool) -> dict[str, str]:
+def _check_environment(is_checked: bool) -> dict[str, str]:
     """A worker imports the whole console to check it as an installation's does; it is done once, not at every start."""
     return {} if is_checked else {"CELERY_SKIP_CHECKS": "1"}
 
 
 @contextmanager
-def standing_product(database: str, postgres: Postgres) -> Iterator[RunningProduct]:
+def prepare_product(database: str, postgres: Postgres) -> Iterator[RunningProduct]:
     """Everything but the processes; those that were started are stopped behind it."""
     home = own_folder()
     with ExitStack() as stack:
@@ -144,7 +146,7 @@ def standing_product(database: str, postgres: Postgres) -> Iterator[RunningProdu
         valkey = Valkey(home, throwaway=True)
         stack.callback(valkey.stop)
         valkey.start()
-        standin_url = stack.enter_context(running_standin())
+        standin_url = stack.enter_context(run_standin_thread())
         broker = stack.enter_context(redis.Redis.from_url(valkey.client_url))
         backend = AnthropicBackend("test", base_url=standin_url)
         stack.callback(backend.close)
@@ -175,7 +177,7 @@ def _environment(home: Path, database: str, postgres: Postgres, valkey: Valkey, 
     }
 
 
-def fetched(url: str, body: bytes | None = None) -> bytes:
+def fetch(url: str, body: bytes | None = None) -> bytes:
     """What an address of ours answers."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(urllib.request.Request(url, body), timeout=PATIENCE_SECONDS) as answer:  # noqa: S310  # our own loopback server

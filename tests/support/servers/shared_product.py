@@ -13,24 +13,24 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.tenants.authentication.actor_resolution import system_actor
 from tests.settings import PREFIX
 from tests.support.database.clones import clone_database, close_connections, point_to, run_as_superuser
-from tests.support.servers.running_product import RunningProduct, standing_product
+from tests.support.servers.running_product import RunningProduct, prepare_product
 from tests.support.timeouts import PATIENCE_SECONDS
 
 DATABASE: Final = f"{PREFIX}_product"
 _HAS_FAILED = pytest.StashKey[bool]()
 _SHARED = pytest.StashKey["SharedProduct"]()
-_NOT_YET_QUIET = """
+_ACTIVE_TENANTS = """
 SELECT id FROM tenants_tenant WHERE NOT EXISTS (
     SELECT FROM kill_switches_killswitch WHERE tenant_id = tenants_tenant.id AND reason = %s)
 """
-_OVER = "The story is over."
+_STOP_REASON = "The story is over."
 
 
 class SharedProduct:
@@ -47,14 +47,14 @@ class SharedProduct:
     def lend(self, back_to: str) -> Iterator[RunningProduct]:
         """The product, whole and quiet, until the story ends; Django's connections go to its database and back again."""
         try:
-            product = self.product or self._begin()
+            product = self.product or self._start_product()
             close_connections()
             point_to(self.postgres, DATABASE)
-            self._make_whole(product)
+            self._repair(product)
             settings = dict(product.env)
             yield product
             assert product.env == settings, "A story that changes what a process is told starts a product of its own."
-            self._quieten(product)
+            self._pause_tenants(product)
         except BaseException:
             self.end()
             raise
@@ -67,10 +67,10 @@ class SharedProduct:
         self.product = None
         self._open.close()
 
-    def _begin(self) -> RunningProduct:
+    def _start_product(self) -> RunningProduct:
         clone_database(self.postgres, self.template, DATABASE)
         self._open.callback(self._drop_database)
-        product = self._open.enter_context(standing_product(DATABASE, self.postgres))
+        product = self._open.enter_context(prepare_product(DATABASE, self.postgres))
         self._open.callback(product.expect_unspoken)
         self._open.callback(product.stop)
         # A worker that is told to stop gives its turns back after a second.
@@ -80,7 +80,7 @@ class SharedProduct:
         self.product = product
         return product
 
-    def _make_whole(self, product: RunningProduct) -> None:
+    def _repair(self, product: RunningProduct) -> None:
         """Start what the last story ended."""
         starts: dict[str, Callable[[], None]] = {"web": product.start_web, "worker": product.start_worker}
         if self.with_beat:
@@ -90,13 +90,13 @@ class SharedProduct:
                 start()
         product.await_ready()
 
-    def _quieten(self, product: RunningProduct) -> None:
+    def _pause_tenants(self, product: RunningProduct) -> None:
         """Let no agent of the story answer or learn any more, and the model do as it always does."""
         with psycopg.connect(self.postgres.url_for("postgres", database=DATABASE)) as raw:
-            tenants = [int(tenant_id) for (tenant_id,) in raw.execute(_NOT_YET_QUIET, [_OVER])]
+            tenants = [int(tenant_id) for (tenant_id,) in raw.execute(_ACTIVE_TENANTS, [_STOP_REASON])]
         for tenant_id in tenants:
             for kind in (KillSwitch.Kind.PAUSE_AGENT, KillSwitch.Kind.FREEZE_LEARNING):
-                throw_switch(kind, actor=system_actor(tenant_id), reason=_OVER)
+                activate_kill_switch(kind, actor=system_actor(tenant_id), reason=_STOP_REASON)
         product.standin.forget()
         assert wait_until(lambda: product.standin.bill()["in_flight"] == 0, PATIENCE_SECONDS, 0.05)
         product.standin.forget()
@@ -107,7 +107,7 @@ class SharedProduct:
 
 
 @contextmanager
-def kept_for_stories(shared: SharedProduct, config: pytest.Config) -> Iterator[SharedProduct]:
+def share_product(shared: SharedProduct, config: pytest.Config) -> Iterator[SharedProduct]:
     """Let the hooks below end the product as soon as nobody needs it."""
     config.stash[_SHARED] = shared
     yield shared
@@ -115,7 +115,7 @@ def kept_for_stories(shared: SharedProduct, config: pytest.Config) -> Iterator[S
     shared.end()
 
 
-def is_story(item: pytest.Item | None) -> bool:
+def uses_shared_product(item: pytest.Item | None) -> bool:
     """Whether a test is played on the shared product."""
     return item is not None and "product" in getattr(item, "fixturenames", ())
 
@@ -139,6 +139,6 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     """End the product behind a failed story, and before a test that would only run beside it."""
     result = yield
     shared = item.config.stash.get(_SHARED, None)
-    if shared is not None and is_story(item) and (has_failed(item) or not is_story(nextitem)):
+    if shared is not None and uses_shared_product(item) and (has_failed(item) or not uses_shared_product(nextitem)):
         shared.end()
     return result

@@ -12,23 +12,28 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.notifications.email_delivery import tell_person
+from apps.governance.database.actor_transaction import acting_as
+from apps.notifications.email_delivery import notify_person
 from apps.notifications.models import NotificationPreferences
-from apps.notifications.notification_store import begin_notice, claim, own_terms, set_terms
-from apps.notifications.rules import Kind
+from apps.notifications.notification_store import (
+    begin_notification,
+    claim_preferences,
+    own_preferences,
+    set_preferences,
+)
+from apps.notifications.rules import NotificationKind
 from apps.notifications.smtp import MailServer, mail_server
 from tests.support.worlds.world import World
 
 
-class MailBox(socketserver.ThreadingTCPServer):
+class SmtpServer(socketserver.ThreadingTCPServer):
     """What arrived, and what it answers to the name of a recipient."""
 
     daemon_threads = True
     allow_reuse_address = True
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Talk)
+        super().__init__(("127.0.0.1", 0), _SmtpHandler)
         self.letters: list[Message] = []
         self.to: list[str] = []
         self.answer = "250 Yes"
@@ -44,39 +49,39 @@ class MailBox(socketserver.ThreadingTCPServer):
         return [letter["Message-ID"] for letter in self.letters]
 
 
-class _Talk(socketserver.StreamRequestHandler):
+class _SmtpHandler(socketserver.StreamRequestHandler):
     """One SMTP talk, as far as a client needs it (RFC 5321)."""
 
-    server: MailBox
+    server: SmtpServer
 
     def handle(self) -> None:
-        self._say("220 mail.example.com")
+        self._send_line("220 mail.example.com")
         for line in self.rfile:
             word = line.decode().strip()
             if word.upper() == "QUIT":
-                return self._say("221 Bye")
-            self._hear(word)
+                return self._send_line("221 Bye")
+            self._handle_command(word)
         return None
 
-    def _hear(self, word: str) -> None:
+    def _handle_command(self, word: str) -> None:
         if word.upper().startswith("RCPT"):
             self.server.to.append(word.partition("<")[2].partition(">")[0])
-            self._say(self.server.answer)
+            self._send_line(self.server.answer)
         elif word.upper() == "DATA":
-            self._say("354 Go on")
+            self._send_line("354 Go on")
             lines = iter(lambda: self.rfile.readline().decode(), ".\r\n")
             self.server.letters.append(message_from_string("".join(lines)))
-            self._say("250 Taken")
+            self._send_line("250 Taken")
         else:
-            self._say("250 Yes")
+            self._send_line("250 Yes")
 
-    def _say(self, line: str) -> None:
+    def _send_line(self, line: str) -> None:
         self.wfile.write(f"{line}\r\n".encode())
 
 
 @contextmanager
-def mail_box() -> Iterator[MailBox]:
-    with MailBox() as box:
+def run_smtp_server() -> Iterator[SmtpServer]:
+    with SmtpServer() as box:
         threading.Thread(target=box.serve_forever, daemon=True).start()
         yield box
         box.shutdown()
@@ -89,37 +94,37 @@ def text_of(letter: Message) -> str:
     return payload.decode()
 
 
-def wants(world: World, actor: Actor | None = None, **values: object) -> NotificationPreferences:
+def make_preferences(world: World, actor: Actor | None = None, **values: object) -> NotificationPreferences:
     """Somebody, the operator unless named, who said what to tell them; all else is never told."""
     actor = actor or world.operator
     plain = {
-        **{kind.value: "never" for kind in Kind},
+        **{kind.value: "never" for kind in NotificationKind},
         "digest_hour": 8,
         "quiet_start_hour": None,
         "quiet_end_hour": None,
     }
-    set_terms(actor=actor, values={**plain, "timezone": "", **values})
-    with acting(actor):
-        return own_terms(actor)
+    set_preferences(actor=actor, values={**plain, "timezone": "", **values})
+    with acting_as(actor):
+        return own_preferences(actor)
 
 
-def fall_due(world: World, terms: NotificationPreferences) -> None:
+def make_check_due(world: World, terms: NotificationPreferences) -> None:
     """Let the next look be due, and whoever held the terms be gone."""
-    with acting(world.system):
+    with acting_as(world.system):
         NotificationPreferences.objects.filter(pk=terms.pk).update(next_check_at=Now(), lease_until=Now())
 
 
-def look(world: World, terms: NotificationPreferences, later: timedelta = timedelta()) -> None:
+def run_check(world: World, terms: NotificationPreferences, later: timedelta = timedelta()) -> None:
     """One look, as if so much later."""
-    fall_due(world, terms)
-    tell_person(world.tenant.pk, terms.pk, now=timezone.now() + later)
+    make_check_due(world, terms)
+    notify_person(world.tenant.pk, terms.pk, now=timezone.now() + later)
 
 
 def make_notice(world: World) -> NotificationPreferences:
     """A person with a message on its way."""
-    terms = wants(world, escalations="at-once")
-    fall_due(world, terms)
-    held = claim(terms.pk, actor=world.system)
+    terms = make_preferences(world, escalations="at-once")
+    make_check_due(world, terms)
+    held = claim_preferences(terms.pk, actor=world.system)
     assert held is not None
-    begin_notice(held, None, {}, is_digest=False, actor=world.system)
+    begin_notification(held, None, {}, is_digest=False, actor=world.system)
     return terms

@@ -9,8 +9,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from apps.llm.anthropic.sync_client import AnthropicBackend
-from apps.standin.thread_server import running_standin
-from tests.support.drivers.standin_http import call
+from apps.standin.thread_server import run_standin_thread
+from tests.support.drivers.standin_http import call_standin
 
 
 @dataclass(frozen=True)
@@ -22,31 +22,31 @@ class StandIn:
 
     def play(self, *steps: dict[str, object]) -> None:
         """Do these next, in their order, instead of answering as always."""
-        self._call("POST", "/standin/script", json.dumps(steps).encode())
+        self._request("POST", "/standin/script", json.dumps(steps).encode())
 
     def requests(self) -> list[dict[str, Any]]:  # Any: bodies of the Messages API as they came
         """The bodies of the calls so far, oldest first."""
-        return [json.loads(kept["body"]) for kept in json.loads(self._call("GET", "/standin/requests"))]
+        return [json.loads(kept["body"]) for kept in json.loads(self._request("GET", "/standin/requests"))]
 
     def advance(self, seconds: int) -> None:
         """Let time pass for the model's cache, and for nothing else."""
-        self._call("POST", "/standin/clock", json.dumps({"advance_seconds": seconds}).encode())
+        self._request("POST", "/standin/clock", json.dumps({"advance_seconds": seconds}).encode())
 
     def open_bill(self) -> None:
         """Bill from here on anew."""
-        self._call("DELETE", "/standin/bill")
+        self._request("DELETE", "/standin/bill")
 
     def bill(self) -> dict[str, Any]:  # Any: JSON as the stand-in shows it
         """What was billed since."""
-        bill: dict[str, Any] = json.loads(self._call("GET", "/standin/bill"))
+        bill: dict[str, Any] = json.loads(self._request("GET", "/standin/bill"))
         return bill
 
     def forget(self) -> None:
         """Neither requests nor script of another test, nor its faults and delays."""
-        self._call("DELETE", "/standin/requests")
-        self._call("DELETE", "/standin/controls")
+        self._request("DELETE", "/standin/requests")
+        self._request("DELETE", "/standin/controls")
 
-    def _call(self, method: str, path: str, body: bytes | None = None) -> bytes:
+    def _request(self, method: str, path: str, body: bytes | None = None) -> bytes:
         with urlopen(Request(self.url + path, data=body, method=method)) as answer:  # noqa: S310  # loopback
             content: bytes = answer.read()
         return content
@@ -55,7 +55,7 @@ class StandIn:
 @pytest.fixture(scope="session")
 def standing_in() -> Iterator[StandIn]:
     """One server for the whole run."""
-    with running_standin() as url:
+    with run_standin_thread() as url:
         backend = AnthropicBackend("test", base_url=url)
         yield StandIn(url, backend)
         backend.close()
@@ -73,7 +73,7 @@ def standin(standing_in: StandIn) -> StandIn:
 @pytest.fixture(scope="module")
 def shared_url() -> Iterator[str]:
     """The address of a running stand-in that the tests of a module share."""
-    with running_standin() as url:
+    with run_standin_thread() as url:
         yield url
 
 
@@ -81,5 +81,5 @@ def shared_url() -> Iterator[str]:
 def base_url(shared_url: str) -> str:
     """The same, as if nobody had used it."""
     for kept in ("controls", "requests", "bill"):
-        call(shared_url, "DELETE", f"/standin/{kept}")
+        call_standin(shared_url, "DELETE", f"/standin/{kept}")
     return shared_url

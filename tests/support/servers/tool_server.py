@@ -18,7 +18,7 @@ from apps.launcher.data_folders import PROJECT
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ToolServerProcess:
     """Where it listens."""
 
     base: str
@@ -46,7 +46,7 @@ class Served:
 
 
 @contextmanager
-def running_tool_server() -> Iterator[Served]:
+def running_tool_server() -> Iterator[ToolServerProcess]:
     """One process, gone afterwards."""
     reading, writing = os.pipe()
     process = subprocess.Popen(
@@ -57,16 +57,16 @@ def running_tool_server() -> Iterator[Served]:
     os.close(writing)
     with os.fdopen(reading) as told:
         port = told.readline().strip()
-    served = Served(f"http://127.0.0.1:{port}")
+    served = ToolServerProcess(f"http://127.0.0.1:{port}")
     try:
-        _wait(served)
+        _wait_until_ready(served)
         yield served
     finally:
         process.kill()
         process.wait()
 
 
-def _wait(served: Served) -> None:
+def _wait_until_ready(served: ToolServerProcess) -> None:
     for _ in range(200):
         try:
             served.seen()

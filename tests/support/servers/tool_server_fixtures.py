@@ -9,12 +9,12 @@ from pytest_django import Settings
 from apps.runtime.tools.tool_server_refresh import refresh_server
 from apps.tools.models import ToolServer
 from tests.support.factories.external_tools import make_tool_server
-from tests.support.servers.tool_server import Served, running_tool_server
+from tests.support.servers.tool_server import ToolServerProcess, running_tool_server
 from tests.support.worlds.world import World, make_world
 
 
 @pytest.fixture(scope="session")
-def served() -> Iterator[Served]:
+def served() -> Iterator[ToolServerProcess]:
     """Started when the first test wants it."""
     with running_tool_server() as server:
         yield server
@@ -28,7 +28,7 @@ def reaching(settings: Settings) -> World:
 
 
 @pytest.fixture
-def asked_server(reaching: World, served: Served) -> ToolServer:
+def asked_server(reaching: World, served: ToolServerProcess) -> ToolServer:
     """The real server, named and asked what it offers."""
     made = make_tool_server(reaching, served.url, timeout_seconds=2, max_result_bytes=500)
     # Its two seconds are for tests of what is slow; a busy machine may need them more than once.

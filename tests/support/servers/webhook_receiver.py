@@ -15,36 +15,36 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act
 from apps.runtime.webhook_delivery.delivery_lease import take_delivery
-from apps.runtime.webhook_delivery.payloads import Parcel
+from apps.runtime.webhook_delivery.payloads import DeliveryRequest
 from apps.tenants.due_work import due_work
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth
-from apps.webhooks.rules import Event
+from apps.webhooks.rules import WebhookEvent
 from tests.support.worlds.world import World, make_conversation
 
 _numbers = count(1)
 ADDRESS = "https://hooks.example/told"
 SECRET = f"whsec_{base64.b64encode(b's' * 32).decode()}"
 NEW_SECRET = f"whsec_{base64.b64encode(b't' * 32).decode()}"
-ALL = {f"on_{event.value}": True for event in Event}
+ALL_EVENTS = {f"on_{event.value}": True for event in WebhookEvent}
 
 
 def make_webhook(world: World, url: str = ADDRESS, **values: Any) -> Webhook:
     """A webhook that is told everything."""
     key = f"hook-{next(_numbers)}"
-    given: dict[str, Any] = {"key": key, "title": "Our server", "secret": SECRET, **ALL} | values
+    given: dict[str, Any] = {"key": key, "title": "Our server", "secret": SECRET, **ALL_EVENTS} | values
     return create_webhook(actor=world.admin, url=url, **given)
 
 
-def make_dead(world: World, webhook: Webhook | None = None) -> Webhook:
+def make_failed_delivery(world: World, webhook: Webhook | None = None) -> Webhook:
     """A webhook for which something was given up."""
     webhook = webhook or make_webhook(world)
     conversation = make_conversation(world)
-    with acting(world.system):
+    with acting_as(world.system):
         told = Delivery.objects.create(
             tenant_id=world.tenant.pk,
             webhook=webhook,
@@ -58,43 +58,43 @@ def make_dead(world: World, webhook: Webhook | None = None) -> Webhook:
     return webhook
 
 
-def make_told(world: World) -> Webhook:
+def make_tried_webhook(world: World) -> Webhook:
     """A webhook that was tried once, and what waits for it."""
-    webhook = make_dead(world)
-    with acting(world.system):
+    webhook = make_failed_delivery(world)
+    with acting_as(world.system):
         WebhookHealth.objects.create(tenant_id=world.tenant.pk, webhook=webhook)
     return webhook
 
 
 def deliveries(world: World) -> list[Delivery]:
     """What was noted for the tenant's webhooks, the oldest first."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         return list(Delivery.objects.filter(tenant=world.tenant).order_by("pk"))
 
 
-def due(world: World) -> list[int]:
+def due_deliveries(world: World) -> list[int]:
     """What may be tried now."""
     return [row_id for tenant_id, row_id in due_work("webhook_deliveries") if tenant_id == world.tenant.pk]
 
 
-def taken(world: World) -> Parcel:
+def take_first_delivery(world: World) -> DeliveryRequest:
     """The first of it, under way."""
-    parcel = take_delivery(world.tenant.pk, due(world)[0])
+    parcel = take_delivery(world.tenant.pk, due_deliveries(world)[0])
     assert parcel is not None
     return parcel
 
 
-def at_once(world: World, **columns: Any) -> None:
+def make_deliveries_due(world: World, **columns: Any) -> None:
     """Time passes, until whatever waits may be tried."""
     before = timezone.now() - timedelta(seconds=1)
-    with acting(world.system):
+    with acting_as(world.system):
         Delivery.objects.filter(tenant=world.tenant, status="waiting").update(
             next_attempt_at=before, lease_until=before, **columns
         )
 
 
 @dataclass
-class Told:
+class WebhookReceiver:
     """What a server was told, and what it answers."""
 
     url: str = ""
@@ -105,9 +105,9 @@ class Told:
 
 
 @contextmanager
-def listening() -> Iterator[Told]:
+def run_webhook_receiver() -> Iterator[WebhookReceiver]:
     """A server on loopback that takes whatever it is told unless it is to answer otherwise."""
-    told = Told()
+    told = WebhookReceiver()
 
     class Handler(BaseHTTPRequestHandler):
         """One request."""
@@ -135,13 +135,13 @@ def listening() -> Iterator[Told]:
         thread.join()
 
 
-HOOKING_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
+WEBHOOK_SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.WEBHOOK_AMEND: make_webhook,
     Act.WEBHOOK_ROTATE_SECRET: make_webhook,
-    Act.WEBHOOK_REPLAY: make_dead,
+    Act.WEBHOOK_REPLAY: make_failed_delivery,
 }
 # Each with the scene, the row and, for actions, the actor.
-HOOKING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
+WEBHOOK_ACTS: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.WEBHOOK_CREATE: lambda _, __, actor: create_webhook(
         actor=actor, key="mine", title="Mine", url=ADDRESS, secret=SECRET
     ),
@@ -149,7 +149,7 @@ HOOKING: Mapping[Act, Callable[[Any, Any, Actor], object]] = {
     Act.WEBHOOK_ROTATE_SECRET: lambda _, row, actor: rotate_webhook_secret(row, actor=actor, secret=NEW_SECRET),
     Act.WEBHOOK_REPLAY: lambda _, row, actor: replay_deliveries(row.pk, actor=actor),
 }
-HOOKING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
+WEBHOOK_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, object] | None]]] = {
     Act.WEBHOOK_CREATE: lambda _, __: ("POST", "webhooks", {"key": "mine", "title": "Mine", "url": ADDRESS}),
     Act.WEBHOOK_AMEND: lambda _, row: ("PATCH", f"webhooks/{row.pk}", {"title": "New."}),
     Act.WEBHOOK_ROTATE_SECRET: lambda _, row: ("POST", f"webhooks/{row.pk}/rotate-secret", {"secret": NEW_SECRET}),
@@ -157,19 +157,19 @@ HOOKING_REQUESTS: Mapping[Act, Callable[[Any, Any], tuple[str, str, dict[str, ob
 }
 
 
-def _pressing(button: str, **typed: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+def _decision_form(button: str, **typed: str) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
     return lambda _, row: (reverse("admin:webhooks_webhook_decide", args=[row.pk, button]), typed)
 
 
-HOOKING_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
+WEBHOOK_FORMS: Mapping[Act, Callable[[Any, Any], tuple[str, dict[str, Any]]]] = {
     Act.WEBHOOK_CREATE: lambda _, __: (
         reverse("admin:webhooks_webhook_add"),
         {"key": "mine", "title": "Mine", "url": ADDRESS, "on_reply": "on"},
     ),
     Act.WEBHOOK_AMEND: lambda _, row: (
         reverse("admin:webhooks_webhook_change", args=[row.pk]),
-        {"title": "New.", "url": row.url, "is_active": "on", **dict.fromkeys(ALL, "on")},
+        {"title": "New.", "url": row.url, "is_active": "on", **dict.fromkeys(ALL_EVENTS, "on")},
     ),
-    Act.WEBHOOK_ROTATE_SECRET: _pressing("secret", secret=NEW_SECRET),
-    Act.WEBHOOK_REPLAY: _pressing("replay"),
+    Act.WEBHOOK_ROTATE_SECRET: _decision_form("secret", secret=NEW_SECRET),
+    Act.WEBHOOK_REPLAY: _decision_form("replay"),
 }

@@ -10,33 +10,33 @@ from django.db import connection
 from apps.conversations.actions import receive_message, resolve_conversation
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.models import Proposal
-from apps.governance.policy.risk_tiers import Tier
+from apps.governance.policy.risk_tiers import RiskTier
 from apps.governance.proposals.actions import approve_proposal
-from apps.governance.proposals.approval_rules import Verdict
-from apps.kill_switches.actions import lift_switch
-from apps.learning.digest.pipeline import digest
-from apps.learning.extraction.pipeline import extract
-from apps.llm.model_backend import Backend, JsonObject, Reply, Request, StopReason, ToolUse, Usage
+from apps.governance.proposals.approval_rules import ApprovalVerdict
+from apps.kill_switches.actions import deactivate_kill_switch
+from apps.learning.digest.pipeline import digest_agent_lessons
+from apps.learning.extraction.pipeline import extract_conversation
+from apps.llm.model_backend import JsonObject, ModelBackend, ModelReply, ModelRequest, StopReason, ToolUse, Usage
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.restore.actions import make_checkpoint
 from apps.review.bulk.eligibility import Verb
 from apps.review.bulk.journal import begin_bulk
-from apps.runtime.schedules.schedule_runner import run_now
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.schedules.schedule_runner import run_schedule_now
+from apps.runtime.worker.sync_driver import answer_conversation
 from apps.skills.actions import approve_skill, count_use
 from apps.skills.models import Skill
 from tests.support.factories.comments import make_comment
-from tests.support.factories.contradictions import make_contradiction, run_look
+from tests.support.factories.contradictions import make_contradiction, run_scan
 from tests.support.factories.desk import make_escalation, make_send_rule, make_waiting_draft
 from tests.support.factories.endpoints import make_endpoint, make_price
 from tests.support.factories.external_tools import make_waiting_call
-from tests.support.factories.idempotency_keys import make_kept_answer
-from tests.support.factories.lessons import make_answered, make_example, make_shown
+from tests.support.factories.idempotency_keys import make_idempotency_records
+from tests.support.factories.lessons import make_answer_lesson, make_example, make_shown_cluster
 from tests.support.factories.member_talks import make_assistant, make_member_overlay
 from tests.support.factories.memory_tiers import distil, make_tier
 from tests.support.factories.notes import make_note, make_note_of_customer
@@ -45,7 +45,7 @@ from tests.support.factories.reports import make_report
 from tests.support.factories.saved_filters import make_filter
 from tests.support.factories.schedules import make_schedule
 from tests.support.servers.smtp_server import make_notice
-from tests.support.servers.webhook_receiver import make_told
+from tests.support.servers.webhook_receiver import make_tried_webhook
 from tests.support.worlds.world import (
     World,
     make_block,
@@ -86,63 +86,63 @@ class Filled:
 
 
 @dataclass
-class Looking:
+class SkillReadingModel:
     """A model that looks at the skills before it answers."""
 
-    backend: Backend
+    backend: ModelBackend
     has_looked: bool = False
 
-    def complete(self, request: Request) -> Reply:
+    def complete(self, request: ModelRequest) -> ModelReply:
         if self.has_looked:
             return self.backend.complete(request)
         self.has_looked = True
         use: JsonObject = {"type": "tool_use", "id": "toolu_1", "name": "list_skills", "input": {}}
         wish = ToolUse("toolu_1", "list_skills", {})
-        return Reply("msg_1", "stand-in", StopReason.TOOL_USE, (use,), "", (wish,), Usage(9, 3), is_stand_in=True)
+        return ModelReply("msg_1", "stand-in", StopReason.TOOL_USE, (use,), "", (wish,), Usage(9, 3), is_stand_in=True)
 
 
-def fill(backend: Backend) -> Filled:
+def fill_world(backend: ModelBackend) -> Filled:
     """One turn, one use of a skill, one proposal, one extraction, and a row of every noun."""
     world = make_world()
     persona, memory, profile = make_persona(world), make_memory(world), make_profile(world)
     approved, draft = make_skill(world, "approved"), make_skill(world)
     count_use(approved, actor=world.bot)
-    agree(world, draft)
-    write_about_agent(world)
+    approve_once(world, draft)
+    make_agent_rows(world)
     make_checkpoint("Before the sale", actor=world.operator, agent_id=world.agent.pk)
     proposal = propose_patch(persona, actor=world.bot, text="Say hello first.")
     event = make_event(world)
-    answer(world.tenant.pk, event.conversation_id, backend=Looking(backend))
+    answer_conversation(world.tenant.pk, event.conversation_id, backend=SkillReadingModel(backend))
     resolved = make_conversation(world)
     resolve_conversation(resolved, actor=world.bot, outcome=Conversation.Outcome.UNSOLVED)
-    extract(resolved.pk, actor=world.system, backend=backend)
+    extract_conversation(resolved.pk, actor=world.system, backend=backend)
     thread = make_event(world, "Is anybody there?").conversation
     make_waiting_draft(world, thread)
     make_escalation(world, thread)
     make_send_rule(world)
     make_reflection(world, backend)
-    run_look(world)
+    run_scan(world)
     make_contradiction(world)
-    make_answered(world)
-    make_shown(world)
+    make_answer_lesson(world)
+    make_shown_cluster(world)
     make_example(world)
-    digest(world.agent.pk, actor=world.system, backend=backend)
+    digest_agent_lessons(world.agent.pk, actor=world.system, backend=backend)
     make_tier(world)
     distil(world, backend, "short")
     make_endpoint(world)
     make_price(world)
-    make_told(world)
+    make_tried_webhook(world)
     make_waiting_call(world, thread)
     make_comment(world)
     make_report(world)
     make_notice(world)
     make_filter(world)
-    make_kept_answer(world)
+    make_idempotency_records(world)
     begin_bulk(Verb.REJECT, {proposal.pk: proposal.version}, actor=world.operator)
     make_note(world)
     make_note_of_customer(world, actor=world.bot)
     make_schedule(world)
-    run_now(make_schedule(world).pk, actor=world.operator)
+    run_schedule_now(make_schedule(world).pk, actor=world.operator)
     refuse_once(draft, world)
     receive_message(
         world.agent.pk,
@@ -152,7 +152,7 @@ def fill(backend: Backend) -> Filled:
         text="Hello?",
         idempotency_key="again",
     )
-    write_about_rights(world)
+    make_rights_rows(world)
     return Filled(world, persona, approved, draft, memory, profile, proposal, event, resolved, thread)
 
 
@@ -160,17 +160,17 @@ def refuse_once(draft: Skill, world: World) -> None:
     """One refused attempt, and the books linked and verified as after a commit."""
     with contextlib.suppress(NotPermitted):
         approve_skill(draft, actor=world.bot, reviewed_sha256=draft.content_sha256)
-    commit_links()
+    check_deferred_constraints()
     call_command("verify_audit", tenant=world.tenant.key, stderr=StringIO())
 
 
-def commit_links() -> None:
+def check_deferred_constraints() -> None:
     """What a commit does beside: tests that roll back never come to it."""
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED")
 
 
-def write_about_rights(world: World) -> None:
+def make_rights_rows(world: World) -> None:
     """What differs by agent and for one member, lifting nothing that the filling needs."""
     make_grants(world, "profile_amend__notes")
     make_role_grants(world, role=Role.AGENT)
@@ -178,14 +178,14 @@ def write_about_rights(world: World) -> None:
     make_visit(world, make_staff())
 
 
-def agree(world: World, draft: Skill) -> None:
+def approve_once(world: World, draft: Skill) -> None:
     """One reviewer's yes to a draft, on paper: nothing of it is applied."""
-    with acting(world.operator):
+    with acting_as(world.operator):
         proposal = Proposal.objects.visible_to(world.operator).about(draft).get()
-    approve_proposal(proposal, actor=world.operator, verdict=Verdict(proposal.content_sha256, Tier.LOW))
+    approve_proposal(proposal, actor=world.operator, verdict=ApprovalVerdict(proposal.content_sha256, RiskTier.LOW))
 
 
-def write_about_agent(world: World) -> None:
+def make_agent_rows(world: World) -> None:
     """All that people say of the agent beside its persona; the agent's own rule is the first in id."""
     make_block(world)
     make_block(world, "PersonaBelief", is_read_only=True)
@@ -194,5 +194,5 @@ def write_about_agent(world: World) -> None:
     make_member_overlay(make_assistant(world))
     make_identity_card(world)
     make_rule(world)
-    lift_switch(make_switch(world), actor=world.operator)
+    deactivate_kill_switch(make_switch(world), actor=world.operator)
     make_rule(world, "Never promise a refund date.", of_agent=False)

@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import AuditCheck, Refusal
-from apps.kill_switches.actions import lift_switch
-from apps.learning.digest.digest_runs import write_run
+from apps.kill_switches.actions import deactivate_kill_switch
+from apps.learning.digest.digest_runs import write_digest_run
 from apps.learning.digest.models import DigestRun
 from apps.learning.extraction.models import Extraction
 from apps.learning.reflection.models import Reflection
@@ -24,11 +24,11 @@ from tests.support.factories.desk import make_escalation, make_send_rule, make_w
 from tests.support.factories.endpoints import make_endpoint, make_price
 from tests.support.factories.external_tools import make_agent_tool, make_tool_server, make_waiting_call
 from tests.support.factories.lessons import make_cluster, make_example, make_lesson, make_version
-from tests.support.factories.memory_tiers import make_held_tier, make_tier, make_tier_run
+from tests.support.factories.memory_tiers import make_pending_tier, make_tier, make_tier_run
 from tests.support.factories.notes import make_reminder
 from tests.support.factories.reports import make_report
 from tests.support.factories.schedules import make_schedule
-from tests.support.servers.webhook_receiver import make_told
+from tests.support.servers.webhook_receiver import make_tried_webhook
 from tests.support.worlds.filled_world import refuse_once
 from tests.support.worlds.world import (
     World,
@@ -48,11 +48,11 @@ from tests.support.worlds.world import (
 )
 
 
-def furnished(world: World) -> list[Model]:
+def make_console_rows(world: World) -> list[Model]:
     """One row of every noun the console shows."""
     persona, skill = make_persona(world), make_skill(world, "approved")
     conversation = make_conversation(world)
-    with acting(world.system):
+    with acting_as(world.system):
         make_event(world)
     turn = make_turn(world, conversation)
     rule, memory = make_rule(world), make_memory(world)
@@ -63,14 +63,14 @@ def furnished(world: World) -> list[Model]:
         make_identity_card(world, line_key="sales", assigned_name="Alan Turing"),
         make_rule(world, "Never promise a refund date.", of_agent=False),
         rule,
-        lift_switch(make_switch(world), actor=world.operator),
+        deactivate_kill_switch(make_switch(world), actor=world.operator),
         skill,
         conversation,
         memory,
         make_block(world),
         make_tier_run(world),
         make_tier(world),
-        make_held_tier(world),
+        make_pending_tier(world),
         make_invokable(world),
         make_waiting_draft(world),
         make_escalation(world),
@@ -81,7 +81,7 @@ def furnished(world: World) -> list[Model]:
         make_contradiction(world, of=(rule.pk, memory.pk)),
         make_cluster(world),
         make_example(world),
-        make_run(world),
+        make_digest_run(world),
         make_endpoint(world),
         make_price(world),
         make_role_grants(world, role=Role.AGENT),
@@ -90,7 +90,7 @@ def furnished(world: World) -> list[Model]:
         make_tool_server(world),
         make_schedule(world),
         make_reminder(world, actor=world.bot, end_user_key="http:abc123"),
-        make_told(world),
+        make_tried_webhook(world),
         make_profile(world),
         propose_patch(persona, actor=world.bot, text="Say sorry first."),
         propose_revision(
@@ -102,14 +102,14 @@ def furnished(world: World) -> list[Model]:
         make_extraction(world, make_conversation(world, "http:other"), make_skill(world)),
         session_of(turn),
         world.agent,
-        *make_books(world),
+        *make_audit_rows(world),
     ]
 
 
-def make_books(world: World) -> list[Model]:
+def make_audit_rows(world: World) -> list[Model]:
     """A refused attempt and a verification of the audit chain."""
     refuse_once(make_skill(world), world)
-    with acting(world.operator):
+    with acting_as(world.operator):
         return [Refusal.objects.all()[0], AuditCheck.objects.all()[0]]
 
 
@@ -122,7 +122,7 @@ def session_of(turn: Turn) -> Session:
 def make_turn(world: World, conversation: Conversation) -> Turn:
     """A finished turn in a session of one slot, answered by the stand-in model."""
     of = {"tenant": world.tenant}
-    with acting(world.system):
+    with acting_as(world.system):
         session = Session.objects.create(
             **of, conversation=conversation, agent=world.agent, prefix_sha256="ab" * 32, tool_names=["get_skill"]
         )
@@ -160,7 +160,7 @@ def make_turn(world: World, conversation: Conversation) -> Turn:
 
 def make_reflection(world: World) -> Reflection:
     """A day that taught nothing."""
-    with acting(world.system):
+    with acting_as(world.system):
         return Reflection.objects.create(
             tenant=world.tenant,
             agent=world.agent,
@@ -172,9 +172,9 @@ def make_reflection(world: World) -> Reflection:
         )
 
 
-def make_run(world: World) -> DigestRun:
+def make_digest_run(world: World) -> DigestRun:
     """A digest whose answer broke a rule."""
-    return write_run(
+    return write_digest_run(
         world.agent.pk,
         actor=world.system,
         verdict=DigestRun.Verdict.REFUSED,
@@ -188,7 +188,7 @@ def make_run(world: World) -> DigestRun:
 
 def make_extraction(world: World, conversation: Conversation, skill: Skill) -> Extraction:
     """A verdict that drafted this skill."""
-    with acting(world.system):
+    with acting_as(world.system):
         return Extraction.objects.create(
             tenant=world.tenant,
             agent=world.agent,

@@ -8,14 +8,14 @@ from django.db import connection
 
 from apps.conversations.actions import resolve_conversation
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
-from apps.governance.policy.risk_tiers import Tier
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.policy.risk_tiers import RiskTier
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import approve_proposal, quarantine_proposal, reject_proposal
-from apps.governance.proposals.approval_rules import Verdict
+from apps.governance.proposals.approval_rules import ApprovalVerdict
 from apps.memory.actions import amend_block
 from apps.personas.actions import archive_persona, propose_patch, retire_rule
-from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
 from apps.skills.actions import revise_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
@@ -24,21 +24,26 @@ from apps.skills.quarantine import quarantine_skill
 from apps.tenants.actions import amend_agent, deactivate_member, issue_token
 from apps.tenants.authentication.actor_resolution import new_tenant_actor, staff_actor
 from apps.tenants.models import StaffAccess, TenantSettings, User
-from tests.support.factories.approvals import say_yes
-from tests.support.factories.comments import COMMENTING_SUBJECTS
-from tests.support.factories.contradictions import CONTRADICTING_SUBJECTS
+from tests.support.factories.approvals import approve_as_read
+from tests.support.factories.comments import COMMENT_SUBJECTS
+from tests.support.factories.contradictions import CONTRADICTION_SUBJECTS
 from tests.support.factories.delegations import make_asking_conversation
-from tests.support.factories.desk import make_escalation, make_held_conversation, make_send_rule, make_waiting_draft
-from tests.support.factories.endpoints import THINKING_SUBJECTS
-from tests.support.factories.external_tools import TOOLING_SUBJECTS
-from tests.support.factories.external_turns import ELSEWHERE_SUBJECTS
-from tests.support.factories.lessons import TEACHING_SUBJECTS
-from tests.support.factories.member_talks import TALKING_SUBJECTS
-from tests.support.factories.memory_tiers import DISTILLED_SUBJECTS
-from tests.support.factories.notes import NOTING_SUBJECTS
-from tests.support.factories.reports import REPORTING_SUBJECTS
-from tests.support.factories.schedules import SCHEDULING_SUBJECTS
-from tests.support.servers.webhook_receiver import HOOKING_SUBJECTS
+from tests.support.factories.desk import (
+    make_escalation,
+    make_send_rule,
+    make_taken_over_conversation,
+    make_waiting_draft,
+)
+from tests.support.factories.endpoints import ENDPOINT_SUBJECTS
+from tests.support.factories.external_tools import TOOL_SUBJECTS
+from tests.support.factories.external_turns import EXTERNAL_AGENT_SUBJECTS
+from tests.support.factories.lessons import LEARNING_SUBJECTS
+from tests.support.factories.member_talks import TALK_SUBJECTS
+from tests.support.factories.memory_tiers import TIER_SUBJECTS
+from tests.support.factories.notes import NOTE_SUBJECTS
+from tests.support.factories.reports import REPORT_SUBJECTS
+from tests.support.factories.schedules import SCHEDULE_SUBJECTS
+from tests.support.servers.webhook_receiver import WEBHOOK_SUBJECTS
 from tests.support.worlds.world import (
     World,
     make_block,
@@ -96,7 +101,7 @@ class Scene:
         }[role]
 
 
-def set_scene(act: Act, role: Role | None = None) -> Scene:
+def make_scene(act: Act, role: Role | None = None) -> Scene:
     """A world as the act wants it; an act without an entry fails here, so that every later one joins."""
     world, staff_user = make_world(), make_staff()
     subject = _SUBJECTS[act](world)
@@ -106,70 +111,70 @@ def set_scene(act: Act, role: Role | None = None) -> Scene:
     return Scene(act, world, subject, staff_user, visit)
 
 
-def _nothing(world: World) -> None:
+def _no_subject(world: World) -> None:
     del world
 
 
-def _new_tenant(world: World) -> Actor:
+def _new_tenant_actor(world: World) -> Actor:
     del world
     return new_tenant_actor()
 
 
-def _settings(world: World) -> TenantSettings:
-    with acting(world.operator):
+def _tenant_settings(world: World) -> TenantSettings:
+    with acting_as(world.operator):
         return TenantSettings.objects.visible_to(world.operator).get()
 
 
-def _archived(world: World) -> Any:
+def _archived_persona(world: World) -> Any:
     return archive_persona(make_persona(world), actor=world.operator)
 
 
-def _proposal(world: World) -> Any:
+def _open_proposal(world: World) -> Any:
     return propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
 
 
-def _revision(world: World) -> Any:
+def _skill_revision(world: World) -> Any:
     return propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "Better."})
 
 
-def _agreed(world: World) -> Any:
-    row = _revision(world)
-    return approve_proposal(row, actor=world.operator, verdict=Verdict(row.content_sha256, Tier.LOW))
+def _approved_proposal(world: World) -> Any:
+    row = _skill_revision(world)
+    return approve_proposal(row, actor=world.operator, verdict=ApprovalVerdict(row.content_sha256, RiskTier.LOW))
 
 
-def _applied(world: World) -> Any:
-    return say_yes(_revision(world), world.operator).proposal
+def _applied_proposal(world: World) -> Any:
+    return approve_as_read(_skill_revision(world), world.operator).proposal
 
 
-def _rejected(world: World) -> Any:
-    return reject_proposal(_revision(world), actor=world.operator, reason="No.")
+def _rejected_proposal(world: World) -> Any:
+    return reject_proposal(_skill_revision(world), actor=world.operator, reason="No.")
 
 
-def _held(world: World) -> Any:
-    return quarantine_proposal(_revision(world), actor=world.operator, reason="Odd.")
+def _quarantined_proposal(world: World) -> Any:
+    return quarantine_proposal(_skill_revision(world), actor=world.operator, reason="Odd.")
 
 
-def _late(world: World) -> Any:
-    row = _revision(world)
-    with acting(world.system), connection.cursor() as cursor:
+def _expired_proposal(world: World) -> Any:
+    row = _skill_revision(world)
+    with acting_as(world.system), connection.cursor() as cursor:
         cursor.execute("UPDATE governance_proposal SET expires_at = now() - interval '1 day' WHERE id = %s", [row.pk])
         row.refresh_from_db(fields=["version"])
     return row
 
 
-def _moved(world: World) -> Any:
-    row = _revision(world)
-    with acting(world.operator):
+def _stale_proposal(world: World) -> Any:
+    row = _skill_revision(world)
+    with acting_as(world.operator):
         revise_skill(Skill.objects.get(pk=row.target_id), actor=world.operator, values={"body": "Mine."})
     return row
 
 
-def _published(world: World) -> Any:
+def _approved_skill(world: World) -> Any:
     return make_skill(world, "approved")
 
 
 def _block_of_agent(world: World) -> Any:
-    return amend_block(make_block(world), actor=world.bot, heard=NOTHING_HEARD, body="By the agent.")
+    return amend_block(make_block(world), actor=world.bot, heard=NO_RECEIVED_TEXTS, body="By the agent.")
 
 
 def _skill_with_two_files(world: World) -> Any:
@@ -177,26 +182,26 @@ def _skill_with_two_files(world: World) -> Any:
 
 
 _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
-    Act.PERSONA_CREATE: _nothing,
+    Act.PERSONA_CREATE: _no_subject,
     Act.PERSONA_AMEND: make_persona,
     Act.PERSONA_ARCHIVE: make_persona,
-    Act.PERSONA_ACTIVATE: _archived,
+    Act.PERSONA_ACTIVATE: _archived_persona,
     Act.PERSONA_PROPOSE: make_persona,
     Act.OVERLAY_WRITE: make_overlay,
     Act.IDENTITY_CARD_WRITE: make_identity_card,
-    Act.RULE_ADD: _nothing,
+    Act.RULE_ADD: _no_subject,
     Act.RULE_AMEND: make_rule,
     Act.RULE_RETIRE: make_rule,
     Act.RULE_PROPOSE: make_rule,
     Act.RULE_RESTORE: lambda world: retire_rule(make_rule(world), actor=world.operator),
-    Act.SKILL_DRAFT: _nothing,
+    Act.SKILL_DRAFT: _no_subject,
     Act.SKILL_AMEND: make_skill,
     Act.SKILL_APPROVE: make_skill,
     Act.SKILL_DEPRECATE: lambda world: make_skill(world, "approved"),
     Act.SKILL_REVISE: lambda world: make_skill(world, "approved"),
     Act.SKILL_PROPOSE: lambda world: make_skill(world, "approved"),
     Act.SKILL_DISCARD: make_skill,
-    Act.SKILL_UNDO: _published,
+    Act.SKILL_UNDO: _approved_skill,
     Act.SKILL_FETCH: lambda world: make_skill(world, "approved"),
     Act.SKILL_ATTACH: make_skill,
     Act.SKILL_DETACH: make_skill_with_file,
@@ -213,17 +218,17 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SKILL_RETAIN: lambda world: make_skill(world, "approved"),
     Act.SKILL_QUARANTINE: make_skill,
     Act.SKILL_RELEASE: lambda world: quarantine_skill(make_skill(world), actor=world.operator, reason="Odd."),
-    Act.CONVERSATION_OPEN: _nothing,
-    Act.CONVERSATION_IMPORT: _nothing,
+    Act.CONVERSATION_OPEN: _no_subject,
+    Act.CONVERSATION_IMPORT: _no_subject,
     Act.CONVERSATION_RESOLVE: make_conversation,
     Act.CONVERSATION_ABANDON: make_conversation,
     Act.CONVERSATION_TAKE_OVER: make_conversation,
-    Act.CONVERSATION_HAND_BACK: make_held_conversation,
+    Act.CONVERSATION_HAND_BACK: make_taken_over_conversation,
     Act.CONVERSATION_PROVE: make_conversation,
     Act.CONVERSATION_RATE: lambda world: resolve_conversation(make_conversation(world), actor=world.bot),
     Act.CONVERSATION_ERASE: lambda world: make_conversation(world, off_the_record=True),
     Act.CONVERSATION_DELEGATE: make_asking_conversation,
-    Act.MESSAGE_SEND: make_held_conversation,
+    Act.MESSAGE_SEND: make_taken_over_conversation,
     Act.MESSAGE_RECEIVE: lambda world: make_event(world).conversation,
     Act.DRAFT_CREATE: make_conversation,
     **dict.fromkeys(
@@ -233,41 +238,41 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.SEND_RULE_WRITE: make_send_rule,
     Act.SEND_RULE_LIFT: make_send_rule,
     Act.PROPOSAL_SUBMIT: make_skill,
-    Act.PROPOSAL_APPROVE: _revision,
-    Act.PROPOSAL_APPLY: _agreed,
-    Act.PROPOSAL_UNDO: _applied,
+    Act.PROPOSAL_APPROVE: _skill_revision,
+    Act.PROPOSAL_APPLY: _approved_proposal,
+    Act.PROPOSAL_UNDO: _applied_proposal,
     # Of low risk: nothing else is decided together with others.
-    Act.PROPOSAL_REJECT: _revision,
-    Act.PROPOSAL_REOPEN: _rejected,
-    Act.PROPOSAL_SNOOZE: _proposal,
-    Act.PROPOSAL_CLAIM: _proposal,
-    Act.PROPOSAL_REQUEST_REVISION: _proposal,
-    Act.PROPOSAL_REBASE: _moved,
-    Act.PROPOSAL_QUARANTINE: _proposal,
-    Act.PROPOSAL_RELEASE: _held,
-    Act.PROPOSAL_WITHDRAW: _proposal,
-    Act.PROPOSAL_EXPIRE: _late,
-    Act.TENANT_CREATE: _new_tenant,
-    Act.TENANT_ENTER: _nothing,
+    Act.PROPOSAL_REJECT: _skill_revision,
+    Act.PROPOSAL_REOPEN: _rejected_proposal,
+    Act.PROPOSAL_SNOOZE: _open_proposal,
+    Act.PROPOSAL_CLAIM: _open_proposal,
+    Act.PROPOSAL_REQUEST_REVISION: _open_proposal,
+    Act.PROPOSAL_REBASE: _stale_proposal,
+    Act.PROPOSAL_QUARANTINE: _open_proposal,
+    Act.PROPOSAL_RELEASE: _quarantined_proposal,
+    Act.PROPOSAL_WITHDRAW: _open_proposal,
+    Act.PROPOSAL_EXPIRE: _expired_proposal,
+    Act.TENANT_CREATE: _new_tenant_actor,
+    Act.TENANT_ENTER: _no_subject,
     Act.TENANT_LEAVE: lambda _: None,
-    Act.SETTINGS_AMEND: _settings,
-    Act.SETTINGS_ROTATE_PROOF_KEY: _settings,
-    Act.AGENT_CREATE: _nothing,
+    Act.SETTINGS_AMEND: _tenant_settings,
+    Act.SETTINGS_ROTATE_PROOF_KEY: _tenant_settings,
+    Act.AGENT_CREATE: _no_subject,
     Act.AGENT_AMEND: lambda world: world.agent,
-    **dict.fromkeys((Act.ENDPOINT_CREATE, Act.PRICE_SET, Act.TOOL_SERVER_CREATE, Act.WEBHOOK_CREATE), _nothing),
-    **dict.fromkeys((Act.GRANT_SYNC, Act.CHECKPOINT_CREATE), _nothing),
-    **TALKING_SUBJECTS,
-    **ELSEWHERE_SUBJECTS,
-    **THINKING_SUBJECTS,
-    **DISTILLED_SUBJECTS,
-    **TOOLING_SUBJECTS,
-    **SCHEDULING_SUBJECTS,
-    **NOTING_SUBJECTS,
-    **COMMENTING_SUBJECTS,
-    **REPORTING_SUBJECTS,
-    **HOOKING_SUBJECTS,
-    **TEACHING_SUBJECTS,
-    **CONTRADICTING_SUBJECTS,
+    **dict.fromkeys((Act.ENDPOINT_CREATE, Act.PRICE_SET, Act.TOOL_SERVER_CREATE, Act.WEBHOOK_CREATE), _no_subject),
+    **dict.fromkeys((Act.GRANT_SYNC, Act.CHECKPOINT_CREATE), _no_subject),
+    **TALK_SUBJECTS,
+    **EXTERNAL_AGENT_SUBJECTS,
+    **ENDPOINT_SUBJECTS,
+    **TIER_SUBJECTS,
+    **TOOL_SUBJECTS,
+    **SCHEDULE_SUBJECTS,
+    **NOTE_SUBJECTS,
+    **COMMENT_SUBJECTS,
+    **REPORT_SUBJECTS,
+    **WEBHOOK_SUBJECTS,
+    **LEARNING_SUBJECTS,
+    **CONTRADICTION_SUBJECTS,
     Act.INVOKABLE_ALLOW: make_neighbour,
     Act.INVOKABLE_AMEND: make_invokable,
     Act.INVOKABLE_WITHDRAW: make_invokable,
@@ -287,14 +292,14 @@ _SUBJECTS: Mapping[Act, Callable[[World], Any]] = {
     Act.ROLE_GRANT_WITHDRAW: make_role_grants,
     Act.GRANT_WRITE: make_grants,
     Act.GRANT_WITHDRAW: make_grants,
-    Act.KILL_SWITCH_ACTIVATE: _nothing,
+    Act.KILL_SWITCH_ACTIVATE: _no_subject,
     Act.KILL_SWITCH_DEACTIVATE: make_switch,
 }
 
 # Acts on no governed row that stands already.
-MAKING: frozenset[Act] = frozenset(
+MAKING_ACTS: frozenset[Act] = frozenset(
     {
-        *(act for act, make in _SUBJECTS.items() if make is _nothing),
+        *(act for act, make in _SUBJECTS.items() if make is _no_subject),
         *(Act.TENANT_CREATE, Act.MEMBER_ADD, Act.MEMBER_INVITE, Act.INVOKABLE_ALLOW),
         *(Act.DRAFT_CREATE, Act.SCHEDULE_DRAFT, Act.NOTE_WRITE, Act.AGENT_TOOL_ALLOW),
         *(Act.TOOL_APPROVAL_REQUEST, Act.LEARNING_VERSION_PROPOSE, Act.CONTRADICTION_FIND),

@@ -9,18 +9,18 @@ from django.utils import timezone
 
 from apps.conversations.actions import append_messages, open_conversation, receive_message
 from apps.conversations.models import Conversation, InboundEvent
-from apps.conversations.rules import Line, ToolCall
+from apps.conversations.rules import ConversationLine, ToolCall
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act, default_grants
-from apps.kill_switches.actions import throw_switch
+from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import create_block, create_memory, create_profile
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.actions import add_rule, create_identity_card, create_overlay, create_persona
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.prompt.memory_lines.write_holds import MemoryReview
-from apps.prompt.text_reuse.derived_lines import NOTHING_HEARD
+from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
 from apps.skills.actions import approve_skill, deprecate_skill, draft_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
@@ -39,7 +39,7 @@ from apps.tenants.actions import (
 from apps.tenants.authentication.actor_resolution import agent_actor, new_tenant_actor, person_actor, staff_actor
 from apps.tenants.models import Agent, InvokableAgent, Membership, StaffAccess, Tenant, TenantSettings, User
 from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
-from tests.support.database.committed_worlds import STANDING
+from tests.support.database.committed_worlds import COMMITTED_WORLDS
 
 _numbers = count(1)
 
@@ -64,7 +64,7 @@ class World:
 def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryReview = MemoryReview.OFF) -> World:
     """A tenant that differs from every other made before. Its agents' memory is free unless a test is about its review."""
     usual = (key, agent_key, memory_review) == ("", "support", MemoryReview.OFF)
-    if usual and (world := STANDING.lend()):
+    if usual and (world := COMMITTED_WORLDS.lend()):
         return cast(World, world)
     key = key or f"tenant-{next(_numbers)}"
     system = new_tenant_actor()
@@ -89,9 +89,9 @@ def make_world(key: str = "", agent_key: str = "support", memory_review: MemoryR
     )
 
 
-def let_everything_in(world: World) -> World:
+def raise_message_limits(world: World) -> World:
     """As many messages of a customer as there may be: where one of them is a thousand."""
-    with acting(world.admin):
+    with acting_as(world.admin):
         settings = TenantSettings.objects.visible_to(world.admin).get()
     amend_settings(settings, actor=world.admin, messages_per_minute=10_000, messages_per_day=100_000)
     return world
@@ -163,7 +163,7 @@ def make_skill(world: World, status: str = "draft", actor: Actor | None = None, 
     }
     skill = draft_skill(world.agent.pk, actor=actor or world.bot, values=given | values)
     if status in {"approved", "deprecated"}:
-        approve_opened(skill, world.operator)
+        approve_read_skill(skill, world.operator)
     if status == "deprecated":
         deprecate_skill(skill, actor=world.operator)
     return skill
@@ -176,11 +176,11 @@ def make_skill_with_file(
     skill = make_skill(world, body=f"## Procedure\n1. Look the price up in {name}.\n")
     upload_file(skill, actor=world.bot, name=name, content=content)
     if status == "approved":
-        approve_opened(skill, world.operator)
+        approve_read_skill(skill, world.operator)
     return skill
 
 
-def approve_opened(skill: Skill, actor: Actor) -> Skill:
+def approve_read_skill(skill: Skill, actor: Actor) -> Skill:
     """Approve a draft whose findings and files the reviewer has looked at."""
     sha256 = skill.content_sha256
     return approve_skill(skill, actor=actor, reviewed_sha256=sha256, confirm_findings=True, reason="Opened and read.")
@@ -188,12 +188,14 @@ def approve_opened(skill: Skill, actor: Actor) -> Skill:
 
 def make_memory(world: World, body: str = "Most customers are in the EU.") -> AgentMemory:
     """The agent's memory, written by itself."""
-    return create_memory(world.agent.pk, actor=world.bot, body=body, heard=NOTHING_HEARD)
+    return create_memory(world.agent.pk, actor=world.bot, body=body, heard=NO_RECEIVED_TEXTS)
 
 
 def make_switch(world: World) -> KillSwitch:
     """One kind of stop, for the agent alone."""
-    return throw_switch(KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk)
+    return activate_kill_switch(
+        KillSwitch.Kind.PAUSE_AGENT, actor=world.operator, reason="Rest.", agent_id=world.agent.pk
+    )
 
 
 def make_block(world: World, label: str = "BusinessFacts", **values: object) -> MemoryBlock:
@@ -238,7 +240,7 @@ def make_member(world: World, name: str = "third", role: Role = Role.OPERATOR) -
 
 def member_of(world: World, user: User) -> Membership:
     """A person's membership of the world's tenant."""
-    with acting(world.admin):
+    with acting_as(world.admin):
         return Membership.objects.visible_to(world.admin).get(user=user)
 
 
@@ -274,10 +276,10 @@ def make_conversation(world: World, end_user_key: str = "http:abc123", *, off_th
     )
     call = ToolCall("call-1", "update_customer_profile", {"preferences": "Prefers email."}, "Saved.")
     lines = [
-        Line("customer", "My parcel arrived broken. I prefer email."),
-        Line("agent", "", (call,)),
-        Line("agent", "I am sorry about that. I have noted that you prefer email."),
-        Line("customer", "Thank you, that solved it."),
+        ConversationLine("customer", "My parcel arrived broken. I prefer email."),
+        ConversationLine("agent", "", (call,)),
+        ConversationLine("agent", "I am sorry about that. I have noted that you prefer email."),
+        ConversationLine("customer", "Thank you, that solved it."),
     ]
     append_messages(conversation, lines, actor=world.system)
     return conversation

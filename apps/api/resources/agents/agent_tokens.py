@@ -8,10 +8,10 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.one_time_secrets import Once, ToldOnce
+from apps.api.framework.one_time_secrets import SecretOnceField, SecretOnceViewSet
 from apps.api.protocol.filters import AgentFilters, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
@@ -20,10 +20,10 @@ from apps.tenants.actions import IssuedToken, issue_token, revoke_token, rotate_
 from apps.tenants.models import Agent, AgentToken
 
 # As an agent's page offers.
-LONGEST_DAYS: Final = 365
+MAX_VALID_DAYS: Final = 365
 
 
-class TokenRow(Shown[AgentToken]):
+class AgentTokenSerializer(RowSerializer[AgentToken]):
     """A token, by what it begins with; nobody sees more of it again."""
 
     agent_key = agent_key()
@@ -32,35 +32,35 @@ class TokenRow(Shown[AgentToken]):
         model = AgentToken
         fields: tuple[str, ...] = (
             *("id", "agent_key", "name", "prefix", "expires_at", "revoked_at", "last_used_at"),
-            *(*STAMPS, "ignored_fields"),
+            *(*STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
 
-class IssuedRow(TokenRow):
+class IssuedTokenSerializer(AgentTokenSerializer):
     """A token in the answer that makes it."""
 
-    secret = Once(help_text="The whole token, this once. Sent again under its key, the answer has none.")
+    secret = SecretOnceField(help_text="The whole token, this once. Sent again under its key, the answer has none.")
 
-    class Meta(TokenRow.Meta):
-        fields = (*TokenRow.Meta.fields, "secret")
+    class Meta(AgentTokenSerializer.Meta):
+        fields = (*AgentTokenSerializer.Meta.fields, "secret")
         read_only_fields = fields
 
 
-class NewToken(Body):
+class IssueTokenBody(RequestBody):
     """Whose token, and what it is called."""
 
     acts = (Act.TOKEN_ISSUE,)
-    shown = frozenset(TokenRow.Meta.fields)
+    shown = frozenset(AgentTokenSerializer.Meta.fields)
 
-    agent_key = Text()
-    name = Text(help_text="What it is for.")
-    valid_days = Number(
-        required=False, max_value=LONGEST_DAYS, help_text=f"Up to {LONGEST_DAYS}; 90 where it is left out."
+    agent_key = StrictTextField()
+    name = StrictTextField(help_text="What it is for.")
+    valid_days = StrictIntegerField(
+        required=False, max_value=MAX_VALID_DAYS, help_text=f"Up to {MAX_VALID_DAYS}; 90 where it is left out."
     )
 
 
-class TokenDecision(Body):
+class TokenActionBody(RequestBody):
     """Nothing has to be said."""
 
     bare = True
@@ -72,7 +72,7 @@ class TokenFilters(AgentFilters):
     search = SearchFilter("name", "prefix")
 
 
-class TokenView(ToldOnce[AgentToken]):
+class TokenView(SecretOnceViewSet[AgentToken]):
     """Tokens of the tenant's agents; admins decide on them."""
 
     acts: ClassVar = {
@@ -81,7 +81,7 @@ class TokenView(ToldOnce[AgentToken]):
         "rotate": (Act.TOKEN_ROTATE, Act.TOKEN_ISSUE),
     }
     queryset = AgentToken.objects.none()
-    serializer_class = TokenRow
+    serializer_class = AgentTokenSerializer
     filterset_class = TokenFilters
     for_people = True
 
@@ -89,32 +89,34 @@ class TokenView(ToldOnce[AgentToken]):
         """Those of the tenant."""
         return AgentToken.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewToken, responses={201: IssuedRow})
+    @extend_schema(request=IssueTokenBody, responses={201: IssuedTokenSerializer})
     def create(self, request: Request) -> Response:
         """Issue a token. `secret` is in this answer and in no other; sent again under its key, the answer has none."""
         authorize(self.actor, Act.TOKEN_ISSUE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewToken.read(request, self.actor)
+        sent = IssueTokenBody.read(request, self.actor)
         agent = Agent.objects.visible_to(self.actor).get(pk=agent_id_named(sent.values["agent_key"], self.actor))
-        return self._issued(issue_token(agent, actor=self.actor, **sent.only("name", "valid_days")), sent.ignored)
+        return self._issued_response(
+            issue_token(agent, actor=self.actor, **sent.only("name", "valid_days")), sent.ignored
+        )
 
-    @extend_schema(request=TokenDecision, responses={201: IssuedRow})
+    @extend_schema(request=TokenActionBody, responses={201: IssuedTokenSerializer})
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, pk: str) -> Response:
         """Issue the token that takes its place; this one goes on for 24 hours."""
         del pk
         token = self.get_object()
-        sent = TokenDecision.read(request, self.actor, token)
-        return self._issued(rotate_token(token, actor=self.actor), sent.ignored)
+        sent = TokenActionBody.read(request, self.actor, token)
+        return self._issued_response(rotate_token(token, actor=self.actor), sent.ignored)
 
-    @extend_schema(request=TokenDecision, responses=TokenRow)
+    @extend_schema(request=TokenActionBody, responses=AgentTokenSerializer)
     @action(detail=True, methods=["post"])
     def revoke(self, request: Request, pk: str) -> Response:
         """End it with the next request."""
         del pk
         token = self.get_object()
-        sent = TokenDecision.read(request, self.actor, token)
+        sent = TokenActionBody.read(request, self.actor, token)
         revoke_token(token, actor=self.actor)
         return self.answer(token.pk, sent.ignored)
 
-    def _issued(self, issued: IssuedToken, ignored: tuple[str, ...]) -> Response:
-        return self.tell_once(IssuedRow, issued.row.pk, ignored, secret=issued.secret)
+    def _issued_response(self, issued: IssuedToken, ignored: tuple[str, ...]) -> Response:
+        return self.tell_once(IssuedTokenSerializer, issued.row.pk, ignored, secret=issued.secret)

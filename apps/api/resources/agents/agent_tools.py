@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ModelSerializer
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, BooleanFilter, CharFilter, FilterSet, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
@@ -21,7 +21,7 @@ from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
 from apps.tools.models import AgentTool, ServerTool
 
 
-class ServerToolRow(ModelSerializer[ServerTool]):
+class ServerToolSerializer(ModelSerializer[ServerTool]):
     """One tool as its server describes it now. Nobody vouches for it."""
 
     server = CharField(source="server.key", read_only=True)
@@ -49,11 +49,11 @@ class ServerToolFilters(FilterSet):
     is_listed = BooleanFilter()
 
 
-class ServerToolView(Rows[ServerTool]):
+class ServerToolView(RowViewSet[ServerTool]):
     """What the tenant's tool servers say they offer."""
 
     queryset = ServerTool.objects.none()
-    serializer_class = ServerToolRow
+    serializer_class = ServerToolSerializer
     filterset_class = ServerToolFilters
     for_people = True
 
@@ -62,7 +62,7 @@ class ServerToolView(Rows[ServerTool]):
         return ServerTool.objects.visible_to(self.actor).select_related("server")
 
 
-class AgentToolRow(Shown[AgentTool]):
+class AgentToolSerializer(RowSerializer[AgentTool]):
     """What an agent may call, as a person read it."""
 
     agent_key = agent_key()
@@ -73,37 +73,39 @@ class AgentToolRow(Shown[AgentTool]):
         model = AgentTool
         fields = (
             *("id", "agent_key", "tool", "needs_approval", "definition", "sha256", "is_offered"),
-            *(*STAMPS, "ignored_fields"),
+            *(*STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
 
-class NewAgentTool(Body):
+class AllowAgentToolBody(RequestBody):
     """Which agent, which tool, and the description that was read."""
 
     acts = (Act.AGENT_TOOL_ALLOW,)
-    shown = frozenset(AgentToolRow.Meta.fields)
+    shown = frozenset(AgentToolSerializer.Meta.fields)
 
-    agent_key = Text()
-    tool = Text(help_text="The name the agent calls it by: `qualified_name` of a server tool.")
-    read_sha256 = Text(
+    agent_key = StrictTextField()
+    tool = StrictTextField(help_text="The name the agent calls it by: `qualified_name` of a server tool.")
+    read_sha256 = StrictTextField(
         help_text="`sha256` of the description that was read; another that stands there by now is refused."
     )
-    needs_approval = YesNo(required=False, help_text="False only for a tool that says that it only reads.")
-    reason = Text(required=False)
+    needs_approval = StrictBooleanField(required=False, help_text="False only for a tool that says that it only reads.")
+    reason = StrictTextField(required=False)
 
 
-class AgentToolChange(Body):
+class UpdateAgentToolBody(RequestBody):
     """The same row for another description, or with another word on whether calls wait."""
 
     acts = (Act.AGENT_TOOL_AMEND,)
-    shown = frozenset(AgentToolRow.Meta.fields)
+    shown = frozenset(AgentToolSerializer.Meta.fields)
     whole = ("needs_approval",)
 
-    needs_approval = YesNo(required=False)
-    read_sha256 = Text(required=False, help_text="Of what its server says now. Left out: as it is allowed already.")
-    version = Number(required=False, help_text="The row's version that was read.")
-    reason = Text(required=False)
+    needs_approval = StrictBooleanField(required=False)
+    read_sha256 = StrictTextField(
+        required=False, help_text="Of what its server says now. Left out: as it is allowed already."
+    )
+    version = StrictIntegerField(required=False, help_text="The row's version that was read.")
+    reason = StrictTextField(required=False)
 
 
 class AgentToolFilters(AgentFilters):
@@ -113,7 +115,7 @@ class AgentToolFilters(AgentFilters):
     search = SearchFilter("tool__qualified_name")
 
 
-class AgentToolView(Rows[AgentTool]):
+class AgentToolView(RowViewSet[AgentTool]):
     """Which agent may call which tool of others."""
 
     acts: ClassVar = {
@@ -122,7 +124,7 @@ class AgentToolView(Rows[AgentTool]):
         "destroy": (Act.AGENT_TOOL_WITHDRAW,),
     }
     queryset = AgentTool.objects.none()
-    serializer_class = AgentToolRow
+    serializer_class = AgentToolSerializer
     filterset_class = AgentToolFilters
     for_people = True
 
@@ -130,27 +132,27 @@ class AgentToolView(Rows[AgentTool]):
         """Those of the tenant."""
         return AgentTool.objects.visible_to(self.actor).select_related("agent", "tool__server")
 
-    @extend_schema(request=NewAgentTool, responses={201: AgentToolRow})
+    @extend_schema(request=AllowAgentToolBody, responses={201: AgentToolSerializer})
     def create(self, request: Request) -> Response:
         """Let an agent call a tool as it was read; its next session is offered it."""
         authorize(self.actor, Act.AGENT_TOOL_ALLOW, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewAgentTool.read(request, self.actor)
-        agent_id, tool_id = agent_id_named(sent.values["agent_key"], self.actor), self._tool(sent.values["tool"])
+        sent = AllowAgentToolBody.read(request, self.actor)
+        agent_id, tool_id = agent_id_named(sent.values["agent_key"], self.actor), self._find_tool(sent.values["tool"])
         given = sent.only("needs_approval", "reason")
         row = allow_tool(agent_id, tool_id, sent.values["read_sha256"], actor=self.actor, **given)
         return self.answer(row.pk, sent.ignored, 201)
 
-    @extend_schema(request=AgentToolChange, responses=AgentToolRow)
+    @extend_schema(request=UpdateAgentToolBody, responses=AgentToolSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Allow it as it is described now, or say otherwise whether each call waits for a person."""
         del pk
         row = self.get_object()
-        sent = AgentToolChange.read(request, self.actor, row)
+        sent = UpdateAgentToolBody.read(request, self.actor, row)
         given = {**sent.only("needs_approval", "reason"), "sha256": sent.values.get("read_sha256", "")}
         amend_agent_tool(row, actor=self.actor, read_at=sent.read_at, **given)
         return self.answer(row.pk, sent.ignored)
 
-    @extend_schema(request=AgentToolChange, responses=AgentToolRow)
+    @extend_schema(request=UpdateAgentToolBody, responses=AgentToolSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same, whole."""
         return self.partial_update(request, pk)
@@ -162,7 +164,7 @@ class AgentToolView(Rows[AgentTool]):
         withdraw_tool(self.get_object(), actor=self.actor)
         return Response(status=204)
 
-    def _tool(self, name: str) -> int:
+    def _find_tool(self, name: str) -> int:
         tool = ServerTool.objects.visible_to(self.actor).filter(qualified_name=name).first()
         if tool is None:
             raise ValidationError({"tool": ["No server offers a tool of this name. Have it asked what it offers."]})

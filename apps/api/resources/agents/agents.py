@@ -9,20 +9,27 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import CharField, IntegerField
 
-from apps.api.framework.versions import Versioned
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import CharFilter, FilterSet, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Sent, Text, YesNo, as_sent
-from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.protocol.request_bodies import (
+    ParsedBody,
+    RequestBody,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictTextField,
+    rename_error_fields,
+)
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.actors import Actor
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.tenants.actions import amend_agent, create_agent
 from apps.tenants.models import Agent, Endpoint
 
-ENDPOINTS: Final = frozenset({"endpoint", "distil_endpoint_mid", "distil_endpoint_long"})
+ENDPOINT_FIELDS: Final = frozenset({"endpoint", "distil_endpoint_mid", "distil_endpoint_long"})
 
 
-class AgentRow(Shown[Agent]):
+class AgentSerializer(RowSerializer[Agent]):
     """One agent of the tenant."""
 
     agent_key = CharField(source="key", read_only=True)
@@ -68,113 +75,113 @@ class AgentRow(Shown[Agent]):
             "distil_model_long",
             "distil_endpoint_long_id",
             "turn_budget_micro_usd",
-            *(*STAMPS, "ignored_fields"),
+            *(*STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
 
-class NewAgent(Body):
+class CreateAgentBody(RequestBody):
     """An agent that starts as everything ships; how it runs is changed by PATCH."""
 
     acts = (Act.AGENT_CREATE,)
-    shown = frozenset(AgentRow.Meta.fields)
+    shown = frozenset(AgentSerializer.Meta.fields)
 
-    agent_key = Text(help_text="Lower-case letters, digits and hyphens; it stays.")
-    title = Text()
-    has_learning = YesNo(required=False)
+    agent_key = StrictTextField(help_text="Lower-case letters, digits and hyphens; it stays.")
+    title = StrictTextField()
+    has_learning = StrictBooleanField(required=False)
 
 
-class AgentChange(Body):
+class UpdateAgentBody(RequestBody):
     """How an agent runs from its next session on."""
 
     acts = (Act.AGENT_AMEND,)
-    shown = frozenset(AgentRow.Meta.fields)
+    shown = frozenset(AgentSerializer.Meta.fields)
     whole = ("title", "model", "fallback_model", "contract", "distil_model_mid", "distil_model_long")
 
-    title = Text(required=False)
-    model = Text(required=False, help_text="Empty: the installation's default.")
-    fallback_model = Text(required=False)
-    endpoint = Number(required=False, allow_null=True, help_text="Null: the installation's endpoint.")
-    contract = Text(required=False, help_text="Empty: the contract that ships with the product.")
-    has_learning = YesNo(required=False)
-    session_idle_seconds = Number(required=False, allow_null=True)
-    max_session_age_seconds = Number(required=False, allow_null=True)
-    flavour = Text(required=False, help_text="`domain` or `assistant`.")
-    context_tier = Number(required=False, help_text="1 to 4.")
-    skill_index = Text(required=False, help_text="`lazy` or `full`.")
-    has_current_time = YesNo(required=False)
-    send_mode = Text(required=False, help_text="`autonomous`, `suggest` or `observe`.")
-    max_steps = Number(required=False)
-    debounce_seconds = Number(required=False, min_value=0)
-    mid_turn_message_mode = Text(required=False, help_text="`next` or `restart`.")
-    may_propose_schedules = YesNo(required=False)
-    may_show_tables_and_charts = YesNo(required=False)
-    may_edit_memory = YesNo(required=False)
-    may_edit_skills = YesNo(required=False)
-    has_reflection = YesNo(required=False)
-    has_notebook = YesNo(required=False)
-    has_examples = YesNo(required=False)
-    is_memory_distilled = YesNo(required=False)
-    is_short_tier_distilled = YesNo(required=False)
-    is_mid_tier_distilled = YesNo(required=False)
-    is_long_tier_distilled = YesNo(required=False)
-    distil_model_mid = Text(required=False)
-    distil_endpoint_mid = Number(required=False, allow_null=True, help_text="Id of an endpoint, or null.")
-    distil_model_long = Text(required=False)
-    distil_endpoint_long = Number(required=False, allow_null=True, help_text="The same.")
-    turn_budget_micro_usd = Number(required=False, allow_null=True, help_text="Null: no budget.")
-    version = Number(required=False, help_text="The agent's version that was read.")
+    title = StrictTextField(required=False)
+    model = StrictTextField(required=False, help_text="Empty: the installation's default.")
+    fallback_model = StrictTextField(required=False)
+    endpoint = StrictIntegerField(required=False, allow_null=True, help_text="Null: the installation's endpoint.")
+    contract = StrictTextField(required=False, help_text="Empty: the contract that ships with the product.")
+    has_learning = StrictBooleanField(required=False)
+    session_idle_seconds = StrictIntegerField(required=False, allow_null=True)
+    max_session_age_seconds = StrictIntegerField(required=False, allow_null=True)
+    flavour = StrictTextField(required=False, help_text="`domain` or `assistant`.")
+    context_tier = StrictIntegerField(required=False, help_text="1 to 4.")
+    skill_index = StrictTextField(required=False, help_text="`lazy` or `full`.")
+    has_current_time = StrictBooleanField(required=False)
+    send_mode = StrictTextField(required=False, help_text="`autonomous`, `suggest` or `observe`.")
+    max_steps = StrictIntegerField(required=False)
+    debounce_seconds = StrictIntegerField(required=False, min_value=0)
+    mid_turn_message_mode = StrictTextField(required=False, help_text="`next` or `restart`.")
+    may_propose_schedules = StrictBooleanField(required=False)
+    may_show_tables_and_charts = StrictBooleanField(required=False)
+    may_edit_memory = StrictBooleanField(required=False)
+    may_edit_skills = StrictBooleanField(required=False)
+    has_reflection = StrictBooleanField(required=False)
+    has_notebook = StrictBooleanField(required=False)
+    has_examples = StrictBooleanField(required=False)
+    is_memory_distilled = StrictBooleanField(required=False)
+    is_short_tier_distilled = StrictBooleanField(required=False)
+    is_mid_tier_distilled = StrictBooleanField(required=False)
+    is_long_tier_distilled = StrictBooleanField(required=False)
+    distil_model_mid = StrictTextField(required=False)
+    distil_endpoint_mid = StrictIntegerField(required=False, allow_null=True, help_text="Id of an endpoint, or null.")
+    distil_model_long = StrictTextField(required=False)
+    distil_endpoint_long = StrictIntegerField(required=False, allow_null=True, help_text="The same.")
+    turn_budget_micro_usd = StrictIntegerField(required=False, allow_null=True, help_text="Null: no budget.")
+    version = StrictIntegerField(required=False, help_text="The agent's version that was read.")
 
 
-class KeyFilters(FilterSet):
+class AgentKeyFilters(FilterSet):
     """By key."""
 
     agent_key = CharFilter(field_name="key")
     search = SearchFilter("key", "title")
 
 
-class AgentView(Versioned[Agent]):
+class AgentView(VersionedViewSet[Agent]):
     """The agents a request may speak of: all for people, itself for an agent. Admins make and change them."""
 
     acts: ClassVar = {"create": (Act.AGENT_CREATE,), "partial_update": (Act.AGENT_AMEND,)}
     queryset = Agent.objects.none()
-    serializer_class = AgentRow
-    filterset_class = KeyFilters
+    serializer_class = AgentSerializer
+    filterset_class = AgentKeyFilters
 
     def get_queryset(self) -> QuerySet[Agent]:
         """Those of the tenant."""
         return Agent.objects.visible_to(self.actor)
 
-    @extend_schema(request=NewAgent, responses={201: AgentRow})
+    @extend_schema(request=CreateAgentBody, responses={201: AgentSerializer})
     def create(self, request: Request) -> Response:
         """Make an agent. It can do nothing from elsewhere before a token is issued."""
         authorize(self.actor, Act.AGENT_CREATE, self.actor.tenant_id)
-        sent = NewAgent.read(request, self.actor)
-        with as_sent(key="agent_key"):
+        sent = CreateAgentBody.read(request, self.actor)
+        with rename_error_fields(key="agent_key"):
             agent = create_agent(sent.values["agent_key"], actor=self.actor, **sent.only("title", "has_learning"))
         return self.answer(agent.pk, sent.ignored, 201)
 
-    @extend_schema(request=AgentChange, responses=AgentRow)
+    @extend_schema(request=UpdateAgentBody, responses=AgentSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change how it runs. Sessions already open keep what they started with."""
         del pk
         agent = self.get_object()
         # Before the endpoints are looked up, which an agent's role may not see.
         authorize(self.actor, Act.AGENT_AMEND, agent.tenant_id, agent_id=agent.pk)
-        sent = AgentChange.read(request, self.actor, agent)
-        amend_agent(agent, actor=self.actor, read_at=sent.read_at, **_said(sent, self.actor))
+        sent = UpdateAgentBody.read(request, self.actor, agent)
+        amend_agent(agent, actor=self.actor, read_at=sent.read_at, **_resolve_endpoints(sent, self.actor))
         return self.answer(agent.pk, sent.ignored)
 
-    @extend_schema(request=AgentChange, responses=AgentRow)
+    @extend_schema(request=UpdateAgentBody, responses=AgentSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same with every text sent."""
         return self.partial_update(request, pk)
 
 
-def _said(sent: Sent, actor: Actor) -> dict[str, object]:
+def _resolve_endpoints(sent: ParsedBody, actor: Actor) -> dict[str, object]:
     """What was sent, with endpoints for their ids."""
     said: dict[str, object] = {name: value for name, value in sent.values.items() if name != "version"}
-    for name in ENDPOINTS & said.keys():
+    for name in ENDPOINT_FIELDS & said.keys():
         endpoint_id: int | None = sent.values[name]
         endpoint = Endpoint.objects.visible_to(actor).filter(pk=endpoint_id or 0).first()
         if endpoint_id is not None and endpoint is None:

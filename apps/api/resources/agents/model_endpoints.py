@@ -12,13 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, Serializer
 
-from apps.api.framework.base_views import ActorView, Rows
+from apps.api.framework.base_views import ActorView, RowViewSet
 from apps.api.protocol.filters import CharFilter, FilterSet, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.runtime.endpoint_check import Tried, try_endpoint
+from apps.runtime.endpoint_check import EndpointCheck, try_endpoint
 from apps.tenants.endpoints.actions import (
     amend_endpoint,
     create_endpoint,
@@ -30,60 +30,60 @@ from apps.tenants.endpoints.actions import (
 from apps.tenants.models import Endpoint, ModelPrice
 
 
-class EndpointRow(Shown[Endpoint]):
+class EndpointSerializer(RowSerializer[Endpoint]):
     """An endpoint, and whether a key is kept for it."""
 
     has_key = BooleanField(read_only=True)
 
     class Meta:
         model = Endpoint
-        fields = ("id", "key", "title", "base_url", "has_key", *STAMPS, "ignored_fields")
+        fields = ("id", "key", "title", "base_url", "has_key", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewEndpoint(Body):
+class CreateEndpointBody(RequestBody):
     """What it is called, where it is, and what it wants to be let in."""
 
     acts = (Act.ENDPOINT_CREATE,)
-    shown = frozenset(EndpointRow.Meta.fields)
+    shown = frozenset(EndpointSerializer.Meta.fields)
 
-    key = Text()
-    title = Text()
-    base_url = Text(help_text="Such as https://models.example.")
-    api_key = Text(required=False, help_text="Stored encrypted, and in no answer.")
+    key = StrictTextField()
+    title = StrictTextField()
+    base_url = StrictTextField(help_text="Such as https://models.example.")
+    api_key = StrictTextField(required=False, help_text="Stored encrypted, and in no answer.")
 
 
-class EndpointChange(Body):
+class UpdateEndpointBody(RequestBody):
     """Another title or address. Another server forgets the key."""
 
     acts = (Act.ENDPOINT_AMEND,)
-    shown = frozenset(EndpointRow.Meta.fields)
+    shown = frozenset(EndpointSerializer.Meta.fields)
     whole = ("title", "base_url")
 
-    title = Text(required=False)
-    base_url = Text(required=False)
-    version = Number(required=False, help_text="The endpoint's version that was read.")
+    title = StrictTextField(required=False)
+    base_url = StrictTextField(required=False)
+    version = StrictIntegerField(required=False, help_text="The endpoint's version that was read.")
 
 
-class NewKey(Body):
+class RotateEndpointKeyBody(RequestBody):
     """The key from now on."""
 
     about = frozenset[str]()
 
-    api_key = Text(help_text="Empty: none any more.")
-    version = Number(required=False, help_text="The endpoint's version that was read.")
+    api_key = StrictTextField(help_text="Empty: none any more.")
+    version = StrictIntegerField(required=False, help_text="The endpoint's version that was read.")
 
 
-class Trial(Body):
+class EndpointTestBody(RequestBody):
     """Which model to try."""
 
     about = frozenset[str]()
     bare = True
 
-    model = Text(required=False, help_text="Left out: the installation's default model.")
+    model = StrictTextField(required=False, help_text="Left out: the installation's default model.")
 
 
-class TriedRow(Serializer[Tried]):
+class EndpointTestSerializer(Serializer[EndpointCheck]):
     """What came back."""
 
     is_ok = BooleanField()
@@ -100,7 +100,7 @@ class EndpointFilters(FilterSet):
     search = SearchFilter("key", "title", "base_url")
 
 
-class EndpointView(Rows[Endpoint]):
+class EndpointView(RowViewSet[Endpoint]):
     """Endpoints of the tenant; admins change them."""
 
     acts: ClassVar = {
@@ -110,7 +110,7 @@ class EndpointView(Rows[Endpoint]):
         "destroy": (Act.ENDPOINT_REMOVE,),
     }
     queryset = Endpoint.objects.none()
-    serializer_class = EndpointRow
+    serializer_class = EndpointSerializer
     filterset_class = EndpointFilters
     for_people = True
 
@@ -118,25 +118,25 @@ class EndpointView(Rows[Endpoint]):
         """Those of the tenant."""
         return Endpoint.objects.visible_to(self.actor)
 
-    @extend_schema(request=NewEndpoint, responses={201: EndpointRow})
+    @extend_schema(request=CreateEndpointBody, responses={201: EndpointSerializer})
     def create(self, request: Request) -> Response:
         """Name an endpoint; agents use it once it is chosen for them."""
         authorize(self.actor, Act.ENDPOINT_CREATE, self.actor.tenant_id)
-        sent = NewEndpoint.read(request, self.actor)
+        sent = CreateEndpointBody.read(request, self.actor)
         given = sent.only("key", "title", "base_url", "api_key")
         endpoint = create_endpoint(**given, actor=self.actor)
         return self.answer(endpoint.pk, sent.ignored, 201)
 
-    @extend_schema(request=EndpointChange, responses=EndpointRow)
+    @extend_schema(request=UpdateEndpointBody, responses=EndpointSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change title or address. The key stays with the server it was given to."""
         del pk
         endpoint = self.get_object()
-        sent = EndpointChange.read(request, self.actor, endpoint)
+        sent = UpdateEndpointBody.read(request, self.actor, endpoint)
         amend_endpoint(endpoint, actor=self.actor, read_at=sent.read_at, **sent.only("title", "base_url"))
         return self.answer(endpoint.pk, sent.ignored)
 
-    @extend_schema(request=EndpointChange, responses=EndpointRow)
+    @extend_schema(request=UpdateEndpointBody, responses=EndpointSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same, whole."""
         return self.partial_update(request, pk)
@@ -148,13 +148,13 @@ class EndpointView(Rows[Endpoint]):
         remove_endpoint(self.get_object(), actor=self.actor)
         return Response(status=204)
 
-    @extend_schema(request=NewKey, responses=EndpointRow)
+    @extend_schema(request=RotateEndpointKeyBody, responses=EndpointSerializer)
     @action(detail=True, methods=["post"], url_path="rotate-key")
     def rotate_key(self, request: Request, pk: str) -> Response:
         """Put another key in the present one's place."""
         del pk
         endpoint = self.get_object()
-        sent = NewKey.read(request, self.actor)
+        sent = RotateEndpointKeyBody.read(request, self.actor)
         rotate_endpoint_key(endpoint, actor=self.actor, api_key=sent.values["api_key"], read_at=sent.read_at)
         return self.answer(endpoint.pk, sent.ignored)
 
@@ -165,44 +165,44 @@ class EndpointTestView(ActorView):
     acts: ClassVar = {"post": (Act.ENDPOINT_TEST,)}
     waiting: ClassVar = frozenset({"post"})
 
-    @extend_schema(request=Trial, responses=TriedRow)
+    @extend_schema(request=EndpointTestBody, responses=EndpointTestSerializer)
     def post(self, request: Request, pk: str) -> Response:
         """Make one tiny call, which costs a few tokens, and say what came back. A failure is an answer here, with its code."""
-        sent = Trial.read(request, self.actor)
+        sent = EndpointTestBody.read(request, self.actor)
         tried = try_endpoint(int(pk), actor=self.actor, model=sent.values.get("model", ""))
-        return Response(TriedRow(tried).data)
+        return Response(EndpointTestSerializer(tried).data)
 
 
-RATES = (
+RATE_FIELDS = (
     *("input_micro_usd", "output_micro_usd"),
     *("cache_read_micro_usd", "cache_write_5m_micro_usd", "cache_write_1h_micro_usd"),
 )
-MICRO = "Micro-dollars for a million tokens: 2000000 is two dollars."
+RATE_HELP = "Micro-dollars for a million tokens: 2000000 is two dollars."
 
 
-class PriceRow(Shown[ModelPrice]):
+class PriceSerializer(RowSerializer[ModelPrice]):
     """What a model costs, in micro-dollars for a million tokens."""
 
     class Meta:
         model = ModelPrice
-        fields = ("id", "model", "valid_from", *RATES, *STAMPS, "ignored_fields")
+        fields = ("id", "model", "valid_from", *RATE_FIELDS, *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewPrice(Body):
+class SetPriceBody(RequestBody):
     """A model's price from a moment on."""
 
     acts = (Act.PRICE_SET,)
-    shown = frozenset(PriceRow.Meta.fields)
+    shown = frozenset(PriceSerializer.Meta.fields)
 
-    model = Text(help_text="A model's name, or a beginning with a star; the longest that fits decides.")
+    model = StrictTextField(help_text="A model's name, or a beginning with a star; the longest that fits decides.")
     valid_from = DateTimeField(help_text="Calls of turns that are taken from then on are priced so.")
-    input_micro_usd = Number(min_value=0, help_text=MICRO)
-    output_micro_usd = Number(min_value=0, help_text=MICRO)
-    cache_read_micro_usd = Number(min_value=0, help_text=MICRO)
-    cache_write_5m_micro_usd = Number(min_value=0, help_text=MICRO)
-    cache_write_1h_micro_usd = Number(min_value=0, help_text=MICRO)
-    reason = Text(required=False)
+    input_micro_usd = StrictIntegerField(min_value=0, help_text=RATE_HELP)
+    output_micro_usd = StrictIntegerField(min_value=0, help_text=RATE_HELP)
+    cache_read_micro_usd = StrictIntegerField(min_value=0, help_text=RATE_HELP)
+    cache_write_5m_micro_usd = StrictIntegerField(min_value=0, help_text=RATE_HELP)
+    cache_write_1h_micro_usd = StrictIntegerField(min_value=0, help_text=RATE_HELP)
+    reason = StrictTextField(required=False)
 
 
 class PriceFilters(FilterSet):
@@ -212,12 +212,12 @@ class PriceFilters(FilterSet):
     search = SearchFilter("model")
 
 
-class PriceView(Rows[ModelPrice]):
+class PriceView(RowViewSet[ModelPrice]):
     """Prices of the tenant; admins set them."""
 
     acts: ClassVar = {"create": (Act.PRICE_SET,), "destroy": (Act.PRICE_WITHDRAW,)}
     queryset = ModelPrice.objects.none()
-    serializer_class = PriceRow
+    serializer_class = PriceSerializer
     filterset_class = PriceFilters
     for_people = True
 
@@ -225,13 +225,13 @@ class PriceView(Rows[ModelPrice]):
         """Those of the tenant."""
         return ModelPrice.objects.visible_to(self.actor)
 
-    @extend_schema(request=NewPrice, responses={201: PriceRow})
+    @extend_schema(request=SetPriceBody, responses={201: PriceSerializer})
     def create(self, request: Request) -> Response:
         """Set a price. What was charged before stays as it was."""
         authorize(self.actor, Act.PRICE_SET, self.actor.tenant_id)
-        sent = NewPrice.read(request, self.actor)
+        sent = SetPriceBody.read(request, self.actor)
         model, since, reason = sent.values["model"], sent.values["valid_from"], sent.reason
-        price = set_price(model, since, sent.only(*RATES), actor=self.actor, reason=reason)
+        price = set_price(model, since, sent.only(*RATE_FIELDS), actor=self.actor, reason=reason)
         return self.answer(price.pk, sent.ignored, 201)
 
     @extend_schema(responses={204: None})

@@ -17,15 +17,15 @@ from rest_framework.serializers import (
     SerializerMethodField,
 )
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.policy.table import Act
-from apps.runtime.schedules.run_history import Told, runs_of
-from apps.runtime.schedules.schedule_runner import run_now
+from apps.runtime.schedules.run_history import RunSummary, runs_of_schedule
+from apps.runtime.schedules.schedule_runner import run_schedule_now
 from apps.runtime.tools.schedule_tools import skill_named
 from apps.schedules.actions import (
     amend_schedule,
@@ -38,11 +38,11 @@ from apps.schedules.actions import (
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 
-READ = "The schedule's version that was read."
-PLAN = ("title", "cron", "timezone", "instruction", "preamble", "channel", "missed_runs")
+VERSION_HELP = "The schedule's version that was read."
+PLAN_FIELDS = ("title", "cron", "timezone", "instruction", "preamble", "channel", "missed_runs")
 
 
-class ScheduleRow(Shown[Schedule]):
+class ScheduleSerializer(RowSerializer[Schedule]):
     """A plan, who signed it, and when it runs next."""
 
     agent_key = agent_key()
@@ -54,7 +54,7 @@ class ScheduleRow(Shown[Schedule]):
         fields = (
             *("id", "agent_key", "key", "title", "cron", "timezone", "skill", "instruction", "preamble", "channel"),
             *("missed_runs", "status", "drafted_by", "approved_by", "approved_at", "next_run_at"),
-            *(*STAMPS, "ignored_fields"),
+            *(*STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
@@ -66,7 +66,7 @@ class ScheduleRow(Shown[Schedule]):
         return DateTimeField().to_representation(clock.next_run_at) if clock and runs else None
 
 
-class RunRow(Serializer[Told]):
+class ScheduleRunSerializer(Serializer[RunSummary]):
     """One run, and what came of it."""
 
     id = IntegerField(source="run.pk")
@@ -80,41 +80,41 @@ class RunRow(Serializer[Told]):
     conversation_id = IntegerField(source="run.conversation_id", allow_null=True)
 
 
-class NewSchedule(Body):
+class DraftScheduleBody(RequestBody):
     """A plan."""
 
     acts = (Act.SCHEDULE_DRAFT,)
-    shown = frozenset(ScheduleRow.Meta.fields)
+    shown = frozenset(ScheduleSerializer.Meta.fields)
 
-    agent_key = Text(required=False, help_text="Left out by an agent: itself.")
-    key = Text()
-    title = Text()
-    cron = Text(help_text="Minute, hour, day of the month, month, day of the week.")
-    timezone = Text(required=False, help_text="Such as Europe/Madrid. Left out: the tenant's.")
-    skill = Text(help_text="The name of an approved skill of the agent.")
-    instruction = Text(required=False)
-    preamble = Text(required=False)
-    channel = Text(required=False, help_text="Left out: it posts nowhere.")
+    agent_key = StrictTextField(required=False, help_text="Left out by an agent: itself.")
+    key = StrictTextField()
+    title = StrictTextField()
+    cron = StrictTextField(help_text="Minute, hour, day of the month, month, day of the week.")
+    timezone = StrictTextField(required=False, help_text="Such as Europe/Madrid. Left out: the tenant's.")
+    skill = StrictTextField(help_text="The name of an approved skill of the agent.")
+    instruction = StrictTextField(required=False)
+    preamble = StrictTextField(required=False)
+    channel = StrictTextField(required=False, help_text="Left out: it posts nowhere.")
     missed_runs = ChoiceField(Schedule.Missed.choices, required=False)
 
 
-class ScheduleChange(Body):
+class UpdateScheduleBody(RequestBody):
     """Another plan."""
 
     acts = (Act.SCHEDULE_AMEND,)
-    shown = frozenset(ScheduleRow.Meta.fields)
-    whole = (*PLAN, "skill")
+    shown = frozenset(ScheduleSerializer.Meta.fields)
+    whole = (*PLAN_FIELDS, "skill")
 
-    title = Text(required=False)
-    cron = Text(required=False)
-    timezone = Text(required=False)
-    skill = Text(required=False)
-    instruction = Text(required=False)
-    preamble = Text(required=False)
-    channel = Text(required=False)
+    title = StrictTextField(required=False)
+    cron = StrictTextField(required=False)
+    timezone = StrictTextField(required=False)
+    skill = StrictTextField(required=False)
+    instruction = StrictTextField(required=False)
+    preamble = StrictTextField(required=False)
+    channel = StrictTextField(required=False)
     missed_runs = ChoiceField(Schedule.Missed.choices, required=False)
-    version = Number(required=False, help_text=READ)
-    reason = Text(required=False)
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
+    reason = StrictTextField(required=False)
 
 
 class ScheduleFilters(AgentFilters):
@@ -125,7 +125,7 @@ class ScheduleFilters(AgentFilters):
     search = SearchFilter("key", "title")
 
 
-class ScheduleView(Rows[Schedule]):
+class ScheduleView(RowViewSet[Schedule]):
     """Schedules; an agent sees its own, plans drafts, takes them back, and decides nothing."""
 
     acts: ClassVar = {
@@ -139,80 +139,82 @@ class ScheduleView(Rows[Schedule]):
     }
     queryset = Schedule.objects.none()
     in_bulk = ("create", "update", "pause", "resume", "deprecate")
-    serializer_class = ScheduleRow
+    serializer_class = ScheduleSerializer
     filterset_class = ScheduleFilters
 
     def get_queryset(self) -> QuerySet[Schedule]:
         """Those the actor sees."""
         return Schedule.objects.visible_to(self.actor).select_related("agent", "skill", "clock")
 
-    @extend_schema(request=NewSchedule, responses={201: ScheduleRow})
+    @extend_schema(request=DraftScheduleBody, responses={201: ScheduleSerializer})
     def create(self, request: Request) -> Response:
         """Plan something. It is a draft, and runs once a person has approved it."""
-        sent = NewSchedule.read(request, self.actor)
+        sent = DraftScheduleBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
-        values = {**sent.only("key", *PLAN), "skill": self._skill(sent.values["skill"], agent_id)}
+        values = {**sent.only("key", *PLAN_FIELDS), "skill": self._find_skill(sent.values["skill"], agent_id)}
         schedule = draft_schedule(agent_id, actor=self.actor, values=values)
         return self.answer(schedule.pk, sent.ignored, 201)
 
-    @extend_schema(request=ScheduleChange, responses=ScheduleRow)
+    @extend_schema(request=UpdateScheduleBody, responses=ScheduleSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Plan it otherwise, from now on. People only."""
         del pk
         schedule = self.get_object()
-        sent = ScheduleChange.read(request, self.actor, schedule)
-        values: dict[str, Any] = sent.only(*PLAN)
+        sent = UpdateScheduleBody.read(request, self.actor, schedule)
+        values: dict[str, Any] = sent.only(*PLAN_FIELDS)
         if "skill" in sent.values:
-            values["skill"] = self._skill(sent.values["skill"], schedule.agent_id)
+            values["skill"] = self._find_skill(sent.values["skill"], schedule.agent_id)
         why = sent.reason
         amend_schedule(schedule, actor=self.actor, values=values, read_at=sent.read_at, reason=why)
         return self.answer(schedule.pk, sent.ignored)
 
-    @extend_schema(request=ScheduleChange, responses=ScheduleRow)
+    @extend_schema(request=UpdateScheduleBody, responses=ScheduleSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same, whole."""
         return self.partial_update(request, pk)
 
-    approve = deciding(
+    approve = decision_action(
         "approve",
         Act.SCHEDULE_APPROVE,
         approve_schedule,
-        ScheduleRow,
+        ScheduleSerializer,
         "Let a draft run, from its next time on. People only.",
     )
-    pause = deciding("pause", Act.SCHEDULE_PAUSE, pause_schedule, ScheduleRow, "Stop it for now. People only.")
-    resume = deciding(
+    pause = decision_action(
+        "pause", Act.SCHEDULE_PAUSE, pause_schedule, ScheduleSerializer, "Stop it for now. People only."
+    )
+    resume = decision_action(
         "resume",
         Act.SCHEDULE_RESUME,
         resume_schedule,
-        ScheduleRow,
+        ScheduleSerializer,
         "Let it run again; what passed meanwhile was not missed. People only.",
     )
-    deprecate = deciding(
+    deprecate = decision_action(
         "deprecate",
         Act.SCHEDULE_DEPRECATE,
         deprecate_schedule,
-        ScheduleRow,
+        ScheduleSerializer,
         "End it for good. An agent takes back a draft of its own that nobody approved, and no more.",
     )
 
-    @extend_schema(request=None, responses=ScheduleRow)
+    @extend_schema(request=None, responses=ScheduleSerializer)
     @action(detail=True, methods=["post"])
     def run(self, request: Request, pk: str) -> Response:
         """Run it once beside its plan; `runs` tells what comes of it. People only."""
         del request, pk
         schedule = self.get_object()
-        run_now(schedule.pk, actor=self.actor)
+        run_schedule_now(schedule.pk, actor=self.actor)
         return self.answer(schedule.pk)
 
-    @extend_schema(responses=RunRow(many=True), filters=False)
+    @extend_schema(responses=ScheduleRunSerializer(many=True), filters=False)
     @action(detail=True, methods=["get"], pagination_class=None)
     def runs(self, request: Request, pk: str) -> Response:
         """Its latest runs with what came of them, the last one first."""
         del request, pk
-        return Response(RunRow(runs_of(self.get_object()), many=True).data)  # type: ignore[arg-type]  # the stubs know one row alone
+        return Response(ScheduleRunSerializer(runs_of_schedule(self.get_object()), many=True).data)  # type: ignore[arg-type]  # the stubs know one row alone
 
-    def _skill(self, name: str, agent_id: int) -> Skill:
+    def _find_skill(self, name: str, agent_id: int) -> Skill:
         skill = skill_named(name, agent_id, actor=self.actor)
         if skill is None:
             raise ValidationError({"skill": [f"The agent has no approved skill “{name}”."]})

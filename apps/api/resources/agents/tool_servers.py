@@ -9,21 +9,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, DateTimeField, IntegerField, Serializer
 
-from apps.api.framework.base_views import ActorView, Rows
+from apps.api.framework.base_views import ActorView, RowViewSet
 from apps.api.protocol.filters import CharFilter, FilterSet, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.runtime.tools.tool_server_refresh import Asked, refresh_server
+from apps.runtime.tools.tool_server_refresh import RefreshResult, refresh_server
 from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
 from apps.tools.models import ToolServer
 
-SERVER = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
-READ = "The server's version that was read."
+SERVER_FIELDS = ("title", "url", "is_active", "timeout_seconds", "max_result_bytes")
+VERSION_HELP = "The server's version that was read."
 
 
-class ToolServerRow(Shown[ToolServer]):
+class ToolServerSerializer(RowSerializer[ToolServer]):
     """A server, whether headers are kept for it, and when it last said what it offers."""
 
     has_headers = BooleanField(read_only=True)
@@ -36,53 +36,53 @@ class ToolServerRow(Shown[ToolServer]):
     class Meta:
         model = ToolServer
         fields = (
-            *("id", "key", *SERVER, "has_headers", "listed_at", "protocol_version", "failure"),
-            *(*STAMPS, "ignored_fields"),
+            *("id", "key", *SERVER_FIELDS, "has_headers", "listed_at", "protocol_version", "failure"),
+            *(*STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
 
-class NewToolServer(Body):
+class CreateToolServerBody(RequestBody):
     """What it is called, where it is, and what it wants to be let in."""
 
     acts = (Act.TOOL_SERVER_CREATE,)
-    shown = frozenset(ToolServerRow.Meta.fields)
+    shown = frozenset(ToolServerSerializer.Meta.fields)
 
-    key = Text(help_text="The names of its tools begin with it.")
-    title = Text()
-    url = Text(help_text="Such as https://tools.example/mcp.")
-    is_active = YesNo(required=False)
-    timeout_seconds = Number(required=False)
-    max_result_bytes = Number(required=False, help_text="A longer result is cut.")
-    headers = Text(required=False, help_text="One to a line. Stored encrypted, and in no answer.")
+    key = StrictTextField(help_text="The names of its tools begin with it.")
+    title = StrictTextField()
+    url = StrictTextField(help_text="Such as https://tools.example/mcp.")
+    is_active = StrictBooleanField(required=False)
+    timeout_seconds = StrictIntegerField(required=False)
+    max_result_bytes = StrictIntegerField(required=False, help_text="A longer result is cut.")
+    headers = StrictTextField(required=False, help_text="One to a line. Stored encrypted, and in no answer.")
 
 
-class ToolServerChange(Body):
+class UpdateToolServerBody(RequestBody):
     """Another address or other limits. Another server forgets the headers."""
 
     acts = (Act.TOOL_SERVER_AMEND,)
-    shown = frozenset(ToolServerRow.Meta.fields)
-    whole = SERVER
+    shown = frozenset(ToolServerSerializer.Meta.fields)
+    whole = SERVER_FIELDS
 
-    title = Text(required=False)
-    url = Text(required=False)
-    is_active = YesNo(required=False)
-    timeout_seconds = Number(required=False)
-    max_result_bytes = Number(required=False)
-    version = Number(required=False, help_text=READ)
-    reason = Text(required=False)
+    title = StrictTextField(required=False)
+    url = StrictTextField(required=False)
+    is_active = StrictBooleanField(required=False)
+    timeout_seconds = StrictIntegerField(required=False)
+    max_result_bytes = StrictIntegerField(required=False)
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
+    reason = StrictTextField(required=False)
 
 
-class NewHeaders(Body):
+class RotateHeadersBody(RequestBody):
     """The headers from now on."""
 
     about = frozenset[str]()
 
-    headers = Text(help_text="One to a line; empty: none any more.")
-    version = Number(required=False, help_text=READ)
+    headers = StrictTextField(help_text="One to a line; empty: none any more.")
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
-class AskedRow(Serializer[Asked]):
+class ToolServerRefreshSerializer(Serializer[RefreshResult]):
     """What came of asking."""
 
     has_answered = BooleanField()
@@ -100,7 +100,7 @@ class ToolServerFilters(FilterSet):
     search = SearchFilter("key", "title", "url")
 
 
-class ToolServerView(Rows[ToolServer]):
+class ToolServerView(RowViewSet[ToolServer]):
     """Tool servers of the tenant; admins change them."""
 
     acts: ClassVar = {
@@ -109,7 +109,7 @@ class ToolServerView(Rows[ToolServer]):
         "rotate-headers": (Act.TOOL_SERVER_ROTATE_HEADERS,),
     }
     queryset = ToolServer.objects.none()
-    serializer_class = ToolServerRow
+    serializer_class = ToolServerSerializer
     filterset_class = ToolServerFilters
     for_people = True
 
@@ -117,48 +117,48 @@ class ToolServerView(Rows[ToolServer]):
         """Those of the tenant."""
         return ToolServer.objects.visible_to(self.actor).select_related("listing")
 
-    @extend_schema(request=NewToolServer, responses={201: ToolServerRow})
+    @extend_schema(request=CreateToolServerBody, responses={201: ToolServerSerializer})
     def create(self, request: Request) -> Response:
         """Name a server; no agent calls any of its tools before it is allowed one."""
         authorize(self.actor, Act.TOOL_SERVER_CREATE, self.actor.tenant_id)
-        sent = NewToolServer.read(request, self.actor)
-        server = create_tool_server(**sent.only("key", *SERVER, "headers"), actor=self.actor)
+        sent = CreateToolServerBody.read(request, self.actor)
+        server = create_tool_server(**sent.only("key", *SERVER_FIELDS, "headers"), actor=self.actor)
         return self.answer(server.pk, sent.ignored, 201)
 
-    @extend_schema(request=ToolServerChange, responses=ToolServerRow)
+    @extend_schema(request=UpdateToolServerBody, responses=ToolServerSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change it. The headers stay with the server they were given to."""
         del pk
         server = self.get_object()
-        sent = ToolServerChange.read(request, self.actor, server)
+        sent = UpdateToolServerBody.read(request, self.actor, server)
         why = sent.reason
-        amend_tool_server(server, actor=self.actor, read_at=sent.read_at, reason=why, **sent.only(*SERVER))
+        amend_tool_server(server, actor=self.actor, read_at=sent.read_at, reason=why, **sent.only(*SERVER_FIELDS))
         return self.answer(server.pk, sent.ignored)
 
-    @extend_schema(request=ToolServerChange, responses=ToolServerRow)
+    @extend_schema(request=UpdateToolServerBody, responses=ToolServerSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same, whole."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=NewHeaders, responses=ToolServerRow)
+    @extend_schema(request=RotateHeadersBody, responses=ToolServerSerializer)
     @action(detail=True, methods=["post"], url_path="rotate-headers")
     def rotate_headers(self, request: Request, pk: str) -> Response:
         """Put other headers in the present ones' place."""
         del pk
         server = self.get_object()
-        sent = NewHeaders.read(request, self.actor)
+        sent = RotateHeadersBody.read(request, self.actor)
         rotate_tool_server_headers(server, actor=self.actor, headers=sent.values["headers"], read_at=sent.read_at)
         return self.answer(server.pk, sent.ignored)
 
 
-class RefreshView(ActorView):
+class ToolServerRefreshView(ActorView):
     """Whether a server answers, and what it offers."""
 
     acts: ClassVar = {"post": (Act.TOOL_SERVER_REFRESH,)}
     waiting: ClassVar = frozenset({"post"})
 
-    @extend_schema(request=None, responses=AskedRow)
+    @extend_schema(request=None, responses=ToolServerRefreshSerializer)
     def post(self, request: Request, pk: str) -> Response:
         """Read what it offers, and keep it; no tool is called. A failure is an answer here, with its code."""
         del request
-        return Response(AskedRow(refresh_server(int(pk), actor=self.actor)).data)
+        return Response(ToolServerRefreshSerializer(refresh_server(int(pk), actor=self.actor)).data)

@@ -15,25 +15,25 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.openapi.schema import refusal
+from apps.api.framework.base_views import RowViewSet
+from apps.api.openapi.schema import refusal_response
 from apps.api.protocol.filters import CharFilter, ChoiceFilter, FilterSet, IdFilter, SearchFilter
-from apps.api.protocol.query_parameters import refuse_unknown
-from apps.api.protocol.serializers import Shown
+from apps.api.protocol.query_parameters import reject_unknown_parameters
+from apps.api.protocol.serializers import RowSerializer
 from apps.governance.actors import Role
 from apps.governance.models import AuditCheck, AuditLink, ChangeRecord, Refusal, Taint
 from apps.governance.policy.table import Act
-from apps.tenants.audit_export import FINDINGS_SHOWN, MOST, export, refuse_export, verify
+from apps.tenants.audit_export import FINDINGS_SHOWN, MOST_ENTRIES, export_audit_log, refuse_export, verify_tenant_log
 
 JSONL: Final = "application/jsonl"
-TOO_MANY: Final = refusal(409, f"There are more than {MOST:,} entries.")
-DAYS: Final = (
+TOO_MANY_ENTRIES: Final = refusal_response(409, f"There are more than {MOST_ENTRIES:,} entries.")
+DAY_PARAMETERS: Final = (
     OpenApiParameter("since", OpenApiTypes.DATE, required=True, description="By the tenant's clock."),
     OpenApiParameter("until", OpenApiTypes.DATE, required=True, description="That day included."),
 )
 
 
-class VerificationRow(Shown[AuditCheck]):
+class VerificationSerializer(RowSerializer[AuditCheck]):
     """When the books were verified, how far they reached, and how much was wrong."""
 
     class Meta:
@@ -42,7 +42,7 @@ class VerificationRow(Shown[AuditCheck]):
         read_only_fields = fields
 
 
-class FindingRow(serializers.Serializer[Any]):
+class ChainFindingSerializer(serializers.Serializer[Any]):
     """An entry that is not what it was."""
 
     row = serializers.CharField()
@@ -50,7 +50,7 @@ class FindingRow(serializers.Serializer[Any]):
     detail = serializers.CharField()
 
 
-class VerifiedRow(serializers.Serializer[Any]):
+class VerificationResultSerializer(serializers.Serializer[Any]):
     """What a verification came to."""
 
     position = serializers.IntegerField(help_text="Of the last link of the chain.")
@@ -63,13 +63,13 @@ class VerifiedRow(serializers.Serializer[Any]):
         """0 where all entries stand as they were written."""
         return len(verified.findings)
 
-    @extend_schema(responses=FindingRow(many=True))
+    @extend_schema(responses=ChainFindingSerializer(many=True))
     def get_findings(self, verified: Any) -> Any:
         """What is wrong, row by row."""
-        return FindingRow(verified.findings[:FINDINGS_SHOWN], many=True).data
+        return ChainFindingSerializer(verified.findings[:FINDINGS_SHOWN], many=True).data
 
 
-class Days(serializers.Serializer[Any]):
+class ExportDaysSerializer(serializers.Serializer[Any]):
     """Which days of the books."""
 
     since = serializers.DateField()
@@ -80,14 +80,14 @@ class VerificationFilters(FilterSet):
     """None: they are few."""
 
 
-class VerificationView(Rows[AuditCheck]):
+class VerificationView(RowViewSet[AuditCheck]):
     """Verifications of the tenant's books, the newest first; for people."""
 
     # No act: nothing that is governed changes.
     acts: ClassVar = {"create": ()}
     waiting: ClassVar = frozenset({"post"})
     queryset = AuditCheck.objects.none()
-    serializer_class = VerificationRow
+    serializer_class = VerificationSerializer
     filterset_class = VerificationFilters
     for_people = True
 
@@ -95,32 +95,34 @@ class VerificationView(Rows[AuditCheck]):
         """Those of the tenant."""
         return AuditCheck.objects.filter(tenant_id=self.actor.tenant_id)
 
-    @extend_schema(request=None, responses={201: VerifiedRow, **TOO_MANY})
+    @extend_schema(request=None, responses={201: VerificationResultSerializer, **TOO_MANY_ENTRIES})
     def create(self, request: Request) -> Response:
         """Compute every hash of the books anew, and note in them that it was done."""
         del request
-        return Response(VerifiedRow(verify(self.actor)).data, status=201)
+        return Response(VerificationResultSerializer(verify_tenant_log(self.actor)).data, status=201)
 
-    @extend_schema(parameters=list(DAYS), responses={(200, JSONL): OpenApiTypes.STR, **TOO_MANY}, filters=False)
+    @extend_schema(
+        parameters=list(DAY_PARAMETERS), responses={(200, JSONL): OpenApiTypes.STR, **TOO_MANY_ENTRIES}, filters=False
+    )
     @action(detail=False, methods=["get"], url_name="export")
     def export(self, request: Request) -> HttpResponse:
         """The books of some days, a line for each entry, without the words of changes. Admins only."""
         refuse_export(self.actor)
-        refuse_unknown(request, {each.name for each in DAYS})
-        asked = Days(data=request.query_params)
+        reject_unknown_parameters(request, {each.name for each in DAY_PARAMETERS})
+        asked = ExportDaysSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
-        exported = export(self.actor, **asked.validated_data)
+        exported = export_audit_log(self.actor, **asked.validated_data)
         name = content_disposition_header(as_attachment=True, filename=exported.name)
         headers = {"Content-Disposition": name, "Cache-Control": "private, no-store"}
         return HttpResponse(exported.text, content_type=JSONL, headers=headers)
 
 
-WHO = ("actor_role", "actor_label", "actor_user_id", "agent_id")
-ROLES = [(role.value, role.value) for role in Role]
-ACTS = [(act.value, act.value) for act in Act]
+ACTOR_FIELDS = ("actor_role", "actor_label", "actor_user_id", "agent_id")
+ROLE_CHOICES = [(role.value, role.value) for role in Role]
+ACT_CHOICES = [(act.value, act.value) for act in Act]
 
 
-class ChangeRow(Shown[ChangeRecord]):
+class ChangeRecordSerializer(RowSerializer[ChangeRecord]):
     """One governed change, without its words, and its place in the audit chain."""
 
     position = serializers.IntegerField(read_only=True, allow_null=True, help_text="Of its link in the audit chain.")
@@ -134,7 +136,7 @@ class ChangeRow(Shown[ChangeRecord]):
             "subject_type",
             "subject_id",
             "subject_label",
-            *WHO,
+            *ACTOR_FIELDS,
             "version_before",
             "version_after",
             "evidence",
@@ -147,7 +149,7 @@ class ChangeRow(Shown[ChangeRecord]):
         read_only_fields = fields
 
 
-class RefusalRow(Shown[Refusal]):
+class RefusalSerializer(RowSerializer[Refusal]):
     """One refused attempt, and its place in the audit chain."""
 
     position = serializers.IntegerField(read_only=True, allow_null=True, help_text="Of its link in the audit chain.")
@@ -162,7 +164,7 @@ class RefusalRow(Shown[Refusal]):
             "detail",
             "subject_type",
             "subject_id",
-            *WHO,
+            *ACTOR_FIELDS,
             "created_at",
             "position",
             "link_sha256",
@@ -170,58 +172,58 @@ class RefusalRow(Shown[Refusal]):
         read_only_fields = fields
 
 
-class EntryFilters(FilterSet):
+class AuditEntryFilters(FilterSet):
     """By act, row and actor."""
 
-    act = ChoiceFilter(choices=ACTS)
+    act = ChoiceFilter(choices=ACT_CHOICES)
     subject_type = CharFilter(help_text="Such as skills.skill.")
     subject_id = IdFilter()
-    actor_role = ChoiceFilter(choices=ROLES)
+    actor_role = ChoiceFilter(choices=ROLE_CHOICES)
     actor_label = CharFilter(help_text="Such as agent:support or operator:7.")
 
 
-class ChangeFilters(EntryFilters):
+class ChangeRecordFilters(AuditEntryFilters):
     """By whose words they are, too."""
 
     taint = ChoiceFilter(choices=Taint.choices)
     search = SearchFilter("subject_label", "actor_label")
 
 
-class RefusalFilters(EntryFilters):
+class RefusalFilters(AuditEntryFilters):
     """By code, too."""
 
     code = CharFilter(help_text="Such as not_permitted.")
     search = SearchFilter("actor_label", "detail")
 
 
-class ChangeView(Rows[ChangeRecord]):
+class ChangeRecordView(RowViewSet[ChangeRecord]):
     """Change records of the tenant, the newest first."""
 
     queryset = ChangeRecord.objects.none()
-    serializer_class = ChangeRow
-    filterset_class = ChangeFilters
+    serializer_class = ChangeRecordSerializer
+    filterset_class = ChangeRecordFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[ChangeRecord]:
         """All of them, for a reviewer."""
         rows = ChangeRecord.objects.filter(tenant_id=self.actor.tenant_id)
-        return rows.annotate(**_place(AuditLink.EntryType.CHANGE))
+        return rows.annotate(**_audit_position(AuditLink.EntryType.CHANGE))
 
 
-class RefusalView(Rows[Refusal]):
+class RefusalView(RowViewSet[Refusal]):
     """Refused attempts of the tenant, the newest first."""
 
     queryset = Refusal.objects.none()
-    serializer_class = RefusalRow
+    serializer_class = RefusalSerializer
     filterset_class = RefusalFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[Refusal]:
         """All of them, for a reviewer."""
         rows = Refusal.objects.filter(tenant_id=self.actor.tenant_id)
-        return rows.annotate(**_place(AuditLink.EntryType.REFUSAL))
+        return rows.annotate(**_audit_position(AuditLink.EntryType.REFUSAL))
 
 
-def _place(kind: AuditLink.EntryType) -> dict[str, Subquery]:
+def _audit_position(kind: AuditLink.EntryType) -> dict[str, Subquery]:
     links = AuditLink.objects.filter(tenant_id=OuterRef("tenant_id"), entry_type=kind, entry_id=OuterRef("pk"))
     return {"position": Subquery(links.values("position")[:1]), "link_sha256": Subquery(links.values("sha256")[:1])}

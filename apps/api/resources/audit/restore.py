@@ -15,31 +15,31 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import CharField, DateTimeField
 
-from apps.api.framework.base_views import ActorView, Rows
-from apps.api.openapi.schema import refusal
+from apps.api.framework.base_views import ActorView, RowViewSet
+from apps.api.openapi.schema import refusal_response
 from apps.api.protocol.filters import AgentFilters, SearchFilter
-from apps.api.protocol.query_parameters import is_true, refuse_unknown
-from apps.api.protocol.request_bodies import Body, Sent, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.protocol.query_parameters import is_true, reject_unknown_parameters
+from apps.api.protocol.request_bodies import ParsedBody, RequestBody, StrictBooleanField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.errors import NotPermitted
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.restore.actions import make_checkpoint
-from apps.restore.execution import restore
+from apps.restore.execution import carry_out_restore
 from apps.restore.models import Checkpoint
-from apps.restore.plan import MomentTarget, RowTarget, Target, plan, to_checkpoint
+from apps.restore.plan import MomentTarget, RowTarget, Target, checkpoint_target, make_restore_plan
 
 # More than a plan has.
-MOST: Final = 10_000
-PROFILES: Final = OpenApiParameter(
+MAX_STEPS: Final = 10_000
+PROFILES_PARAMETER: Final = OpenApiParameter(
     "with_profiles", OpenApiTypes.BOOL, description="True: customers' profiles too, where it is the whole tenant's."
 )
-ERASED = refusal(410, "The words of this version were erased.")
+ERASED_REFUSAL = refusal_response(410, "The words of this version were erased.")
 
 
-class StepRow(serializers.Serializer[Any]):
+class RestoreStepSerializer(serializers.Serializer[Any]):
     """One act of the plan."""
 
     act = serializers.CharField()
@@ -51,23 +51,23 @@ class StepRow(serializers.Serializer[Any]):
     after = serializers.DictField()
 
 
-class NoteRow(serializers.Serializer[Any]):
+class UnchangedNoteSerializer(serializers.Serializer[Any]):
     """What stays as it is, and why."""
 
     label = serializers.CharField()  # type: ignore[assignment]  # the same
     description = serializers.CharField()
 
 
-class PlanRow(serializers.Serializer[Any]):
+class RestorePlanSerializer(serializers.Serializer[Any]):
     """What a restore does. Rights that are missing keep all of it from being done."""
 
     sha256 = serializers.CharField(help_text="The hash of the plan; the yes names it.")
-    steps = StepRow(many=True)
-    notes = NoteRow(many=True)
+    steps = RestoreStepSerializer(many=True)
+    notes = UnchangedNoteSerializer(many=True)
     missing_permissions = serializers.ListField(child=serializers.CharField())
 
 
-class DoneRow(PlanRow):
+class RestoreResultSerializer(RestorePlanSerializer):
     """What was done, and the way back."""
 
     checkpoint_id = serializers.IntegerField(
@@ -75,26 +75,26 @@ class DoneRow(PlanRow):
     )
 
 
-class RestoreBody(Body):
+class RestoreBody(RequestBody):
     """The plan that was read, and how much of it is meant."""
 
-    plan_sha256 = Text(help_text="The `sha256` of the plan that GET shows at this address.")
+    plan_sha256 = StrictTextField(help_text="The `sha256` of the plan that GET shows at this address.")
     only = serializers.ListField(
-        child=Text(),
+        child=StrictTextField(),
         required=False,
-        max_length=MOST,
+        max_length=MAX_STEPS,
         help_text="Rows by the `key` of their steps; left out, all of them.",
     )
-    reason = Text(required=False, max_length=300, help_text="Added to the reason of every change.")
+    reason = StrictTextField(required=False, max_length=300, help_text="Added to the reason of every change.")
 
 
 class CheckpointRestoreBody(RestoreBody):
     """The same, with customers' profiles or without."""
 
-    with_profiles = YesNo(required=False, help_text="As the plan was asked for: customers' profiles too.")
+    with_profiles = StrictBooleanField(required=False, help_text="As the plan was asked for: customers' profiles too.")
 
 
-class Restoring(ActorView):
+class RestoreBaseView(ActorView):
     """Something to come back to."""
 
     # A restore is made of the noun's own acts, each asked for at the door as ever.
@@ -109,27 +109,27 @@ class Restoring(ActorView):
 
     def shown(self, target: Target) -> Response:
         """The plan; making it changes nothing."""
-        return Response(PlanRow(plan(target, actor=self.actor)).data)
+        return Response(RestorePlanSerializer(make_restore_plan(target, actor=self.actor)).data)
 
-    def done(self, target: Target, sent: Sent) -> Response:
+    def done(self, target: Target, sent: ParsedBody) -> Response:
         """What came of a yes to the plan."""
         said = sent.only("only", "reason")
-        done, checkpoint = restore(target, actor=self.actor, shown_sha256=sent.values["plan_sha256"], **said)
-        return Response({**PlanRow(done).data, "checkpoint_id": checkpoint.pk if checkpoint else None})
+        done, checkpoint = carry_out_restore(target, actor=self.actor, shown_sha256=sent.values["plan_sha256"], **said)
+        return Response({**RestorePlanSerializer(done).data, "checkpoint_id": checkpoint.pk if checkpoint else None})
 
 
-class RestoreView(Restoring):
+class RestoreView(RestoreBaseView):
     """A version of one row, to come back to."""
 
     model: ClassVar[Any] = None  # Any: a governed model, said where the address is
 
-    @extend_schema(responses={200: PlanRow, **ERASED})
+    @extend_schema(responses={200: RestorePlanSerializer, **ERASED_REFUSAL})
     def get(self, request: Request, pk: str, number: str) -> Response:
         """What restoring the row to this version would do. It changes nothing. People only."""
         del request
         return self.shown(self._target(pk, number))
 
-    @extend_schema(request=RestoreBody, responses={200: DoneRow, **ERASED})
+    @extend_schema(request=RestoreBody, responses={200: RestoreResultSerializer, **ERASED_REFUSAL})
     def post(self, request: Request, pk: str, number: str) -> Response:
         """Do what the plan says, as new versions; 409 `stale_plan` if it is another plan by now. People only."""
         target = self._target(pk, number)
@@ -140,16 +140,16 @@ class RestoreView(Restoring):
         return RowTarget(self.model, int(pk), int(number))
 
 
-class CheckpointRestoreView(Restoring):
+class CheckpointRestoreView(RestoreBaseView):
     """A checkpoint of an agent or of the tenant, to come back to."""
 
-    @extend_schema(parameters=[PROFILES], responses=PlanRow)
+    @extend_schema(parameters=[PROFILES_PARAMETER], responses=RestorePlanSerializer)
     def get(self, request: Request, pk: str) -> Response:
         """What restoring to the checkpoint would do, act by act. It changes nothing. People only."""
-        refuse_unknown(request, frozenset({PROFILES.name}))
-        return self.shown(self._target(pk, with_profiles=is_true(request, PROFILES.name)))
+        reject_unknown_parameters(request, frozenset({PROFILES_PARAMETER.name}))
+        return self.shown(self._target(pk, with_profiles=is_true(request, PROFILES_PARAMETER.name)))
 
-    @extend_schema(request=CheckpointRestoreBody, responses=DoneRow)
+    @extend_schema(request=CheckpointRestoreBody, responses=RestoreResultSerializer)
     def post(self, request: Request, pk: str) -> Response:
         """Do what the plan says, with a checkpoint of what stands now; 409 `stale_plan` if it is another by now. People only."""
         self.refuse_agents()
@@ -162,31 +162,31 @@ class CheckpointRestoreView(Restoring):
         checkpoint = rows.filter(pk=pk).first()
         if checkpoint is None:
             raise Http404
-        return to_checkpoint(checkpoint, with_profiles=with_profiles)
+        return checkpoint_target(checkpoint, with_profiles=with_profiles)
 
 
-class CheckpointRow(Shown[Checkpoint]):
+class CheckpointSerializer(RowSerializer[Checkpoint]):
     """A moment of an agent or of the whole tenant."""
 
     agent_key = CharField(source="agent.key", read_only=True, allow_null=True, help_text="Null: the whole tenant.")
 
     class Meta:
         model = Checkpoint
-        fields = ("id", "name", "agent_key", "moment", "reason", "created_by", *STAMPS, "ignored_fields")
+        fields = ("id", "name", "agent_key", "moment", "reason", "created_by", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewCheckpoint(Body):
+class CreateCheckpointBody(RequestBody):
     """What to find the moment by."""
 
     acts = (Act.CHECKPOINT_CREATE,)
     about = frozenset[str]()
-    shown = frozenset(CheckpointRow.Meta.fields)
+    shown = frozenset(CheckpointSerializer.Meta.fields)
 
-    name = Text()
-    agent_key = Text(required=False, allow_null=True, help_text="Left out or null: the whole tenant.")
+    name = StrictTextField()
+    agent_key = StrictTextField(required=False, allow_null=True, help_text="Left out or null: the whole tenant.")
     moment = DateTimeField(required=False, help_text="Of the past; left out, the present one.")
-    reason = Text(required=False)
+    reason = StrictTextField(required=False)
 
 
 class CheckpointFilters(AgentFilters):
@@ -195,12 +195,12 @@ class CheckpointFilters(AgentFilters):
     search = SearchFilter("name", "reason")
 
 
-class CheckpointView(Rows[Checkpoint]):
+class CheckpointView(RowViewSet[Checkpoint]):
     """Checkpoints of the tenant; `restore/` below one leads back to it."""
 
     acts: ClassVar = {"create": (Act.CHECKPOINT_CREATE,)}
     queryset = Checkpoint.objects.none()
-    serializer_class = CheckpointRow
+    serializer_class = CheckpointSerializer
     filterset_class = CheckpointFilters
     for_people = True
 
@@ -208,11 +208,11 @@ class CheckpointView(Rows[Checkpoint]):
         """Those of the tenant."""
         return Checkpoint.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewCheckpoint, responses={201: CheckpointRow})
+    @extend_schema(request=CreateCheckpointBody, responses={201: CheckpointSerializer})
     def create(self, request: Request) -> Response:
         """Give the present moment a name, or one of the past."""
         authorize(self.actor, Act.CHECKPOINT_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewCheckpoint.read(request, self.actor)
+        sent = CreateCheckpointBody.read(request, self.actor)
         named = sent.values.get("agent_key")
         checkpoint = make_checkpoint(
             sent.values["name"],

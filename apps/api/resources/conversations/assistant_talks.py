@@ -8,55 +8,67 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import ActorView, Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import ActorView, RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
-from apps.api.protocol.request_bodies import AsRead, Body, Text, YesNo, as_sent
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import (
+    OptionalVersionBody,
+    RequestBody,
+    StrictBooleanField,
+    StrictTextField,
+    rename_error_fields,
+)
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
-from apps.api.resources.conversations.messages import KEY, TAKEN, WAIT, answered, sent_by_key
+from apps.api.resources.conversations.messages import (
+    KEY_PARAMETER,
+    MESSAGE_RESPONSES,
+    WAIT_PARAMETER,
+    read_keyed_body,
+    wait_for_reply,
+)
 from apps.api.resources.conversations.turn_results import wait_seconds
 from apps.conversations.actions import abandon_conversation
-from apps.conversations.member_talks import open_talk, say_in_talk
+from apps.conversations.member_talks import open_talk, send_talk_message
 from apps.conversations.models import Conversation
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.actors import ANYWHERE, Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.runtime.wakeup import kick_turn
+from apps.runtime.wakeup import wake_worker
 
 
-class TalkRow(Shown[Conversation]):
+class TalkSerializer(RowSerializer[Conversation]):
     """A talk of the member who asks; `messages/` and `events/` tell what was said in it."""
 
     agent_key = agent_key()
 
     class Meta:
         model = Conversation
-        fields = ("id", "agent_key", "status", "off_the_record", "erased_at", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "status", "off_the_record", "erased_at", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewTalk(Body):
+class OpenTalkBody(RequestBody):
     """With which assistant, and on which record."""
 
     acts = (Act.CONVERSATION_TALK,)
-    shown = frozenset(TalkRow.Meta.fields)
+    shown = frozenset(TalkSerializer.Meta.fields)
 
-    agent_key = Text(help_text="An agent of the flavour `assistant`.")
-    off_the_record = YesNo(
+    agent_key = StrictTextField(help_text="An agent of the flavour `assistant`.")
+    off_the_record = StrictBooleanField(
         required=False,
         help_text="What is said is forgotten a quarter of an hour after the last word, or when it is closed.",
     )
 
 
-class TalkMessage(Body):
+class TalkMessageBody(RequestBody):
     """What the member says."""
 
-    text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
-    idempotency_key = Text(required=False, max_length=200, help_text="Where the header cannot be sent.")
+    text = StrictTextField(help_text=f"At most {EVENT_CHARACTERS} characters.")
+    idempotency_key = StrictTextField(required=False, max_length=200, help_text="Where the header cannot be sent.")
 
 
 class TalkFilters(AgentFilters):
@@ -65,12 +77,12 @@ class TalkFilters(AgentFilters):
     status = ChoiceFilter(choices=Conversation.Status.choices)
 
 
-class TalkView(Rows[Conversation]):
+class TalkView(RowViewSet[Conversation]):
     """Talks of the member who asks with the tenant's assistants."""
 
     acts: ClassVar = {"create": (Act.CONVERSATION_TALK,), "close": (Act.CONVERSATION_ABANDON,)}
     queryset = Conversation.objects.none()
-    serializer_class = TalkRow
+    serializer_class = TalkSerializer
     filterset_class = TalkFilters
     for_people = True
 
@@ -78,23 +90,23 @@ class TalkView(Rows[Conversation]):
         """Nobody else's."""
         return talks_of(self.actor)
 
-    @extend_schema(request=NewTalk, responses={201: TalkRow})
+    @extend_schema(request=OpenTalkBody, responses={201: TalkSerializer})
     def create(self, request: Request) -> Response:
         """Begin a talk. Whose it is, with whom and on which record is settled here for good."""
         authorize(self.actor, Act.CONVERSATION_TALK, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewTalk.read(request, self.actor)
+        sent = OpenTalkBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
-        with as_sent(agent="agent_key"):
+        with rename_error_fields(agent="agent_key"):
             talk = open_talk(agent_id, actor=self.actor, **sent.only("off_the_record"))
         return self.answer(talk.pk, sent.ignored, 201)
 
-    close = deciding(
+    close = decision_action(
         "close",
         Act.CONVERSATION_ABANDON,
         abandon_conversation,
-        TalkRow,
+        TalkSerializer,
         "End a talk: nobody writes in it any more. It can be read still, unless it is off the record.",
-        AsRead,
+        OptionalVersionBody,
     )
 
 
@@ -106,20 +118,20 @@ class TalkMessageView(ActorView):
     # A message is itself what its key is of.
     has_own_keys = True
 
-    @extend_schema(request=TalkMessage, parameters=[WAIT, KEY], responses=TAKEN)
+    @extend_schema(request=TalkMessageBody, parameters=[WAIT_PARAMETER, KEY_PARAMETER], responses=MESSAGE_RESPONSES)
     def post(self, request: Request, pk: str) -> Response:
         """Say something in a talk of one's own; with `wait`, answer with the reply if it comes in time. People only."""
         if not self.actor.is_person:
             raise NotPermitted("A talk is a member's own; an agent's token does not reach it.")
         seconds = wait_seconds(request)
-        with acting(self.actor):
+        with acting_as(self.actor):
             talk = self.talks(self.actor).filter(pk=pk).first()
             if talk is None:
                 raise Http404
-            sent = sent_by_key(TalkMessage, request, self.actor)
-            event = say_in_talk(talk, actor=self.actor, **sent.values)
-            kick_turn(talk.tenant_id, talk.pk)
-        return answered(event.pk, seconds, actor=self.actor)
+            sent = read_keyed_body(TalkMessageBody, request, self.actor)
+            event = send_talk_message(talk, actor=self.actor, **sent.values)
+            wake_worker(talk.tenant_id, talk.pk)
+        return wait_for_reply(event.pk, seconds, actor=self.actor)
 
     def talks(self, actor: Actor) -> QuerySet[Conversation]:
         """Those with assistants."""

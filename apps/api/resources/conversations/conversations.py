@@ -11,29 +11,35 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, IntegerField, SerializerMethodField
 
-from apps.api.framework.row_actions import deciding, refuse_unreachable
-from apps.api.framework.versions import Versioned
+from apps.api.framework.row_actions import check_transition, decision_action
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.models import IdempotencyRecord
 from apps.api.protocol.filters import AgentFilters, BooleanFilter, CharFilter, ChoiceFilter, IdFilter, SearchFilter
-from apps.api.protocol.request_bodies import AsRead, Body, Number, Sent, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
-from apps.api.resources.conversations.messages import MessageRow
+from apps.api.protocol.request_bodies import (
+    OptionalVersionBody,
+    ParsedBody,
+    RequestBody,
+    StrictIntegerField,
+    StrictTextField,
+)
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
+from apps.api.resources.conversations.messages import MessageSerializer
 from apps.conversations.actions import abandon_conversation, resolve_conversation, take_over_conversation
 from apps.conversations.models import Conversation, Message
 from apps.conversations.ratings import rate_conversation
 from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATINGS
-from apps.desk.queues import REPORTED, reported
+from apps.desk.queues import REPORT_FILTERS, reported_conversation_ids
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.governance.policy.table import Act
 from apps.runtime.health.stuck_turns import KINDS, stuck_turns
 from apps.runtime.models import Turn
-from apps.runtime.turns.operator_replies import hand_back, length_of, write_to_customer
+from apps.runtime.turns.operator_replies import conversation_length, hand_back, write_to_customer
 
-STUCK: Final = tuple((kind, kind) for kind in KINDS)
+STUCK_TURN_CHOICES: Final = tuple((kind, kind) for kind in KINDS)
 
 
-class ConversationRow(Shown[Conversation]):
+class ConversationSummarySerializer(RowSerializer[Conversation]):
     """One thread of a channel between an end user and an agent."""
 
     agent_key = agent_key()
@@ -70,33 +76,33 @@ class ConversationRow(Shown[Conversation]):
             "resolved_at",
             "taken_over_by",
             "taken_over_at",
-            *STAMPS,
+            *STAMP_FIELDS,
             "ignored_fields",
         )
         read_only_fields = fields
 
 
-class ConversationShown(ConversationRow):
+class ConversationSerializer(ConversationSummarySerializer):
     """The same, with how much was said; whoever writes to the customer sends it back."""
 
     length = SerializerMethodField(help_text="How much was said so far. Send it back as `seen_length` with a message.")
 
-    class Meta(ConversationRow.Meta):
-        fields = ("length", *ConversationRow.Meta.fields)  # type: ignore[assignment]  # one more than a line of a list
+    class Meta(ConversationSummarySerializer.Meta):
+        fields = ("length", *ConversationSummarySerializer.Meta.fields)  # type: ignore[assignment]  # one more than a line of a list
         read_only_fields = fields  # type: ignore[assignment]  # the same
 
     def get_length(self, conversation: Conversation) -> int:
         """Events and messages."""
-        return length_of(conversation)
+        return conversation_length(conversation)
 
 
-SHOWN = frozenset(ConversationShown.Meta.fields)
+RESPONSE_FIELDS = frozenset(ConversationSerializer.Meta.fields)
 
 
-class ConversationChange(Body):
+class UpdateConversationBody(RequestBody):
     """How the conversation ended."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (
         Act.CONVERSATION_RESOLVE,
         Act.CONVERSATION_ABANDON,
@@ -105,10 +111,10 @@ class ConversationChange(Body):
 
     status = ChoiceField(Conversation.Status.choices)
     outcome = ChoiceField(Conversation.Outcome.choices, required=False)
-    version = Number(required=False)
+    version = StrictIntegerField(required=False)
 
 
-class ConversationMove(Body):
+class ConversationTransitionBody(RequestBody):
     """The state to reach, and how it ended for the customer."""
 
     acts = (
@@ -118,23 +124,25 @@ class ConversationMove(Body):
 
     to = ChoiceField(Conversation.Status.choices)
     outcome = ChoiceField(Conversation.Outcome.choices, required=False)
-    version = Number(required=False)
+    version = StrictIntegerField(required=False)
 
 
-class PersonsMessage(Body):
+class OperatorMessageBody(RequestBody):
     """What a person writes to the customer."""
 
-    text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
-    seen_length = Number(min_value=0, help_text="The `length` of the conversation that was read.")
+    text = StrictTextField(help_text=f"At most {EVENT_CHARACTERS} characters.")
+    seen_length = StrictIntegerField(min_value=0, help_text="The `length` of the conversation that was read.")
 
 
-class Rating(Body):
+class RateConversationBody(RequestBody):
     """What the customer thought of it."""
 
     acts = (Act.CONVERSATION_RATE,)
 
-    score = Number(max_value=RATINGS[-1], help_text="From 1 to 5; 5 is best.")
-    comment = Text(required=False, help_text=f"At most {COMMENT_CHARACTERS} characters; none off the record.")
+    score = StrictIntegerField(max_value=RATINGS[-1], help_text="From 1 to 5; 5 is best.")
+    comment = StrictTextField(
+        required=False, help_text=f"At most {COMMENT_CHARACTERS} characters; none off the record."
+    )
 
 
 class ConversationFilters(AgentFilters):
@@ -149,9 +157,11 @@ class ConversationFilters(AgentFilters):
     outcome = ChoiceFilter(choices=Conversation.Outcome.choices)
     off_the_record = BooleanFilter()
     has_external_agent = BooleanFilter(help_text="True: the agent is run by somebody else.")
-    stuck = ChoiceFilter(choices=STUCK, method="by_turn", help_text="Why their turn does not get on. For people.")
+    stuck = ChoiceFilter(
+        choices=STUCK_TURN_CHOICES, method="by_turn", help_text="Why their turn does not get on. For people."
+    )
     reported = ChoiceFilter(
-        choices=list(REPORTED.items()), method="by_report", help_text="By reports of their replies. For people."
+        choices=list(REPORT_FILTERS.items()), method="by_report", help_text="By reports of their replies. For people."
     )
     search = SearchFilter("conversation_key", "end_user_key")
 
@@ -161,7 +171,7 @@ class ConversationFilters(AgentFilters):
         actor: Actor = self.request.auth
         if not actor.is_person:
             raise NotPermitted("Only people look for replies that were reported; an agent's token does not reach them.")
-        return rows.filter(pk__in=reported(actor, value))
+        return rows.filter(pk__in=reported_conversation_ids(actor, value))
 
     def by_turn(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
         """Those with a turn that does not get on for this reason."""
@@ -173,7 +183,7 @@ class ConversationFilters(AgentFilters):
         return rows.filter(pk__in=turns.values("conversation_id"))
 
 
-class ConversationView(Versioned[Conversation]):
+class ConversationView(VersionedViewSet[Conversation]):
     """Conversations of the tenant; an agent sees its own."""
 
     acts: ClassVar = {
@@ -191,8 +201,8 @@ class ConversationView(Versioned[Conversation]):
         ),
     }
     queryset = Conversation.objects.none()
-    serializer_class = ConversationShown
-    line_class = ConversationRow
+    serializer_class = ConversationSerializer
+    line_class = ConversationSummarySerializer
     filterset_class = ConversationFilters
     keeps_words = False
 
@@ -205,73 +215,73 @@ class ConversationView(Versioned[Conversation]):
         if self.action != "messages":
             return super().shown_again(kept)
         written = Message.objects.get(tenant_id=self.actor.tenant_id, pk=kept.row_id or 0)
-        return Response(MessageRow(written).data, status=kept.status)
+        return Response(MessageSerializer(written).data, status=kept.status)
 
-    @extend_schema(request=ConversationChange, responses=ConversationShown)
+    @extend_schema(request=UpdateConversationBody, responses=ConversationSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Resolve or abandon by naming the status. What can be learned is looked for afterwards, not here."""
         del pk
         conversation = self.get_object()
-        sent = ConversationChange.read(request, self.actor, conversation)
-        move_conversation(conversation, sent.values["status"], sent, actor=self.actor)
+        sent = UpdateConversationBody.read(request, self.actor, conversation)
+        end_conversation(conversation, sent.values["status"], sent, actor=self.actor)
         return self.answer(conversation.pk, sent.ignored)
 
-    @extend_schema(request=ConversationChange, responses=ConversationShown)
+    @extend_schema(request=UpdateConversationBody, responses=ConversationSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same; nothing else of a conversation is written."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=ConversationMove, responses=ConversationShown)
+    @extend_schema(request=ConversationTransitionBody, responses=ConversationSerializer)
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
         """Resolve or abandon."""
         del pk
         conversation = self.get_object()
-        sent = ConversationMove.read(request, self.actor, conversation)
-        move_conversation(conversation, sent.values["to"], sent, actor=self.actor)
+        sent = ConversationTransitionBody.read(request, self.actor, conversation)
+        end_conversation(conversation, sent.values["to"], sent, actor=self.actor)
         return self.answer(conversation.pk)
 
-    take_over = deciding(
+    take_over = decision_action(
         "take-over",
         Act.CONVERSATION_TAKE_OVER,
         take_over_conversation,
-        ConversationShown,
+        ConversationSerializer,
         "Answer in the agent's place; it is locked out until the conversation is handed back. People only.",
-        AsRead,
+        OptionalVersionBody,
     )
-    hand_back = deciding(
+    hand_back = decision_action(
         "hand-back",
         Act.CONVERSATION_HAND_BACK,
         hand_back,
-        ConversationShown,
+        ConversationSerializer,
         "Let the agent answer again. People only.",
-        AsRead,
+        OptionalVersionBody,
     )
 
-    @extend_schema(request=Rating, responses=ConversationShown)
+    @extend_schema(request=RateConversationBody, responses=ConversationSerializer)
     @action(detail=True, methods=["post"])
     def rating(self, request: Request, pk: str) -> Response:
         """Say what the customer thought of a conversation that has ended, once. By its agent's token only."""
         del pk
         conversation = self.get_object()
-        sent = Rating.read(request, self.actor)
+        sent = RateConversationBody.read(request, self.actor)
         rate_conversation(conversation, actor=self.actor, **sent.only("score", "comment"))
         return self.answer(conversation.pk, sent.ignored)
 
-    @extend_schema(request=PersonsMessage, responses={201: MessageRow})
+    @extend_schema(request=OperatorMessageBody, responses={201: MessageSerializer})
     @action(detail=True, methods=["post"])
     def messages(self, request: Request, pk: str) -> Response:
         """Write to the customer of a conversation that was taken over. People only."""
         del pk
         conversation = self.get_object()
-        sent = PersonsMessage.read(request, self.actor)
+        sent = OperatorMessageBody.read(request, self.actor)
         message = write_to_customer(conversation, actor=self.actor, **sent.only("text", "seen_length"))
-        return Response(MessageRow(message).data, status=201)
+        return Response(MessageSerializer(message).data, status=201)
 
 
-def move_conversation(conversation: Conversation, to: str, sent: Sent, *, actor: Actor) -> None:
+def end_conversation(conversation: Conversation, to: str, sent: ParsedBody, *, actor: Actor) -> None:
     """End a conversation one way or the other."""
-    refuse_unreachable(conversation, "status", to)
+    check_transition(conversation, "status", to)
     outcome = sent.values.get("outcome")
     if to == Conversation.Status.RESOLVED:
         ended = Conversation.Outcome(outcome or Conversation.Outcome.UNKNOWN)

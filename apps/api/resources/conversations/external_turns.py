@@ -8,8 +8,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from apps.api.protocol.idempotency import KEY_HEADER
-from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
-from apps.conversations.inbound_messages import Thread
+from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
+from apps.conversations.inbound_messages import ThreadKey
 from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
@@ -18,84 +18,88 @@ from apps.llm.model_backend import ToolUse
 from apps.llm.request_body import arguments_of
 from apps.runtime.external.external_tool_calls import call_tool
 from apps.runtime.external.report_parsing import FAILURE_CHARACTERS, ID_CHARACTERS
-from apps.runtime.external.turn_handout import HandedIn, HandedOut, Terms, hand_out
-from apps.runtime.external.turn_report import Report, Reported, take_report
-from apps.runtime.external.user_turn_sections import framed
+from apps.runtime.external.turn_handout import ExternalMessageTerms, ExternalTurn, IncomingMessage, open_external_turn
+from apps.runtime.external.turn_report import ExternalTurnReport, ReportedTurn, take_report
+from apps.runtime.external.user_turn_sections import split_user_turn
 from apps.runtime.models import Turn
 
-MESSAGES_AT_ONCE = 20
-KEPT_BACK = "An agent opens sessions by its own token; people and workers do not."
+MAX_MESSAGES = 20
+AGENTS_ONLY_MESSAGE = "An agent opens sessions by its own token; people and workers do not."
 
 
-class MessageHandedIn(Body):
+class ExternalMessageBody(RequestBody):
     """One message of the customer."""
 
-    text = Text(help_text=f"At most {EVENT_CHARACTERS} characters.")
-    idempotency_key = Text(max_length=200, allow_blank=False)
-    sender_name = Text(required=False, max_length=120)
-    line = Text(required=False, source="line_key", max_length=LINE_CHARACTERS)
+    text = StrictTextField(help_text=f"At most {EVENT_CHARACTERS} characters.")
+    idempotency_key = StrictTextField(max_length=200, allow_blank=False)
+    sender_name = StrictTextField(required=False, max_length=120)
+    line = StrictTextField(required=False, source="line_key", max_length=LINE_CHARACTERS)
 
     @classmethod
-    def taken(cls, said: Any, place: int) -> HandedIn:
+    def taken(cls, said: Any, place: int) -> IncomingMessage:
         """One of several; what is wrong with it is named by its place."""
         try:
-            body = cls(data=cls()._object(said))
+            body = cls(data=cls()._require_object(said))
             body.is_valid(raise_exception=True)
         except ValidationError as flaw:
             raise ValidationError({f"messages.{place}": flaw.detail}) from flaw
-        return HandedIn(**body.validated_data)
+        return IncomingMessage(**body.validated_data)
 
 
-class SessionOpening(Body):
+class OpenSessionBody(RequestBody):
     """On which thread, for whom, and what the customer wrote."""
 
     acts = (Act.SESSION_OPEN,)
 
-    channel = Text(default="http")
-    conversation_key = Text(max_length=200, allow_blank=False)
-    end_user_key = Text(required=False, max_length=200)
-    user_hash = Text(required=False, max_length=64, help_text="Proves the customer, as with a message.")
-    off_the_record = YesNo(required=False, help_text="Settled by the message that opens the conversation.")
+    channel = StrictTextField(default="http")
+    conversation_key = StrictTextField(max_length=200, allow_blank=False)
+    end_user_key = StrictTextField(required=False, max_length=200)
+    user_hash = StrictTextField(required=False, max_length=64, help_text="Proves the customer, as with a message.")
+    off_the_record = StrictBooleanField(required=False, help_text="Settled by the message that opens the conversation.")
     messages = serializers.ListField(
         child=serializers.DictField(),
         required=False,
-        max_length=MESSAGES_AT_ONCE,
+        max_length=MAX_MESSAGES,
         help_text="What the customer wrote: each `text`, `idempotency_key` and, where known, `sender_name` and `line`. Left out,"
         " the turn that stands or waits is handed out.",
     )
 
 
-class ToolCalling(Body):
+class CallSessionToolBody(RequestBody):
     """A tool of the session, as the model wants it called."""
 
     acts = (Act.TURN_REPORT,)
 
-    turn_id = Number()
-    call_id = Text(max_length=ID_CHARACTERS, allow_blank=False, help_text="The id that the model gave the call.")
-    name = Text(max_length=ID_CHARACTERS, allow_blank=False)
+    turn_id = StrictIntegerField()
+    call_id = StrictTextField(
+        max_length=ID_CHARACTERS, allow_blank=False, help_text="The id that the model gave the call."
+    )
+    name = StrictTextField(max_length=ID_CHARACTERS, allow_blank=False)
     input = serializers.DictField(help_text="Its arguments.")
 
 
-class TurnReport(Body):
+class ReportTurnBody(RequestBody):
     """What came of the turn."""
 
     acts = (Act.TURN_REPORT,)
 
-    turn_id = Number()
+    turn_id = StrictIntegerField()
     messages = serializers.ListField(
         child=serializers.DictField(),
         help_text="In the Messages API's form: each answer with `role`, `content`, `model`, `stop_reason` and `usage`, as the API"
         " gave it, and behind one that called tools a user message with their results.",
     )
-    failure = Text(
+    failure = StrictTextField(
         required=False,
         max_length=FAILURE_CHARACTERS,
         help_text="Why there is no answer, where the turn is given up; a person is asked then.",
     )
-    idempotency_key = Text(required=False, max_length=200, help_text=f"Where the header {KEY_HEADER} cannot be sent.")
+    idempotency_key = StrictTextField(
+        required=False, max_length=200, help_text=f"Where the header {KEY_HEADER} cannot be sent."
+    )
 
 
-class FramedShown(serializers.Serializer[Any]):
+class UserTurnSerializer(serializers.Serializer[Any]):
     """The user turn's sections; all of them stand in the last of `messages` already."""
 
     date_line = serializers.CharField(allow_blank=True)
@@ -110,7 +114,7 @@ class FramedShown(serializers.Serializer[Any]):
     text = serializers.CharField(help_text="The whole of it, customers' words fenced as data.")
 
 
-class TurnHandedOut(serializers.Serializer[Any]):
+class ExternalTurnSerializer(serializers.Serializer[Any]):
     """The turn that waits for its report."""
 
     id = serializers.IntegerField()
@@ -123,10 +127,10 @@ class TurnHandedOut(serializers.Serializer[Any]):
     waiting_message_count = serializers.IntegerField(
         help_text="Messages that arrived since; the next turn answers them."
     )
-    user_turn = FramedShown()
+    user_turn = UserTurnSerializer()
 
 
-class SessionHandedOut(serializers.Serializer[Any]):
+class ExternalSessionSerializer(serializers.Serializer[Any]):
     """A frozen session, and a turn in it as its model is to be sent it."""
 
     id = serializers.IntegerField()
@@ -143,10 +147,10 @@ class SessionHandedOut(serializers.Serializer[Any]):
     messages = serializers.ListField(child=serializers.DictField(), help_text="The history, and the user turn last.")
     calls = serializers.CharField(help_text="Where tools of the house are called.")
     report = serializers.CharField(help_text="Where the turn is reported.")
-    turn = TurnHandedOut()
+    turn = ExternalTurnSerializer()
 
 
-class CallMade(serializers.Serializer[Any]):
+class SessionToolCallSerializer(serializers.Serializer[Any]):
     """What the tool gave back; `content` and `is_error` go to the model as they are."""
 
     call_id = serializers.CharField()
@@ -155,7 +159,7 @@ class CallMade(serializers.Serializer[Any]):
     is_error = serializers.BooleanField()
 
 
-class TurnReported(serializers.Serializer[Reported]):
+class TurnReportSerializer(serializers.Serializer[ReportedTurn]):
     """What became of the turn, and whether the reply may be sent."""
 
     turn_id = serializers.IntegerField(source="turn.pk")
@@ -173,52 +177,52 @@ class TurnReported(serializers.Serializer[Reported]):
     failure = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.CharField())
-    def get_failure(self, reported: Reported) -> str:
+    def get_failure(self, reported: ReportedTurn) -> str:
         """Why there is no answer."""
         return reported.turn.failure
 
 
-def opened_for(request: Request, actor: Actor) -> HandedOut:
+def open_external_session(request: Request, actor: Actor) -> ExternalTurn:
     """Open or go on with a session as the body says."""
-    agent_id = _own(actor)
-    values = SessionOpening.read(request, actor).values
-    said = [MessageHandedIn.taken(each, place) for place, each in enumerate(values.pop("messages", ()))]
-    thread: Thread = {
+    agent_id = _require_agent(actor)
+    values = OpenSessionBody.read(request, actor).values
+    said = [ExternalMessageBody.taken(each, place) for place, each in enumerate(values.pop("messages", ()))]
+    thread: ThreadKey = {
         "agent_id": agent_id,
         "channel": values.pop("channel"),
         "conversation_key": values.pop("conversation_key"),
     }
-    return hand_out(thread, Terms(**values), said, actor=actor)
+    return open_external_turn(thread, ExternalMessageTerms(**values), said, actor=actor)
 
 
-def called_for(request: Request, session_id: int, actor: Actor) -> dict[str, Any]:
+def call_session_tool(request: Request, session_id: int, actor: Actor) -> dict[str, Any]:
     """Call a tool as the body says."""
-    _own(actor)
-    sent = ToolCalling.read(request, actor).values
+    _require_agent(actor)
+    sent = CallSessionToolBody.read(request, actor).values
     made = call_tool(session_id, sent["turn_id"], ToolUse(sent["call_id"], sent["name"], sent["input"]), actor=actor)
     return {"call_id": made.call_id, "name": made.name, "content": made.result, "is_error": made.is_error}
 
 
-def reported_for(request: Request, session_id: int, actor: Actor) -> Reported:
+def accept_turn_report(request: Request, session_id: int, actor: Actor) -> ReportedTurn:
     """Take the report as it was sent; the header's key wins over the body's."""
-    _own(actor)
+    _require_agent(actor)
     key = request.headers.get(KEY_HEADER)
-    sent = TurnReport.read(request, actor, None, **({"idempotency_key": key} if key else {})).values
+    sent = ReportTurnBody.read(request, actor, None, **({"idempotency_key": key} if key else {})).values
     if not sent.get("idempotency_key"):
         raise ValidationError({"idempotency_key": [f"Send the header {KEY_HEADER} with a fresh key per report."]})
     turn_id = sent.pop("turn_id")
-    return take_report(session_id, turn_id, Report.of(**sent), actor=actor)
+    return take_report(session_id, turn_id, ExternalTurnReport.of(**sent), actor=actor)
 
 
-def _own(actor: Actor) -> int:
+def _require_agent(actor: Actor) -> int:
     if actor.agent_id is None:
-        raise NotPermitted(KEPT_BACK)
+        raise NotPermitted(AGENTS_ONLY_MESSAGE)
     return actor.agent_id
 
 
-def shown(out: HandedOut, *, calls: str, report: str) -> dict[str, Any]:
+def session_payload(out: ExternalTurn, *, calls: str, report: str) -> dict[str, Any]:
     """The answer's members: what is sent to the model in its API's own form, and what is to be known beside it."""
-    request, session, turn, told = arguments_of(out.request), out.session, out.turn, framed(out.asked)
+    request, session, turn, told = arguments_of(out.request), out.session, out.turn, split_user_turn(out.asked)
     return {
         "id": session.pk,
         "conversation_id": session.conversation_id,

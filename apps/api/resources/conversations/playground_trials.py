@@ -8,10 +8,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import IntegerField
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
-from apps.api.protocol.request_bodies import AsRead, Body, Number, Text, as_sent
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
+from apps.api.protocol.request_bodies import (
+    OptionalVersionBody,
+    RequestBody,
+    StrictIntegerField,
+    StrictTextField,
+    rename_error_fields,
+)
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.api.resources.conversations.assistant_talks import TalkFilters, TalkMessageView
 from apps.conversations.actions import abandon_conversation
@@ -22,11 +28,11 @@ from apps.governance.errors import Invalid
 from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
-from apps.review.proposal_sheet import untried_because
-from apps.runtime.off_the_record_erasure import forget_due
+from apps.review.proposal_sheet import trial_blocker
+from apps.runtime.off_the_record_erasure import erase_if_due
 
 
-class TrialRow(Shown[Conversation]):
+class TrialSerializer(RowSerializer[Conversation]):
     """A talk of the playground; `messages/` and `events/` tell what was said in it."""
 
     agent_key = agent_key()
@@ -36,28 +42,28 @@ class TrialRow(Shown[Conversation]):
 
     class Meta:
         model = Conversation
-        fields = ("id", "agent_key", "proposal_id", "status", "erased_at", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "proposal_id", "status", "erased_at", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewTrial(Body):
+class OpenTrialBody(RequestBody):
     """Which agent, and as what it is tried."""
 
     acts = (Act.CONVERSATION_TALK,)
-    shown = frozenset(TrialRow.Meta.fields)
+    shown = frozenset(TrialSerializer.Meta.fields)
 
-    agent_key = Text(help_text="An agent for customers.")
-    proposal_id = Number(
+    agent_key = StrictTextField(help_text="An agent for customers.")
+    proposal_id = StrictIntegerField(
         required=False, allow_null=True, help_text="Tried as if somebody had said yes; left out, as customers have it."
     )
 
 
-class TrialView(Rows[Conversation]):
+class TrialView(RowViewSet[Conversation]):
     """What the person who asks tries in the playground."""
 
     acts: ClassVar = {"create": (Act.CONVERSATION_TALK,), "erase": (Act.CONVERSATION_ABANDON,)}
     queryset = Conversation.objects.none()
-    serializer_class = TrialRow
+    serializer_class = TrialSerializer
     filterset_class = TalkFilters
     for_people = True
 
@@ -65,29 +71,29 @@ class TrialView(Rows[Conversation]):
         """Nobody else's."""
         return trials_of(self.actor)
 
-    @extend_schema(request=NewTrial, responses={201: TrialRow})
+    @extend_schema(request=OpenTrialBody, responses={201: TrialSerializer})
     def create(self, request: Request) -> Response:
         """Begin to try an agent. Nothing is learned of it, nobody is told, and what was said goes by itself."""
         authorize(self.actor, Act.CONVERSATION_TALK, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewTrial.read(request, self.actor)
+        sent = OpenTrialBody.read(request, self.actor)
         agent_id, proposal_id = agent_id_named(sent.values["agent_key"], self.actor), sent.values.get("proposal_id")
-        _refuse_wordless(proposal_id, self.actor)
-        with as_sent(agent="agent_key", proposal="proposal_id"):
+        _refuse_untriable(proposal_id, self.actor)
+        with rename_error_fields(agent="agent_key", proposal="proposal_id"):
             trial = open_trial(agent_id, actor=self.actor, proposal_id=proposal_id)
         return self.answer(trial.pk, sent.ignored, 201)
 
     @staticmethod
-    def _forgotten(trial: Conversation, *, actor: Actor, read_at: int | None = None) -> None:
+    def _close_and_erase(trial: Conversation, *, actor: Actor, read_at: int | None = None) -> None:
         abandon_conversation(trial, actor=actor, read_at=read_at)
-        forget_due(trial.tenant_id, trial.pk)
+        erase_if_due(trial.tenant_id, trial.pk)
 
-    erase = deciding(
+    erase = decision_action(
         "erase",
         Act.CONVERSATION_ABANDON,
-        _forgotten,
-        TrialRow,
+        _close_and_erase,
+        TrialSerializer,
         "End it and take out what was said: at once, or as soon as the answer that is being written has ended.",
-        AsRead,
+        OptionalVersionBody,
     )
 
 
@@ -104,8 +110,8 @@ def trials_of(actor: Actor) -> QuerySet[Conversation]:
     return Conversation.objects.visible_to(actor).trials_of(actor.user_id).select_related("agent")
 
 
-def _refuse_wordless(proposal_id: int | None, actor: Actor) -> None:
+def _refuse_untriable(proposal_id: int | None, actor: Actor) -> None:
     # Of one that is not there, or not open, opening says so.
     proposal = Proposal.objects.visible_to(actor).open().filter(pk=proposal_id or 0).first()
-    if proposal is not None and (flaw := untried_because(proposal, actor)):
+    if proposal is not None and (flaw := trial_blocker(proposal, actor)):
         raise Invalid(flaw, {"proposal_id": [flaw]})

@@ -12,31 +12,31 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.openapi.schema import refusal
+from apps.api.framework.base_views import RowViewSet
+from apps.api.openapi.schema import refusal_response
 from apps.api.protocol.filters import AgentFilters, IdFilter, SearchFilter
-from apps.api.protocol.serializers import Shown, agent_key
+from apps.api.protocol.serializers import RowSerializer, agent_key
 from apps.api.resources.conversations.external_turns import (
-    CallMade,
-    SessionHandedOut,
-    SessionOpening,
-    ToolCalling,
-    TurnReport,
-    TurnReported,
-    called_for,
-    opened_for,
-    reported_for,
-    shown,
+    CallSessionToolBody,
+    ExternalSessionSerializer,
+    OpenSessionBody,
+    ReportTurnBody,
+    SessionToolCallSerializer,
+    TurnReportSerializer,
+    accept_turn_report,
+    call_session_tool,
+    open_external_session,
+    session_payload,
 )
-from apps.api.resources.conversations.messages import KEY
+from apps.api.resources.conversations.messages import KEY_PARAMETER
 from apps.governance.policy.table import Act
-from apps.runtime.explain.turn_retrieval import TURNS_TOLD, ReadInTurn, read_in
+from apps.runtime.explain.turn_retrieval import TURNS_LISTED, TurnRetrieval, retrievals_of_session
 from apps.runtime.models import Session, SessionPart
 
-LINE = ("id", "conversation_id", "agent_key", "snapshot_at", "last_turn_at", "prefix_sha256", "tool_names")
+SUMMARY_FIELDS = ("id", "conversation_id", "agent_key", "snapshot_at", "last_turn_at", "prefix_sha256", "tool_names")
 
 
-class PartRow(serializers.ModelSerializer[SessionPart]):
+class SessionPartSerializer(serializers.ModelSerializer[SessionPart]):
     """One slot of the prefix, as it was frozen."""
 
     slot = serializers.IntegerField(source="part.slot", read_only=True)
@@ -49,7 +49,7 @@ class PartRow(serializers.ModelSerializer[SessionPart]):
         read_only_fields = fields
 
 
-class SessionLine(Shown[Session]):
+class SessionSummarySerializer(RowSerializer[Session]):
     """A session in a list."""
 
     agent_key = agent_key()
@@ -59,11 +59,11 @@ class SessionLine(Shown[Session]):
 
     class Meta:
         model = Session
-        fields: tuple[str, ...] = LINE
+        fields: tuple[str, ...] = SUMMARY_FIELDS
         read_only_fields = fields
 
 
-class ReadInTurnRow(serializers.Serializer[ReadInTurn]):
+class TurnRetrievalSerializer(serializers.Serializer[TurnRetrieval]):
     """What one turn read of what the agent learned: ids and counts, no words (R165)."""
 
     turn_id = serializers.IntegerField()
@@ -75,22 +75,22 @@ class ReadInTurnRow(serializers.Serializer[ReadInTurn]):
     )
 
 
-class SessionRow(SessionLine):
+class SessionSerializer(SessionSummarySerializer):
     """A session with the words of its prefix."""
 
-    parts = PartRow(many=True, read_only=True)
+    parts = SessionPartSerializer(many=True, read_only=True)
     retrieval = serializers.SerializerMethodField(
-        help_text=f"What its latest {TURNS_TOLD} turns read of what the agent learned, the latest first."
+        help_text=f"What its latest {TURNS_LISTED} turns read of what the agent learned, the latest first."
     )
 
-    class Meta(SessionLine.Meta):
-        fields = (*LINE, "parts", "retrieval")
+    class Meta(SessionSummarySerializer.Meta):
+        fields = (*SUMMARY_FIELDS, "parts", "retrieval")
         read_only_fields = fields
 
-    @extend_schema_field(ReadInTurnRow(many=True))
+    @extend_schema_field(TurnRetrievalSerializer(many=True))
     def get_retrieval(self, session: Session) -> list[dict[str, Any]]:
         """Of the session itself; lists of sessions leave it out."""
-        return [asdict(each) for each in read_in(session)]
+        return [asdict(each) for each in retrievals_of_session(session)]
 
 
 class SessionFilters(AgentFilters):
@@ -100,7 +100,7 @@ class SessionFilters(AgentFilters):
     search = SearchFilter("prefix_sha256", "conversation__conversation_key")
 
 
-class SessionView(Rows[Session]):
+class SessionView(RowViewSet[Session]):
     """Sessions of the conversations the actor sees; of people's own talks none is shown here.
 
     An agent that runs elsewhere opens them, calls tools of the house in them, and reports its turns.
@@ -114,8 +114,8 @@ class SessionView(Rows[Session]):
     waiting = frozenset({"post"})
     has_own_keys = True
     queryset = Session.objects.none()
-    serializer_class = SessionRow
-    line_class = SessionLine
+    serializer_class = SessionSerializer
+    line_class = SessionSummarySerializer
     filterset_class = SessionFilters
 
     def get_queryset(self) -> QuerySet[Session]:
@@ -128,23 +128,26 @@ class SessionView(Rows[Session]):
         return sessions if self.action == "list" else sessions.prefetch_related("parts__part")
 
     @extend_schema(
-        request=SessionOpening,
-        responses={200: SessionHandedOut, **refusal(404, "Nothing was written that waits for a turn.")},
+        request=OpenSessionBody,
+        responses={
+            200: ExternalSessionSerializer,
+            **refusal_response(404, "Nothing was written that waits for a turn."),
+        },
     )
     def create(self, request: Request) -> Response:
         """Open or go on with a session: the turn that answers what the customer wrote, as its model is to be sent it."""
-        out = opened_for(request, self.actor)
+        out = open_external_session(request, self.actor)
         calls, report = (reverse(f"session-{name}", args=[out.session.pk]) for name in ("calls", "turns"))
-        return Response(SessionHandedOut(shown(out, calls=calls, report=report)).data)
+        return Response(ExternalSessionSerializer(session_payload(out, calls=calls, report=report)).data)
 
-    @extend_schema(request=ToolCalling, responses={200: CallMade})
+    @extend_schema(request=CallSessionToolBody, responses={200: SessionToolCallSerializer})
     @action(detail=True, methods=["post"])
     def calls(self, request: Request, pk: str) -> Response:
         """Call a tool of the house in a turn that was handed out. The same `call_id` again is the same call."""
-        return Response(CallMade(called_for(request, int(pk), self.actor)).data)
+        return Response(SessionToolCallSerializer(call_session_tool(request, int(pk), self.actor)).data)
 
-    @extend_schema(request=TurnReport, parameters=[KEY], responses={200: TurnReported})
+    @extend_schema(request=ReportTurnBody, parameters=[KEY_PARAMETER], responses={200: TurnReportSerializer})
     @action(detail=True, methods=["post"])
     def turns(self, request: Request, pk: str) -> Response:
         """Report a turn that was handed out; the answer says whether its reply may be sent."""
-        return Response(TurnReported(reported_for(request, int(pk), self.actor)).data)
+        return Response(TurnReportSerializer(accept_turn_report(request, int(pk), self.actor)).data)

@@ -12,9 +12,9 @@ from rest_framework.request import Request
 from apps.conversations.models import InboundEvent, Message
 from apps.desk.models import Draft
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotVisible
-from apps.prompt.tables_and_charts import FIGURES, Figure
+from apps.prompt.tables_and_charts import FIGURE_TOOLS, Figure
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.tools.table_and_chart_tools import figures_of
 
@@ -23,7 +23,7 @@ FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 0.25
 QUEUED = "queued"
 STATUSES = (QUEUED, *Turn.Status.values)
-COUNTS = (
+USAGE_FIELDS = (
     "input_tokens",
     "output_tokens",
     "cache_read_tokens",
@@ -33,7 +33,7 @@ COUNTS = (
 )
 
 
-class UsageShown(serializers.Serializer[Any]):
+class TurnUsageSerializer(serializers.Serializer[Any]):
     """What all model calls of the turn used, in tokens by billing class."""
 
     calls = serializers.IntegerField()
@@ -45,13 +45,13 @@ class UsageShown(serializers.Serializer[Any]):
     cost_micro_usd = serializers.IntegerField(allow_null=True, help_text="Null where no price is known.")
 
 
-class ReplyShown(serializers.Serializer[Any]):
+class TurnReplySerializer(serializers.Serializer[Any]):
     """What the agent answered, and what it took."""
 
     text = serializers.CharField()
     model = serializers.CharField()
     is_stand_in = serializers.BooleanField(help_text="True if the stand-in model answered, not a real one.")
-    usage = UsageShown()
+    usage = TurnUsageSerializer()
     turn_id = serializers.IntegerField()
     session_id = serializers.IntegerField(allow_null=True)
     message_id = serializers.IntegerField()
@@ -60,14 +60,14 @@ class ReplyShown(serializers.Serializer[Any]):
     )
 
 
-class FailureShown(serializers.Serializer[Any]):
+class TurnFailureSerializer(serializers.Serializer[Any]):
     """Why there is no reply."""
 
     code = serializers.CharField()
     detail = serializers.CharField()
 
 
-class EventShown(serializers.Serializer[Any]):
+class MessageResultSerializer(serializers.Serializer[Any]):
     """A message that arrived and what became of it."""
 
     event_id = serializers.IntegerField()
@@ -80,12 +80,12 @@ class EventShown(serializers.Serializer[Any]):
         "person; nothing.",
     )
     poll = serializers.CharField(help_text="Where to look again.")
-    reply = ReplyShown(required=False)
-    failure = FailureShown(required=False)
+    reply = TurnReplySerializer(required=False)
+    failure = TurnFailureSerializer(required=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TurnUsage:
     """The token counts of a turn."""
 
     calls: int
@@ -98,13 +98,13 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class TurnReply:
     """The agent's answer."""
 
     text: str
     model: str
     is_stand_in: bool
-    usage: Usage
+    usage: TurnUsage
     turn_id: int
     session_id: int | None
     message_id: int
@@ -112,13 +112,13 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MessageResult:
     """Where an event stands."""
 
     event_id: int
     conversation_id: int
     status: str
-    reply: Reply | None = None
+    reply: TurnReply | None = None
     failure_code: str = ""
     failure: str = ""
     came_of_it: str = ""
@@ -154,28 +154,28 @@ def wait_seconds(request: Request) -> int:
     return int(asked)
 
 
-def wait_for_turn(event_id: int, seconds: int, *, actor: Actor) -> Outcome:
+def wait_for_turn(event_id: int, seconds: int, *, actor: Actor) -> MessageResult:
     """Look until the turn has ended or the time is over; between two looks no transaction is open."""
     deadline = monotonic() + seconds
     pause = FIRST_PAUSE_SECONDS
-    outcome = outcome_of(event_id, actor=actor)
+    outcome = message_result(event_id, actor=actor)
     while not outcome.is_final and (left := deadline - monotonic()) > 0:
         sleep(min(pause, left))
         pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
-        outcome = outcome_of(event_id, actor=actor)
+        outcome = message_result(event_id, actor=actor)
     return outcome
 
 
-def outcome_of(event_id: int, *, actor: Actor) -> Outcome:
+def message_result(event_id: int, *, actor: Actor) -> MessageResult:
     """Where an event stands now."""
-    with acting(actor):
+    with acting_as(actor):
         event = InboundEvent.objects.filter(tenant_id=actor.tenant_id, pk=event_id).first()
         if event is None:
             raise NotVisible("There is no such event, or it is not yours to see.")
         turn = Turn.objects.select_related("session").filter(pk=event.turn_id).first() if event.turn_id else None
         if turn is None:
-            return Outcome(event.pk, event.conversation_id, QUEUED)
-        return Outcome(
+            return MessageResult(event.pk, event.conversation_id, QUEUED)
+        return MessageResult(
             event.pk,
             event.conversation_id,
             turn.status,
@@ -183,22 +183,22 @@ def outcome_of(event_id: int, *, actor: Actor) -> Outcome:
             turn.failure_code,
             turn.failure,
             turn.outcome,
-            is_decided=not _waits_for_a_person(turn, actor),
+            is_decided=not _is_pending_review(turn, actor),
         )
 
 
-def _waits_for_a_person(turn: Turn, actor: Actor) -> bool:
+def _is_pending_review(turn: Turn, actor: Actor) -> bool:
     is_draft = turn.outcome == Turn.Outcome.DRAFTED
     return is_draft and Draft.objects.visible_to(actor).open().filter(turn_id=turn.pk).exists()
 
 
-def _reply(turn: Turn) -> Reply | None:
+def _reply(turn: Turn) -> TurnReply | None:
     """What the customer was told: at the turn's end, or later when a person sent its draft."""
     told = Message.objects.filter(tenant_id=turn.tenant_id, turn_id=turn.pk, is_reply=True).first() or turn.reply
     if told is None:
         return None
     last = turn.calls.last()
-    return Reply(
+    return TurnReply(
         text=told.text,
         model=last.model if last else "",
         is_stand_in=bool(last and last.is_stand_in),
@@ -211,7 +211,7 @@ def _reply(turn: Turn) -> Reply | None:
 
 
 def _figures(turn: Turn) -> list[Figure]:
-    if turn.session is None or not FIGURES & set(turn.session.tool_names):
+    if turn.session is None or not FIGURE_TOOLS & set(turn.session.tool_names):
         return []
     steps = Message.objects.filter(tenant_id=turn.tenant_id, turn_id=turn.pk, sender=Message.Sender.AGENT)
     return figures_of(
@@ -219,7 +219,9 @@ def _figures(turn: Turn) -> list[Figure]:
     )
 
 
-def _usage(turn: Turn) -> Usage:
-    sums = ModelCall.objects.filter(turn=turn).aggregate(**{name: Sum(name) for name in COUNTS})
+def _usage(turn: Turn) -> TurnUsage:
+    sums = ModelCall.objects.filter(turn=turn).aggregate(**{name: Sum(name) for name in USAGE_FIELDS})
     cost = sums.pop("cost_micro_usd")
-    return Usage(calls=turn.calls.count(), cost_micro_usd=cost, **{name: total or 0 for name, total in sums.items()})
+    return TurnUsage(
+        calls=turn.calls.count(), cost_micro_usd=cost, **{name: total or 0 for name, total in sums.items()}
+    )

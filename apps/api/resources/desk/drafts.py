@@ -9,18 +9,18 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.desk.models import Draft
 from apps.governance.policy.table import Act
-from apps.runtime.turns.operator_replies import send_out, turn_down
+from apps.runtime.turns.operator_replies import decline_draft, send_reviewed_draft
 
-READ = "The draft's version that was read."
+VERSION_HELP = "The draft's version that was read."
 
 
-class FactShown(serializers.Serializer[dict[str, object]]):
+class GroundingFactSerializer(serializers.Serializer[dict[str, object]]):
     """One thing the agent had before it wrote."""
 
     kind = serializers.ChoiceField(["skill", "tool", "profile"])
@@ -28,13 +28,13 @@ class FactShown(serializers.Serializer[dict[str, object]]):
     record_id = serializers.IntegerField(allow_null=True)
 
 
-class DraftRow(Shown[Draft]):
+class DraftSerializer(RowSerializer[Draft]):
     """A reply as the agent wrote it, what it stands on, and what became of it."""
 
     agent_key = agent_key()
     conversation_id = serializers.IntegerField(read_only=True)
     message_id = serializers.IntegerField(read_only=True, allow_null=True)
-    facts = FactShown(many=True, read_only=True)
+    facts = GroundingFactSerializer(many=True, read_only=True)
     text_sha256 = serializers.CharField(read_only=True, help_text="Send it back as `reviewed_sha256` with a yes.")
 
     class Meta:
@@ -55,33 +55,33 @@ class DraftRow(Shown[Draft]):
             "decided_by",
             "decided_at",
             "message_id",
-            *STAMPS,
+            *STAMP_FIELDS,
             "ignored_fields",
         )
         read_only_fields = fields
 
 
-class Sending(Body):
+class SendDraftBody(RequestBody):
     """A yes to exactly the words that were read."""
 
-    reviewed_sha256 = Text(help_text="The `text_sha256` that was read.")
-    version = Number(required=False, help_text=READ)
+    reviewed_sha256 = StrictTextField(help_text="The `text_sha256` that was read.")
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
-class SendingEdited(Sending):
+class SendEditedDraftBody(SendDraftBody):
     """What goes out in the place of the agent's words."""
 
-    sent_text = Text()
+    sent_text = StrictTextField()
 
 
-class Discarding(Body):
+class DiscardDraftBody(RequestBody):
     """Why nothing goes out, in a word; other words are welcome."""
 
-    about = Body.about - {"reason"}
+    about = RequestBody.about - {"reason"}
 
     reason_code = serializers.ChoiceField(Draft.Reason.choices)
-    reason = Text(required=False)
-    version = Number(required=False, help_text=READ)
+    reason = StrictTextField(required=False)
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class DraftFilters(AgentFilters):
@@ -92,7 +92,7 @@ class DraftFilters(AgentFilters):
     grounding = ChoiceFilter(choices=Draft._meta.get_field("grounding").choices)
 
 
-class DraftView(Rows[Draft]):
+class DraftView(RowViewSet[Draft]):
     """Drafts; an agent reads those of its conversations and decides on none."""
 
     acts: ClassVar = {
@@ -102,7 +102,7 @@ class DraftView(Rows[Draft]):
     }
     queryset = Draft.objects.none()
     in_bulk = ("discard",)
-    serializer_class = DraftRow
+    serializer_class = DraftSerializer
     filterset_class = DraftFilters
     keeps_words = False
 
@@ -110,34 +110,36 @@ class DraftView(Rows[Draft]):
         """Those the actor sees."""
         return Draft.objects.visible_to(self.actor).select_related("agent", "conversation")
 
-    @extend_schema(request=Sending, responses=DraftRow)
+    @extend_schema(request=SendDraftBody, responses=DraftSerializer)
     @action(detail=True, methods=["post"])
     def send(self, request: Request, pk: str) -> Response:
         """Let it reach the customer as the agent wrote it. People only."""
         del pk
         draft = self.get_object()
-        sent = Sending.read(request, self.actor)
-        send_out(draft, actor=self.actor, reviewed_sha256=sent.values["reviewed_sha256"], read_at=sent.read_at)
+        sent = SendDraftBody.read(request, self.actor)
+        send_reviewed_draft(
+            draft, actor=self.actor, reviewed_sha256=sent.values["reviewed_sha256"], read_at=sent.read_at
+        )
         return self.answer(draft.pk, sent.ignored)
 
-    @extend_schema(request=SendingEdited, responses=DraftRow)
+    @extend_schema(request=SendEditedDraftBody, responses=DraftSerializer)
     @action(detail=True, methods=["post"], url_path="send-edited")
     def send_edited(self, request: Request, pk: str) -> Response:
         """Let other words reach the customer; both are kept. People only."""
         del pk
         draft = self.get_object()
-        sent = SendingEdited.read(request, self.actor)
+        sent = SendEditedDraftBody.read(request, self.actor)
         seen, text = sent.values["reviewed_sha256"], sent.values["sent_text"]
-        send_out(draft, actor=self.actor, reviewed_sha256=seen, text=text, read_at=sent.read_at)
+        send_reviewed_draft(draft, actor=self.actor, reviewed_sha256=seen, text=text, read_at=sent.read_at)
         return self.answer(draft.pk, sent.ignored)
 
-    @extend_schema(request=Discarding, responses=DraftRow)
+    @extend_schema(request=DiscardDraftBody, responses=DraftSerializer)
     @action(detail=True, methods=["post"])
     def discard(self, request: Request, pk: str) -> Response:
         """Let nothing reach the customer. People only."""
         del pk
         draft = self.get_object()
-        sent = Discarding.read(request, self.actor)
+        sent = DiscardDraftBody.read(request, self.actor)
         said = sent.only("reason_code", "reason")
-        turn_down(draft, actor=self.actor, read_at=sent.read_at, **said)
+        decline_draft(draft, actor=self.actor, read_at=sent.read_at, **said)
         return self.answer(draft.pk, sent.ignored)

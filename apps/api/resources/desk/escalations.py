@@ -10,20 +10,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, IntegerField
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.conversations.models import Conversation
 from apps.desk.actions import dismiss_escalation, open_escalation
 from apps.desk.models import Escalation
 from apps.governance.policy.table import Act
 from apps.runtime.turns.operator_replies import answer_question
 
-READ = "The escalation's version that was read."
+VERSION_HELP = "The escalation's version that was read."
 
 
-class EscalationRow(Shown[Escalation]):
+class EscalationSerializer(RowSerializer[Escalation]):
     """A question, why it needs a person, and how it was settled."""
 
     agent_key = agent_key()
@@ -45,40 +45,40 @@ class EscalationRow(Shown[Escalation]):
             "dismissal_reason",
             "decided_by",
             "decided_at",
-            *STAMPS,
+            *STAMP_FIELDS,
             "ignored_fields",
         )
         read_only_fields = fields
 
 
-class NewEscalation(Body):
+class OpenEscalationBody(RequestBody):
     """What a person should answer, about which conversation, and why."""
 
     about = frozenset[str]()
     acts = (Act.ESCALATION_OPEN,)
 
-    conversation_id = Number()
+    conversation_id = StrictIntegerField()
     reason = ChoiceField(Escalation.Reason.choices)
-    question = Text()
+    question = StrictTextField()
 
 
-class Answering(Body):
+class AnswerEscalationBody(RequestBody):
     """The answer, and whether it goes to the customer as it stands."""
 
-    answer = Text()
-    word_for_word = YesNo(
+    answer = StrictTextField()
+    word_for_word = StrictBooleanField(
         required=False, help_text="True: it goes to the customer as it stands. Otherwise the agent relays it."
     )
-    version = Number(required=False, help_text=READ)
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
-class Dismissing(Body):
+class DismissEscalationBody(RequestBody):
     """Why it needs no answer, if that needs saying."""
 
     bare = True
 
-    dismissal_reason = Text(required=False)
-    version = Number(required=False, help_text=READ)
+    dismissal_reason = StrictTextField(required=False)
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class EscalationFilters(AgentFilters):
@@ -90,7 +90,7 @@ class EscalationFilters(AgentFilters):
     search = SearchFilter("question")
 
 
-class EscalationView(Rows[Escalation]):
+class EscalationView(RowViewSet[Escalation]):
     """Escalations; an agent opens and reads those of its conversations and settles none."""
 
     acts: ClassVar = {
@@ -100,7 +100,7 @@ class EscalationView(Rows[Escalation]):
     }
     queryset = Escalation.objects.none()
     in_bulk = ("create", "answer", "dismiss")
-    serializer_class = EscalationRow
+    serializer_class = EscalationSerializer
     filterset_class = EscalationFilters
     keeps_words = False
 
@@ -108,10 +108,10 @@ class EscalationView(Rows[Escalation]):
         """Those the actor sees."""
         return Escalation.objects.visible_to(self.actor).select_related("agent", "conversation")
 
-    @extend_schema(request=NewEscalation, responses={201: EscalationRow})
+    @extend_schema(request=OpenEscalationBody, responses={201: EscalationSerializer})
     def create(self, request: Request) -> Response:
         """Hand a question to a person. What waits for the same reason already takes it in."""
-        sent = NewEscalation.read(request, self.actor)
+        sent = OpenEscalationBody.read(request, self.actor)
         conversation = Conversation.objects.visible_to(self.actor).filter(pk=sent.values["conversation_id"]).first()
         if conversation is None:
             raise ValidationError({"conversation_id": ["There is no such conversation, or it is not yours to see."]})
@@ -125,22 +125,22 @@ class EscalationView(Rows[Escalation]):
         )
         return self.answer(escalation.pk, sent.ignored, 201)
 
-    @extend_schema(request=Answering, responses=EscalationRow)
+    @extend_schema(request=AnswerEscalationBody, responses=EscalationSerializer)
     @action(detail=True, methods=["post"], url_path="answer")
     def answer_it(self, request: Request, pk: str) -> Response:
         """Answer it; the agent relays the answer, or it goes out word for word. People only."""
         del pk
         escalation = self.get_object()
-        sent = Answering.read(request, self.actor)
+        sent = AnswerEscalationBody.read(request, self.actor)
         answer_question(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("answer", "word_for_word"))
         return self.answer(escalation.pk, sent.ignored)
 
-    @extend_schema(request=Dismissing, responses=EscalationRow)
+    @extend_schema(request=DismissEscalationBody, responses=EscalationSerializer)
     @action(detail=True, methods=["post"])
     def dismiss(self, request: Request, pk: str) -> Response:
         """Settle it without an answer. People only."""
         del pk
         escalation = self.get_object()
-        sent = Dismissing.read(request, self.actor)
+        sent = DismissEscalationBody.read(request, self.actor)
         dismiss_escalation(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("dismissal_reason"))
         return self.answer(escalation.pk, sent.ignored)

@@ -10,11 +10,11 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS, RESOLUTION_CHARACTERS
@@ -24,11 +24,11 @@ from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.learning.reply_reports import report_reply
 
-NEW = ("reason_code", "explanation", "correction")
-READ = "The report's version that was read."
+REPORT_FIELDS = ("reason_code", "explanation", "correction")
+VERSION_HELP = "The report's version that was read."
 
 
-class ReportRow(Shown[Report]):
+class ReplyReportSerializer(RowSerializer[Report]):
     """One report; a withdrawn one says nothing any more. The reply stands in the transcript, as `message_id`."""
 
     agent_key = agent_key()
@@ -58,38 +58,38 @@ class ReportRow(Shown[Report]):
             "resolution",
             "decided_by",
             "decided_at",
-            *STAMPS,
+            *STAMP_FIELDS,
             "ignored_fields",
         )
         read_only_fields = fields
 
 
-class NewReport(Body):
+class ReportReplyBody(RequestBody):
     """Which reply, what is wrong with it, and what should have been said."""
 
     about = frozenset[str]()
     acts = (Act.REPORT_CREATE,)
-    shown = frozenset(ReportRow.Meta.fields)
+    shown = frozenset(ReplyReportSerializer.Meta.fields)
 
-    message_id = Number(help_text="A message with `is_reply`, said by the agent, on the record.")
+    message_id = StrictIntegerField(help_text="A message with `is_reply`, said by the agent, on the record.")
     reason_code = serializers.ChoiceField(Report.Reason.choices)
-    explanation = Text(
+    explanation = StrictTextField(
         required=False, help_text=f"Up to {EXPLANATION_CHARACTERS} characters; the reason `other` asks for it."
     )
-    correction = Text(
+    correction = StrictTextField(
         required=False, help_text=f"What should have been said, up to {CORRECTION_CHARACTERS} characters."
     )
 
 
-class ReportSettling(Body):
+class ResolveReportBody(RequestBody):
     """What has to change, or that nothing was wrong."""
 
     outcome = serializers.ChoiceField(Report.Outcome.choices)
-    resolution = Text(required=False, help_text=f"What was done, up to {RESOLUTION_CHARACTERS} characters.")
-    version = Number(required=False, help_text=READ)
+    resolution = StrictTextField(required=False, help_text=f"What was done, up to {RESOLUTION_CHARACTERS} characters.")
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
-class ReportFilters(AgentFilters):
+class ReplyReportFilters(AgentFilters):
     """By agent, conversation, reply, state, reason and outcome."""
 
     conversation_id = IdFilter()
@@ -100,7 +100,7 @@ class ReportFilters(AgentFilters):
     search = SearchFilter("explanation", "correction")
 
 
-class ReportView(Rows[Report]):
+class ReplyReportView(RowViewSet[Report]):
     """Reports on the tenant's agents, the latest first."""
 
     acts: ClassVar = {
@@ -109,8 +109,8 @@ class ReportView(Rows[Report]):
         "resolve": (Act.REPORT_RESOLVE,),
     }
     queryset = Report.objects.none()
-    serializer_class = ReportRow
-    filterset_class = ReportFilters
+    serializer_class = ReplyReportSerializer
+    filterset_class = ReplyReportFilters
     for_people = True
     keeps_words = False
 
@@ -118,31 +118,31 @@ class ReportView(Rows[Report]):
         """All of them, withdrawn ones without their words."""
         return Report.objects.visible_to(self.actor).select_related("agent", "message")
 
-    @extend_schema(request=NewReport, responses={201: ReportRow})
+    @extend_schema(request=ReportReplyBody, responses={201: ReplyReportSerializer})
     def create(self, request: Request) -> Response:
         """Report a reply as wrong. Neither the customer nor the agent is told; it waits for somebody who settles it."""
         authorize(self.actor, Act.REPORT_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewReport.read(request, self.actor)
+        sent = ReportReplyBody.read(request, self.actor)
         try:
-            report = report_reply(sent.values["message_id"], actor=self.actor, **sent.only(*NEW))
+            report = report_reply(sent.values["message_id"], actor=self.actor, **sent.only(*REPORT_FIELDS))
         except NotVisible as hidden:
             raise ValidationError({"message_id": [str(hidden)]}) from hidden
         return self.answer(report.pk, sent.ignored, 201)
 
-    withdraw = deciding(
+    withdraw = decision_action(
         "withdraw",
         Act.REPORT_WITHDRAW,
         withdraw_report,
-        ReportRow,
+        ReplyReportSerializer,
         "Take one's own report back while it waits: its words stay in the history of changes alone.",
     )
 
-    @extend_schema(request=ReportSettling, responses=ReportRow)
+    @extend_schema(request=ResolveReportBody, responses=ReplyReportSerializer)
     @action(detail=True, methods=["post"])
     def resolve(self, request: Request, pk: str) -> Response:
         """Say what came of it. A report that was right becomes a case for the agent's lessons."""
         del pk
         report = self.get_object()
-        sent = ReportSettling.read(request, self.actor)
+        sent = ResolveReportBody.read(request, self.actor)
         settle_report(report, actor=self.actor, read_at=sent.read_at, **sent.only("outcome", "resolution"))
         return self.answer(report.pk, sent.ignored)

@@ -9,10 +9,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, IntegerField
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.desk.actions import lift_send_rule, write_send_rule
 from apps.desk.models import SendRule
@@ -23,7 +23,7 @@ from apps.skills.models import Skill
 from apps.tenants.models import SEND_MODES
 
 
-class SendRuleRow(Shown[SendRule]):
+class SendRuleSerializer(RowSerializer[SendRule]):
     """What becomes of replies, and where."""
 
     agent_key = agent_key()
@@ -31,33 +31,33 @@ class SendRuleRow(Shown[SendRule]):
 
     class Meta:
         model = SendRule
-        fields = ("id", "agent_key", "channel", "skill_id", "send_mode", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "channel", "skill_id", "send_mode", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewSendRule(Body):
+class CreateSendRuleBody(RequestBody):
     """Where a rule holds, and what it says."""
 
     acts = (Act.SEND_RULE_WRITE,)
-    shown = frozenset(SendRuleRow.Meta.fields)
+    shown = frozenset(SendRuleSerializer.Meta.fields)
 
-    agent_key = Text()
-    channel = Text(required=False, help_text="Empty: every channel; then name a skill.")
-    skill_id = Number(required=False, allow_null=True, help_text="Null: every reply; then name a channel.")
+    agent_key = StrictTextField()
+    channel = StrictTextField(required=False, help_text="Empty: every channel; then name a skill.")
+    skill_id = StrictIntegerField(required=False, allow_null=True, help_text="Null: every reply; then name a channel.")
     send_mode = ChoiceField(SEND_MODES)
-    reason = Text(required=False)
+    reason = StrictTextField(required=False)
 
 
-class SendRuleChange(Body):
+class UpdateSendRuleBody(RequestBody):
     """What the rule says from now on; where it holds stays."""
 
     acts = (Act.SEND_RULE_WRITE,)
-    shown = frozenset(SendRuleRow.Meta.fields)
+    shown = frozenset(SendRuleSerializer.Meta.fields)
     whole = ("send_mode",)
 
     send_mode = ChoiceField(SEND_MODES, required=False)
-    version = Number(required=False, help_text="The rule's version that was read.")
-    reason = Text(required=False)
+    version = StrictIntegerField(required=False, help_text="The rule's version that was read.")
+    reason = StrictTextField(required=False)
 
 
 class SendRuleFilters(AgentFilters):
@@ -66,7 +66,7 @@ class SendRuleFilters(AgentFilters):
     send_mode = ChoiceFilter(choices=SEND_MODES)
 
 
-class SendRuleView(Rows[SendRule]):
+class SendRuleView(RowViewSet[SendRule]):
     """Send rules of the tenant."""
 
     acts: ClassVar = {
@@ -75,7 +75,7 @@ class SendRuleView(Rows[SendRule]):
         "destroy": (Act.SEND_RULE_LIFT,),
     }
     queryset = SendRule.objects.none()
-    serializer_class = SendRuleRow
+    serializer_class = SendRuleSerializer
     filterset_class = SendRuleFilters
     for_people = True
 
@@ -83,27 +83,27 @@ class SendRuleView(Rows[SendRule]):
         """Those of the tenant."""
         return SendRule.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewSendRule, responses={201: SendRuleRow})
+    @extend_schema(request=CreateSendRuleBody, responses={201: SendRuleSerializer})
     def create(self, request: Request) -> Response:
         """Say what becomes of replies on a channel, or after a skill; it holds for turns that have not ended."""
         authorize(self.actor, Act.SEND_RULE_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewSendRule.read(request, self.actor)
+        sent = CreateSendRuleBody.read(request, self.actor)
         rule = SendRule(tenant_id=self.actor.tenant_id, agent_id=agent_id_named(sent.values["agent_key"], self.actor))
-        values = {**sent.only("channel", "send_mode"), "skill": self._skill(sent.values.get("skill_id"))}
+        values = {**sent.only("channel", "send_mode"), "skill": self._find_skill(sent.values.get("skill_id"))}
         write_send_rule(rule, actor=self.actor, values=values, reason=sent.reason)
         return self.answer(rule.pk, sent.ignored, 201)
 
-    @extend_schema(request=SendRuleChange, responses=SendRuleRow)
+    @extend_schema(request=UpdateSendRuleBody, responses=SendRuleSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say something else there."""
         del pk
         rule = self.get_object()
-        sent = SendRuleChange.read(request, self.actor, rule)
+        sent = UpdateSendRuleBody.read(request, self.actor, rule)
         values, reason = sent.only("send_mode"), sent.reason
         write_send_rule(rule, actor=self.actor, values=values, read_at=sent.read_at, reason=reason)
         return self.answer(rule.pk, sent.ignored)
 
-    @extend_schema(request=SendRuleChange, responses=SendRuleRow)
+    @extend_schema(request=UpdateSendRuleBody, responses=SendRuleSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same; nothing else of a rule is written."""
         return self.partial_update(request, pk)
@@ -115,7 +115,7 @@ class SendRuleView(Rows[SendRule]):
         lift_send_rule(self.get_object(), actor=self.actor)
         return Response(status=204)
 
-    def _skill(self, skill_id: int | None) -> Skill | None:
+    def _find_skill(self, skill_id: int | None) -> Skill | None:
         if skill_id is None:
             return None
         skill = Skill.objects.visible_to(self.actor).filter(pk=skill_id).first()

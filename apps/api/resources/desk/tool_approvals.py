@@ -5,17 +5,17 @@ from typing import ClassVar
 from django.db.models import QuerySet
 from rest_framework.serializers import IntegerField
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
-from apps.api.protocol.request_bodies import AsRead, ReasonedDecision
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import OptionalVersionBody, ReasonedDecisionBody
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.policy.table import Act
-from apps.runtime.tools.tool_approvals import forbid_call, let_call
+from apps.runtime.tools.tool_approvals import forbid_call, permit_call
 from apps.tools.models import ToolApproval
 
 
-class ToolApprovalRow(Shown[ToolApproval]):
+class ToolApprovalSerializer(RowSerializer[ToolApproval]):
     """What would be called with what, and what became of it."""
 
     agent_key = agent_key()
@@ -25,7 +25,7 @@ class ToolApprovalRow(Shown[ToolApproval]):
         model = ToolApproval
         fields = (
             *("id", "agent_key", "conversation_id", "tool_name", "arguments", "status", "reason"),
-            *("decided_by", "decided_at", *STAMPS, "ignored_fields"),
+            *("decided_by", "decided_at", *STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
@@ -37,12 +37,12 @@ class ToolApprovalFilters(AgentFilters):
     search = SearchFilter("tool_name")
 
 
-class ToolApprovalView(Rows[ToolApproval]):
+class ToolApprovalView(RowViewSet[ToolApproval]):
     """Calls that wait for a person, and those that were decided."""
 
     acts: ClassVar = {"approve": (Act.TOOL_APPROVAL_APPROVE,), "refuse": (Act.TOOL_APPROVAL_REFUSE,)}
     queryset = ToolApproval.objects.none()
-    serializer_class = ToolApprovalRow
+    serializer_class = ToolApprovalSerializer
     filterset_class = ToolApprovalFilters
     keeps_words = False
     for_people = True
@@ -51,19 +51,19 @@ class ToolApprovalView(Rows[ToolApproval]):
         """Those of the tenant."""
         return ToolApproval.objects.visible_to(self.actor).select_related("agent", "conversation")
 
-    approve = deciding(
+    approve = decision_action(
         "approve",
         Act.TOOL_APPROVAL_APPROVE,
-        let_call,
-        ToolApprovalRow,
+        permit_call,
+        ToolApprovalSerializer,
         "Let it be made, once, as it stands there; the agent is told.",
-        AsRead,
+        OptionalVersionBody,
     )
-    refuse = deciding(
+    refuse = decision_action(
         "refuse",
         Act.TOOL_APPROVAL_REFUSE,
         forbid_call,
-        ToolApprovalRow,
+        ToolApprovalSerializer,
         "Let it not be made; the agent is told why.",
-        ReasonedDecision,
+        ReasonedDecisionBody,
     )

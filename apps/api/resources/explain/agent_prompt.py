@@ -15,21 +15,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.framework.base_views import ActorView
-from apps.api.protocol.query_parameters import refuse_unknown
+from apps.api.protocol.query_parameters import reject_unknown_parameters
 from apps.governance.errors import Invalid, NotPermitted
-from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
+from apps.memory.rules import END_USER_KEY_PATTERN, END_USER_KEY_RULE
 from apps.prompt.prompt_input import PromptInput
-from apps.prompt.rendering.segments import Assembled, Span
-from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.prompt_snapshot.preview import told, told_at
+from apps.prompt.rendering.segments import PromptSnapshot, Span
+from apps.prompt.rendering.snapshot import render_snapshot
+from apps.runtime.prompt_snapshot.preview import preview_at, preview_prompt_input
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent
-from apps.tenants.tenant_clock import AT, moment_said, zone_of
+from apps.tenants.tenant_clock import AT_PARAMETER, parse_moment, zone_of
 
 PARAMETERS = frozenset({"as_of", "end_user_key"})
 
 
-class OwnerRow(serializers.Serializer[Any]):
+class SpanOwnerSerializer(serializers.Serializer[Any]):
     """Whose a run of bytes is. The product's own words have a `template` and no record."""
 
     start = serializers.IntegerField(help_text="In bytes of UTF-8 from the beginning of the text.")
@@ -45,16 +45,16 @@ class OwnerRow(serializers.Serializer[Any]):
     taint = serializers.CharField()
 
 
-class SlotRow(serializers.Serializer[Any]):
+class PromptBlockSerializer(serializers.Serializer[Any]):
     """One slot. Joined, the texts of the blocks are the prompt."""
 
     slot = serializers.IntegerField()
     name = serializers.CharField()
     text = serializers.CharField()
-    owners = OwnerRow(many=True, help_text="Empty for an agent.")
+    owners = SpanOwnerSerializer(many=True, help_text="Empty for an agent.")
 
 
-class PromptRow(serializers.Serializer[Any]):
+class AgentPromptSerializer(serializers.Serializer[Any]):
     """Slots 1 to 5 as a session freezes them."""
 
     agent_key = serializers.CharField()
@@ -62,10 +62,10 @@ class PromptRow(serializers.Serializer[Any]):
     as_of = serializers.DateTimeField(allow_null=True)
     sha256 = serializers.CharField()
     text = serializers.CharField()
-    blocks = SlotRow(many=True)
+    blocks = PromptBlockSerializer(many=True)
 
 
-class PromptView(ActorView):
+class AgentPromptView(ActorView):
     """The prompt of one agent."""
 
     @extend_schema(
@@ -75,7 +75,7 @@ class PromptView(ActorView):
             ),
             OpenApiParameter("end_user_key", OpenApiTypes.STR, description="The customer; without one, nobody."),
         ],
-        responses=PromptRow,
+        responses=AgentPromptSerializer,
     )
     def get(self, request: Request, pk: str) -> Response:
         """What the next session of an agent is told, or with `as_of`, for people, what one of then was told.
@@ -83,42 +83,42 @@ class PromptView(ActorView):
         An agent reads its own, without whose the words are.
         """
         query = request.query_params
-        refuse_unknown(request, PARAMETERS)
+        reject_unknown_parameters(request, PARAMETERS)
         if not self.actor.is_person and "as_of" in query:
             raise NotPermitted("Only people may read what was told in the past; an agent's token does not reach it.")
         agent = Agent.objects.visible_to(self.actor).filter(pk=pk).first()
         if agent is None:
             raise Http404
         customer = query.get("end_user_key", "")
-        if customer and not re.match(END_USER_KEY, customer):
+        if customer and not re.match(END_USER_KEY_PATTERN, customer):
             raise ValidationError({"end_user_key": [END_USER_KEY_RULE]})
-        moment = self._moment(query.get("as_of", ""))
-        assembled = assemble(self._told(agent, customer, moment))
+        moment = self._read_moment(query.get("as_of", ""))
+        assembled = render_snapshot(self._read_input(agent, customer, moment))
         found = {"agent_key": agent.key, "end_user_key": customer, "as_of": moment, "sha256": assembled.sha256}
-        blocks = list(_blocks(assembled, with_owners=self.actor.is_person))
-        return Response(PromptRow({**found, "text": assembled.text, "blocks": blocks}).data)
+        blocks = list(_prompt_blocks(assembled, with_owners=self.actor.is_person))
+        return Response(AgentPromptSerializer({**found, "text": assembled.text, "blocks": blocks}).data)
 
-    def _told(self, agent: Agent, customer: str, moment: datetime | None) -> PromptInput:
+    def _read_input(self, agent: Agent, customer: str, moment: datetime | None) -> PromptInput:
         if self.actor.is_person:
-            return told_at(agent, customer, moment, actor=self.actor)
+            return preview_at(agent, customer, moment, actor=self.actor)
         # As a worker freezes it when a session opens: settings and rules are read by the system, the rest by the agent.
-        return told(agent, customer, system=system_actor(self.actor.tenant_id))
+        return preview_prompt_input(agent, customer, system=system_actor(self.actor.tenant_id))
 
-    def _moment(self, said: str) -> Any:
+    def _read_moment(self, said: str) -> Any:
         try:
-            return moment_said(said, zone_of(self.actor), timezone.now()) if said else None
+            return parse_moment(said, zone_of(self.actor), timezone.now()) if said else None
         except Invalid as refusal:
-            raise ValidationError({"as_of": refusal.fields[AT]}) from refusal
+            raise ValidationError({"as_of": refusal.fields[AT_PARAMETER]}) from refusal
 
 
-def _blocks(assembled: Assembled, *, with_owners: bool) -> Iterator[dict[str, Any]]:
+def _prompt_blocks(assembled: PromptSnapshot, *, with_owners: bool) -> Iterator[dict[str, Any]]:
     spans = list(assembled.spans()) if with_owners else []
     for part, text in zip(assembled.parts, assembled.blocks, strict=True):
-        owners = [_owner(span) for span in spans if span.slot is part.slot]
+        owners = [_span_owner(span) for span in spans if span.slot is part.slot]
         yield {"slot": part.slot.value, "name": part.slot.name.lower(), "text": text, "owners": owners}
 
 
-def _owner(span: Span) -> dict[str, Any]:
+def _span_owner(span: Span) -> dict[str, Any]:
     source = span.segment.source
     return {
         "start": span.start,

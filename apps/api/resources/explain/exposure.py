@@ -11,15 +11,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.framework.base_views import ActorView
-from apps.api.protocol.query_parameters import refuse_unknown, version_named
+from apps.api.protocol.query_parameters import read_version_number, reject_unknown_parameters
 from apps.governance.errors import NotPermitted
-from apps.runtime.explain.exposure import COUNTED, SHOWN, WhoWasTold, who_was_told
+from apps.runtime.explain.exposure import MAX_COUNTED, MAX_SHOWN, Exposure, exposure_of
 
 PARAMETERS = frozenset({"version", "line"})
-NAMED = "Name the version by its number, such as version=3."
+VERSION_ADVICE = "Name the version by its number, such as version=3."
 
 
-class CarrierRow(serializers.Serializer[Any]):
+class ExposedSessionSerializer(serializers.Serializer[Any]):
     """One session that carried the row."""
 
     session_id = serializers.IntegerField()
@@ -32,11 +32,11 @@ class CarrierRow(serializers.Serializer[Any]):
     versions = serializers.ListField(child=serializers.IntegerField(), help_text="Which versions its words are of.")
 
 
-class CarriedRow(serializers.Serializer[WhoWasTold]):
+class ExposureSerializer(serializers.Serializer[Exposure]):
     """The latest sessions, and how many there were in the last 30 days."""
 
-    results = CarrierRow(many=True, source="carriers", help_text=f"The newest, at most {SHOWN}.")
-    sessions_30_days = serializers.IntegerField(source="lately", help_text=f"At most {COUNTED} are counted.")
+    results = ExposedSessionSerializer(many=True, source="carriers", help_text=f"The newest, at most {MAX_SHOWN}.")
+    sessions_30_days = serializers.IntegerField(source="lately", help_text=f"At most {MAX_COUNTED} are counted.")
     conversations_30_days = serializers.IntegerField(source="lately_conversations")
     versions = serializers.ListField(child=serializers.IntegerField(), help_text="All versions that prompts carried.")
     has_more = serializers.BooleanField(help_text="There are more than were counted.")
@@ -45,7 +45,7 @@ class CarriedRow(serializers.Serializer[WhoWasTold]):
     )
 
 
-class CarriedView(ActorView):
+class ExposureView(ActorView):
     """Who was told one row."""
 
     model: ClassVar[Any] = None  # Any: a governed model, said where the address is
@@ -55,17 +55,17 @@ class CarriedView(ActorView):
             OpenApiParameter("version", OpenApiTypes.INT, description="Words of this version alone."),
             OpenApiParameter("line", OpenApiTypes.STR, description="This very line alone."),
         ],
-        responses=CarriedRow,
+        responses=ExposureSerializer,
     )
     def get(self, request: Request, pk: str) -> Response:
         """The sessions whose prompt carried words of the row, newest first; nothing off the record. People only."""
         if not self.actor.is_person:
             raise NotPermitted("Only people may read who was told something; an agent's token does not reach it.")
         query = request.query_params
-        refuse_unknown(request, PARAMETERS)
+        reject_unknown_parameters(request, PARAMETERS)
         row = self.model.objects.visible_to(self.actor).filter(pk=pk).first()
         if row is None:
             raise Http404
-        version = version_named(request, "version", NAMED) if query.get("version") else None
-        told = who_was_told(row, actor=self.actor, now=timezone.now(), version=version, line=query.get("line", ""))
-        return Response(CarriedRow(told).data)
+        version = read_version_number(request, "version", VERSION_ADVICE) if query.get("version") else None
+        told = exposure_of(row, actor=self.actor, now=timezone.now(), version=version, line=query.get("line", ""))
+        return Response(ExposureSerializer(told).data)

@@ -12,22 +12,22 @@ from rest_framework.response import Response
 from apps.api.framework.base_views import ActorView
 from apps.governance.errors import NotPermitted
 from apps.prompt.prompt_input import SendMode
-from apps.prompt.text_reuse.source_overlap import Stretch
-from apps.runtime.explain.reply_sources import Place, Stood, Why, why
+from apps.prompt.text_reuse.source_overlap import CharacterRange
+from apps.runtime.explain.reply_sources import ReplySource, SourcePlace, TurnExplanation, explain_turn
 from apps.runtime.models import ToolStep, Turn
 
 
-class StretchRow(serializers.Serializer[Any]):
+class TextSpanSerializer(serializers.Serializer[Any]):
     """A stretch of a text, in characters."""
 
     start = serializers.IntegerField()
     end = serializers.IntegerField(help_text="Exclusive.")
 
 
-class StoodRow(serializers.Serializer[Any]):
+class ModelInputSerializer(serializers.Serializer[Any]):
     """One text that stood before the model. What is nobody's row has a `name` instead of a record."""
 
-    place = serializers.ChoiceField([place.value for place in Place])
+    place = serializers.ChoiceField([place.value for place in SourcePlace])
     slot = serializers.IntegerField(allow_null=True)
     record_type = serializers.CharField(allow_null=True)
     record_id = serializers.IntegerField(allow_null=True)
@@ -43,11 +43,11 @@ class StoodRow(serializers.Serializer[Any]):
     overlap = serializers.FloatField(
         help_text="A heuristic: the share of the reply's telling words that stand in it in the same order."
     )
-    in_reply = StretchRow(many=True)
-    in_text = StretchRow(many=True)
+    in_reply = TextSpanSerializer(many=True)
+    in_text = TextSpanSerializer(many=True)
 
 
-class AnsweredRow(serializers.Serializer[Any]):
+class AnsweredEventSerializer(serializers.Serializer[Any]):
     """Something the turn answered."""
 
     kind = serializers.CharField()
@@ -55,7 +55,7 @@ class AnsweredRow(serializers.Serializer[Any]):
     received_at = serializers.DateTimeField()
 
 
-class CallRow(serializers.ModelSerializer[ToolStep]):
+class ToolCallSerializer(serializers.ModelSerializer[ToolStep]):
     """A tool call of the turn, and what it gave back."""
 
     class Meta:
@@ -64,7 +64,7 @@ class CallRow(serializers.ModelSerializer[ToolStep]):
         read_only_fields = fields
 
 
-class UsedRow(serializers.Serializer[Any]):
+class UsageTotalsSerializer(serializers.Serializer[Any]):
     """What the model calls of the turn used; the cost is null where a price is not known."""
 
     models = serializers.ListField(child=serializers.CharField())
@@ -76,7 +76,7 @@ class UsedRow(serializers.Serializer[Any]):
     cost_micro_usd = serializers.IntegerField(allow_null=True)
 
 
-class WhyRow(serializers.Serializer[Any]):
+class ReplyExplanationSerializer(serializers.Serializer[Any]):
     """All that led to one reply."""
 
     turn_id = serializers.IntegerField()
@@ -85,36 +85,36 @@ class WhyRow(serializers.Serializer[Any]):
     status = serializers.ChoiceField(Turn.Status.choices)
     outcome = serializers.CharField()
     reply = serializers.CharField()
-    events = AnsweredRow(many=True)
+    events = AnsweredEventSerializer(many=True)
     send_mode = serializers.ChoiceField([mode.value for mode in SendMode])
     draft_id = serializers.IntegerField(allow_null=True)
     sent_by = serializers.CharField(help_text="Whoever sent the draft; empty where the agent answered by itself.")
-    usage = UsedRow()
+    usage = UsageTotalsSerializer()
     learning_version_id = serializers.IntegerField(allow_null=True)
     bullet_count = serializers.IntegerField()
     example_ids = serializers.ListField(child=serializers.IntegerField())
     bank_example_ids = serializers.ListField(child=serializers.IntegerField())
-    tool_calls = CallRow(many=True)
-    sources = StoodRow(many=True, help_text="What the reply repeats most first.")
+    tool_calls = ToolCallSerializer(many=True)
+    sources = ModelInputSerializer(many=True, help_text="What the reply repeats most first.")
     warnings = serializers.ListField(child=serializers.CharField(), help_text="What could not be read, in sentences.")
 
 
-class WhyView(ActorView):
+class ReplyExplanationView(ActorView):
     """Why a turn said what it said."""
 
-    @extend_schema(responses=WhyRow)
+    @extend_schema(responses=ReplyExplanationSerializer)
     def get(self, request: Request, pk: str) -> Response:
         """Everything that stood before the model, and how much of it the reply repeats. Not off the record. People only."""
         del request
         if not self.actor.is_person:
             raise NotPermitted("Only people may read why an agent said something; an agent's token does not reach it.")
-        found = why(int(pk), actor=self.actor)
+        found = explain_turn(int(pk), actor=self.actor)
         if found is None:
             raise Http404
-        return Response(WhyRow(_row(found)).data)
+        return Response(ReplyExplanationSerializer(_explanation_payload(found)).data)
 
 
-def _row(found: Why) -> dict[str, Any]:
+def _explanation_payload(found: TurnExplanation) -> dict[str, Any]:
     turn, draft, retrieval = found.turn, found.draft, found.retrieval
     return {
         "turn_id": turn.pk,
@@ -127,18 +127,18 @@ def _row(found: Why) -> dict[str, Any]:
         "send_mode": found.send_mode,
         "draft_id": draft.pk if draft else None,
         "sent_by": draft.decided_by if draft and draft.message_id else "",
-        "usage": _used(found),
+        "usage": _usage_totals(found),
         "learning_version_id": retrieval.learning_version_id,
         "bullet_count": retrieval.bullet_count,
         "example_ids": retrieval.example_ids,
         "bank_example_ids": retrieval.bank_example_ids,
         "tool_calls": found.tool_steps,
-        "sources": [_stood(stood) for stood in found.sources],
+        "sources": [_model_input_payload(stood) for stood in found.sources],
         "warnings": found.flaws,
     }
 
 
-def _used(found: Why) -> dict[str, Any]:
+def _usage_totals(found: TurnExplanation) -> dict[str, Any]:
     calls = found.calls
     costs = [call.cost_micro_usd for call in calls]
     return {
@@ -152,7 +152,7 @@ def _used(found: Why) -> dict[str, Any]:
     }
 
 
-def _stood(stood: Stood) -> dict[str, Any]:
+def _model_input_payload(stood: ReplySource) -> dict[str, Any]:
     source = stood.source
     return {
         "place": stood.place.value,
@@ -169,10 +169,10 @@ def _stood(stood: Stood) -> dict[str, Any]:
         "is_erased": stood.is_erased,
         "text": stood.text,
         "overlap": round(stood.overlap.share, 3),
-        "in_reply": _stretches(stood.overlap.in_reply),
-        "in_text": _stretches(stood.overlap.in_source),
+        "in_reply": _text_spans(stood.overlap.in_reply),
+        "in_text": _text_spans(stood.overlap.in_source),
     }
 
 
-def _stretches(stretches: Iterable[Stretch]) -> list[dict[str, int]]:
+def _text_spans(stretches: Iterable[CharacterRange]) -> list[dict[str, int]]:
     return [{"start": start, "end": end} for start, end in stretches]

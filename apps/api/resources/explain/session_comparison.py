@@ -12,18 +12,20 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.framework.base_views import ActorView
-from apps.api.openapi.schema import refusal
-from apps.api.protocol.query_parameters import refuse_unknown, version_named
-from apps.governance.database.actor_transaction import acting
+from apps.api.openapi.schema import refusal_response
+from apps.api.protocol.query_parameters import read_version_number, reject_unknown_parameters
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.prompt.prompt_diff import Hunk
-from apps.runtime.explain.prompt_diff import Apart, apart, sessions_open_to
+from apps.runtime.explain.prompt_diff import PromptDiff, comparable_sessions, diff_sessions
 
 PARAMETERS = frozenset({"with"})
-NAMED = "Name another session by its number, such as with=12, or leave it out for what a new one would be told now."
+SESSION_ADVICE = (
+    "Name another session by its number, such as with=12, or leave it out for what a new one would be told now."
+)
 
 
-class CauseRow(serializers.Serializer[Any]):
+class ChangeCauseSerializer(serializers.Serializer[Any]):
     """One act that made the two differ."""
 
     act = serializers.CharField()
@@ -35,13 +37,13 @@ class CauseRow(serializers.Serializer[Any]):
     at = serializers.DateTimeField()
 
 
-class HunkRow(serializers.Serializer[Any]):
+class DiffHunkSerializer(serializers.Serializer[Any]):
     """One place of a slot where lines went, came, or both."""
 
     slot = serializers.IntegerField(source="hunk.slot.value")
     removed = serializers.SerializerMethodField()
     added = serializers.SerializerMethodField()
-    causes = CauseRow(many=True)
+    causes = ChangeCauseSerializer(many=True)
     explanation = serializers.SerializerMethodField(help_text="A sentence where no act explains it, else empty.")
 
     def get_removed(self, explained: Any) -> list[str]:
@@ -59,15 +61,15 @@ class HunkRow(serializers.Serializer[Any]):
         return "" if explained.causes else str(explained.explanation)
 
 
-class OrderRow(serializers.Serializer[Any]):
+class ReorderingSerializer(serializers.Serializer[Any]):
     """The slots stand in another order."""
 
     before = serializers.ListField(child=serializers.CharField())
     after = serializers.ListField(child=serializers.CharField())
-    causes = CauseRow(many=True)
+    causes = ChangeCauseSerializer(many=True)
 
 
-class LineOwnerRow(serializers.Serializer[Any]):
+class LineOwnerSerializer(serializers.Serializer[Any]):
     """Whose words a line is."""
 
     record_type = serializers.CharField()
@@ -79,45 +81,50 @@ class LineOwnerRow(serializers.Serializer[Any]):
     taint = serializers.CharField()
 
 
-class HandoverRow(serializers.Serializer[Any]):
+class OwnerChangeSerializer(serializers.Serializer[Any]):
     """Words that stayed and passed from some owners to others; no owner is the product itself."""
 
     slot = serializers.IntegerField(source="slot.value")
-    before = LineOwnerRow(many=True)
-    after = LineOwnerRow(many=True)
+    before = LineOwnerSerializer(many=True)
+    after = LineOwnerSerializer(many=True)
 
 
-class ApartRow(serializers.Serializer[Apart]):
+class SessionComparisonSerializer(serializers.Serializer[PromptDiff]):
     """Two frozen prompts, tools included."""
 
     is_same = serializers.BooleanField(help_text="Byte for byte.")
     other_differences = serializers.ListField(
         child=serializers.CharField(), help_text="What makes them differ without any act, such as another customer."
     )
-    reordered = OrderRow(allow_null=True)
-    hunks = HunkRow(many=True)
-    owner_changes = HandoverRow(many=True)
+    reordered = ReorderingSerializer(allow_null=True)
+    hunks = DiffHunkSerializer(many=True)
+    owner_changes = OwnerChangeSerializer(many=True)
 
 
-class ApartView(ActorView):
+class SessionComparisonView(ActorView):
     """One session beside another."""
 
     @extend_schema(
         parameters=[OpenApiParameter("with", OpenApiTypes.INT, description="Another session; left out, it is now.")],
-        responses={200: ApartRow, **refusal(409, "What one of them was told cannot be compared.")},
+        responses={
+            200: SessionComparisonSerializer,
+            **refusal_response(409, "What one of them was told cannot be compared."),
+        },
     )
     def get(self, request: Request, pk: str) -> Response:
         """What the session was told beside another one, or beside what a new one of its conversation is told now. People only."""
         if not self.actor.is_person:
             raise NotPermitted("Only people may compare what agents were told; an agent's token does not reach it.")
-        refuse_unknown(request, PARAMETERS)
-        number = version_named(request, "with", NAMED) if request.query_params.get("with") else None
-        with acting(self.actor):
-            sessions = sessions_open_to(self.actor)
+        reject_unknown_parameters(request, PARAMETERS)
+        number = read_version_number(request, "with", SESSION_ADVICE) if request.query_params.get("with") else None
+        with acting_as(self.actor):
+            sessions = comparable_sessions(self.actor)
             session = sessions.filter(pk=pk).first()
             other = sessions.filter(pk=number).first() if number else None
             if session is None:
                 raise Http404
             if number and other is None:
                 raise ValidationError({"with": [f"There is no session {number} that you may see."]})
-            return Response(ApartRow(apart(session, other, system=self.actor, now=timezone.now())).data)
+            return Response(
+                SessionComparisonSerializer(diff_sessions(session, other, system=self.actor, now=timezone.now())).data
+            )

@@ -9,20 +9,20 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.policy.table import Act
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
 from apps.learning.contradictions.models import Contradiction
-from apps.learning.contradictions.scan_runs import ask_for_look
+from apps.learning.contradictions.scan_runs import request_scan
 
-READ = "The contradiction's version that was read."
+VERSION_HELP = "The contradiction's version that was read."
 
 
-class ContradictionRow(Shown[Contradiction]):
+class ContradictionSerializer(RowSerializer[Contradiction]):
     """Two lines, where each stands, and whether people were asked, dismissed it, or one of the lines changed."""
 
     agent_key = agent_key()
@@ -34,18 +34,18 @@ class ContradictionRow(Shown[Contradiction]):
         fields = (
             *("id", "agent_key", "kind", "conflicting_words", "first_type", "first_id", "first_location", "first_text"),
             *("second_type", "second_id", "second_location", "second_text", "status", "last_seen_at"),
-            *("dismissal_reason", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
+            *("dismissal_reason", "decided_by", "decided_at", *STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
 
-class DismissedBecause(Body):
+class DismissContradictionBody(RequestBody):
     """Why both lines may stay."""
 
     bare = True
 
-    dismissal_reason = Text()
-    version = Number(required=False, help_text=READ)
+    dismissal_reason = StrictTextField()
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class ContradictionFilters(AgentFilters):
@@ -56,7 +56,7 @@ class ContradictionFilters(AgentFilters):
     search = SearchFilter("first_text", "second_text", "agent__key")
 
 
-class ContradictionView(Rows[Contradiction]):
+class ContradictionView(RowViewSet[Contradiction]):
     """What the nightly look found; people read and decide."""
 
     acts: ClassVar = {
@@ -66,7 +66,7 @@ class ContradictionView(Rows[Contradiction]):
     }
     queryset = Contradiction.objects.none()
     in_bulk = ("dismiss", "reopen", "scan")
-    serializer_class = ContradictionRow
+    serializer_class = ContradictionSerializer
     filterset_class = ContradictionFilters
     for_people = True
 
@@ -74,27 +74,27 @@ class ContradictionView(Rows[Contradiction]):
         """All of them, for a reviewer."""
         return Contradiction.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=DismissedBecause, responses=ContradictionRow)
+    @extend_schema(request=DismissContradictionBody, responses=ContradictionSerializer)
     @action(detail=True, methods=["post"])
     def dismiss(self, request: Request, pk: str) -> Response:
         """Say that both lines may stay, for as long as both say the same."""
         del pk
         row = self.get_object()
-        sent = DismissedBecause.read(request, self.actor)
+        sent = DismissContradictionBody.read(request, self.actor)
         dismiss_contradiction(
             row, actor=self.actor, dismissal_reason=sent.values["dismissal_reason"], read_at=sent.read_at
         )
         return self.answer(row.pk, sent.ignored)
 
-    reopen = deciding(
-        "reopen", Act.CONTRADICTION_REOPEN, reopen_contradiction, ContradictionRow, "Take a dismissal back."
+    reopen = decision_action(
+        "reopen", Act.CONTRADICTION_REOPEN, reopen_contradiction, ContradictionSerializer, "Take a dismissal back."
     )
 
-    @extend_schema(request=None, responses=ContradictionRow)
+    @extend_schema(request=None, responses=ContradictionSerializer)
     @action(detail=True, methods=["post"])
     def scan(self, request: Request, pk: str) -> Response:
         """Have the agent's lines looked at within a minute; read the row again then."""
         del request, pk
         row = self.get_object()
-        ask_for_look(row.agent_id, actor=self.actor)
+        request_scan(row.agent_id, actor=self.actor)
         return self.answer(row.pk, [])

@@ -9,17 +9,17 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
-from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.policy.table import Act
 from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
-from apps.learning.lessons.edit_cluster_proposals import propose_habit, propose_in_skill
+from apps.learning.lessons.edit_cluster_proposals import propose_cluster_rule, propose_skill_change
 from apps.learning.lessons.models import EditCluster, EditClusterCase
 
-LINE = (
+SUMMARY_FIELDS = (
     *(
         "id",
         "agent_key",
@@ -32,11 +32,11 @@ LINE = (
         "first_seen_at",
         "last_seen_at",
     ),
-    *("status", "dismissal_reason", "proposal_id", "decided_by", "decided_at", *STAMPS, "ignored_fields"),
+    *("status", "dismissal_reason", "proposal_id", "decided_by", "decided_at", *STAMP_FIELDS, "ignored_fields"),
 )
 
 
-class EditMemberRow(serializers.ModelSerializer[EditClusterCase]):
+class ClusterDraftSerializer(serializers.ModelSerializer[EditClusterCase]):
     """A draft that shows it."""
 
     draft_id = serializers.IntegerField(source="case.source_id", read_only=True)
@@ -49,7 +49,7 @@ class EditMemberRow(serializers.ModelSerializer[EditClusterCase]):
         read_only_fields = fields
 
 
-class EditClusterLine(Shown[EditCluster]):
+class EditClusterSummarySerializer(RowSerializer[EditCluster]):
     """A cluster in a list; what identified somebody is masked."""
 
     agent_key = agent_key()
@@ -62,28 +62,28 @@ class EditClusterLine(Shown[EditCluster]):
 
     class Meta:
         model = EditCluster
-        fields: tuple[str, ...] = LINE
+        fields: tuple[str, ...] = SUMMARY_FIELDS
         read_only_fields = fields
 
 
-class EditClusterRow(EditClusterLine):
+class EditClusterSerializer(EditClusterSummarySerializer):
     """A cluster with the latest fifty drafts that show it."""
 
-    drafts = EditMemberRow(many=True, read_only=True, source="latest_members")
+    drafts = ClusterDraftSerializer(many=True, read_only=True, source="latest_members")
 
-    class Meta(EditClusterLine.Meta):
-        fields = (*LINE, "drafts")
+    class Meta(EditClusterSummarySerializer.Meta):
+        fields = (*SUMMARY_FIELDS, "drafts")
         read_only_fields = fields
 
 
-class HabitProposal(Body):
+class ProposeEditClusterBody(RequestBody):
     """A yes to the row as it was read."""
 
     bare = True
 
-    version = Number(required=False, help_text="The row's version that was read.")
-    rule = Text(required=False, help_text="The rule in your own words; needed where the row has none.")
-    in_skill = YesNo(
+    version = StrictIntegerField(required=False, help_text="The row's version that was read.")
+    rule = StrictTextField(required=False, help_text="The rule in your own words; needed where the row has none.")
+    in_skill = StrictBooleanField(
         required=False, help_text="As a line of the one approved skill that all the drafts stand on, instead of a rule."
     )
 
@@ -94,7 +94,7 @@ class EditClusterFilters(AgentFilters):
     status = ChoiceFilter(choices=EditCluster.Status.choices)
 
 
-class EditClusterView(Rows[EditCluster]):
+class EditClusterView(RowViewSet[EditCluster]):
     """What people change again and again, by agent."""
 
     acts: ClassVar = {
@@ -104,8 +104,8 @@ class EditClusterView(Rows[EditCluster]):
     }
     queryset = EditCluster.objects.none()
     in_bulk = ("dismiss", "reopen")
-    serializer_class = EditClusterRow
-    line_class = EditClusterLine
+    serializer_class = EditClusterSerializer
+    line_class = EditClusterSummarySerializer
     filterset_class = EditClusterFilters
     for_people = True
 
@@ -113,22 +113,24 @@ class EditClusterView(Rows[EditCluster]):
         """All of them, for a reviewer."""
         return EditCluster.objects.visible_to(self.actor).counted().select_related("agent")
 
-    @extend_schema(request=HabitProposal, responses=EditClusterRow)
+    @extend_schema(request=ProposeEditClusterBody, responses=EditClusterSerializer)
     @action(detail=True, methods=["post"])
     def propose(self, request: Request, pk: str) -> Response:
         """Put a rule before a reviewer, or a line of the skill behind the drafts, with the drafts as evidence."""
         del pk
         cluster = self.get_object()
-        sent = HabitProposal.read(request, self.actor)
-        call = propose_in_skill if sent.values.get("in_skill") else propose_habit
+        sent = ProposeEditClusterBody.read(request, self.actor)
+        call = propose_skill_change if sent.values.get("in_skill") else propose_cluster_rule
         call(cluster, actor=self.actor, read_at=sent.read_at, rule=sent.values.get("rule", ""))
         return self.answer(cluster.pk, sent.ignored)
 
-    dismiss = deciding(
+    dismiss = decision_action(
         "dismiss",
         Act.EDIT_CLUSTER_DISMISS,
         dismiss_cluster,
-        EditClusterRow,
+        EditClusterSerializer,
         "Let it rest until three times as many drafts show it.",
     )
-    reopen = deciding("reopen", Act.EDIT_CLUSTER_REOPEN, reopen_cluster, EditClusterRow, "Look at it again.")
+    reopen = decision_action(
+        "reopen", Act.EDIT_CLUSTER_REOPEN, reopen_cluster, EditClusterSerializer, "Look at it again."
+    )

@@ -9,20 +9,20 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.learning.lessons.actions import retire_example
-from apps.learning.lessons.example_bank import keep_as_example
+from apps.learning.lessons.example_bank import add_lesson_example
 from apps.learning.lessons.models import Example, Lesson
 
 
-class ExampleRow(Shown[Example]):
+class ExampleSerializer(RowSerializer[Example]):
     """A situation, a draft that was wrong in it, and its correction."""
 
     agent_key = agent_key()
@@ -35,21 +35,21 @@ class ExampleRow(Shown[Example]):
         model = Example
         fields = (
             *("id", "agent_key", "lesson_id", "situation", "draft", "correction", "masked_counts", "status"),
-            *("approved_by", "approved_at", *STAMPS, "ignored_fields"),
+            *("approved_by", "approved_at", *STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
 
-class NewExample(Body):
+class AddExampleBody(RequestBody):
     """The lesson to keep; its own words, unless others are sent."""
 
     acts = (Act.EXAMPLE_ADD,)
-    shown = frozenset(ExampleRow.Meta.fields)
+    shown = frozenset(ExampleSerializer.Meta.fields)
 
-    lesson_id = Number(help_text="A lesson of an edited draft.")
-    situation = Text(required=False)
-    draft = Text(required=False)
-    correction = Text(required=False)
+    lesson_id = StrictIntegerField(help_text="A lesson of an edited draft.")
+    situation = StrictTextField(required=False)
+    draft = StrictTextField(required=False)
+    correction = StrictTextField(required=False)
 
 
 class ExampleFilters(AgentFilters):
@@ -59,12 +59,12 @@ class ExampleFilters(AgentFilters):
     search = SearchFilter("situation", "draft", "correction")
 
 
-class ExampleView(Rows[Example]):
+class ExampleView(RowViewSet[Example]):
     """The bank of examples, by agent."""
 
     acts: ClassVar = {"create": (Act.EXAMPLE_ADD,), "retire": (Act.EXAMPLE_RETIRE,)}
     queryset = Example.objects.none()
-    serializer_class = ExampleRow
+    serializer_class = ExampleSerializer
     filterset_class = ExampleFilters
     for_people = True
 
@@ -72,20 +72,20 @@ class ExampleView(Rows[Example]):
         """All of them, for a reviewer."""
         return Example.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewExample, responses={201: ExampleRow})
+    @extend_schema(request=AddExampleBody, responses={201: ExampleSerializer})
     def create(self, request: Request) -> Response:
         """Keep a lesson as an example; what identifies somebody is masked, and `masked` says how often what."""
         authorize(self.actor, Act.EXAMPLE_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewExample.read(request, self.actor)
+        sent = AddExampleBody.read(request, self.actor)
         words: dict[str, Any] = sent.only("situation", "draft", "correction")
-        example = keep_as_example(self._lesson(sent.values["lesson_id"]), actor=self.actor, words=words)
+        example = add_lesson_example(self._find_lesson(sent.values["lesson_id"]), actor=self.actor, words=words)
         return self.answer(example.pk, sent.ignored, 201)
 
-    retire = deciding(
-        "retire", Act.EXAMPLE_RETIRE, retire_example, ExampleRow, "Show it to no turn that begins from now on."
+    retire = decision_action(
+        "retire", Act.EXAMPLE_RETIRE, retire_example, ExampleSerializer, "Show it to no turn that begins from now on."
     )
 
-    def _lesson(self, lesson_id: int) -> Lesson:
+    def _find_lesson(self, lesson_id: int) -> Lesson:
         lesson = Lesson.objects.filter(tenant_id=self.actor.tenant_id, pk=lesson_id).first()
         if lesson is None:
             raise ValidationError({"lesson_id": ["There is no such lesson."]})

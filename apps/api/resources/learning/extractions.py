@@ -3,13 +3,13 @@
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter, SearchFilter
-from apps.api.protocol.serializers import Shown, agent_key
+from apps.api.protocol.serializers import RowSerializer, agent_key
 from apps.learning.extraction.models import Extraction
 
 
-class ExtractionRow(Shown[Extraction]):
+class ExtractionSerializer(RowSerializer[Extraction]):
     """One verdict with its reason."""
 
     agent_key = agent_key()
@@ -45,11 +45,11 @@ class ExtractionFilters(AgentFilters):
     search = SearchFilter("conversation__conversation_key", "reason")
 
 
-class ExtractionView(Rows[Extraction]):
+class ExtractionView(RowViewSet[Extraction]):
     """Extractions of the tenant."""
 
     queryset = Extraction.objects.none()
-    serializer_class = ExtractionRow
+    serializer_class = ExtractionSerializer
     filterset_class = ExtractionFilters
     for_people = True
 

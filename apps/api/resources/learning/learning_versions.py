@@ -5,10 +5,10 @@ from typing import ClassVar
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.policy.table import Act
 from apps.learning.digest.models import DigestRun
 from apps.learning.lessons.actions import (
@@ -21,7 +21,7 @@ from apps.learning.lessons.actions import (
 from apps.learning.lessons.models import LearningVersion
 
 
-class LearningVersionRow(Shown[LearningVersion]):
+class LearningVersionSerializer(RowSerializer[LearningVersion]):
     """A list of bullets, the lessons it rests on, and who said yes to it."""
 
     agent_key = agent_key()
@@ -34,12 +34,12 @@ class LearningVersionRow(Shown[LearningVersion]):
         model = LearningVersion
         fields = (
             *("id", "agent_key", "number", "previous_version_id", "body", "change_summary", "lesson_ids", "status"),
-            *("approved_by", "approved_at", *STAMPS, "ignored_fields"),
+            *("approved_by", "approved_at", *STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
 
-class DigestRunRow(Shown[DigestRun]):
+class DigestRunSerializer(RowSerializer[DigestRun]):
     """What came of one digest."""
 
     agent_key = agent_key()
@@ -66,19 +66,19 @@ class DigestRunRow(Shown[DigestRun]):
         read_only_fields = fields
 
 
-class VersionFilters(AgentFilters):
+class LearningVersionFilters(AgentFilters):
     """By agent and state."""
 
     status = ChoiceFilter(choices=LearningVersion.Status.choices)
 
 
-class RunFilters(AgentFilters):
+class DigestRunFilters(AgentFilters):
     """By agent and verdict."""
 
     verdict = ChoiceFilter(choices=DigestRun.Verdict.choices)
 
 
-class VersionView(Rows[LearningVersion]):
+class LearningVersionView(RowViewSet[LearningVersion]):
     """Versions of what agents learned; people read and decide, agents read the active one in their turns alone."""
 
     acts: ClassVar = {
@@ -89,47 +89,53 @@ class VersionView(Rows[LearningVersion]):
         "withdraw": (Act.LEARNING_VERSION_WITHDRAW,),
     }
     queryset = LearningVersion.objects.none()
-    serializer_class = LearningVersionRow
-    filterset_class = VersionFilters
+    serializer_class = LearningVersionSerializer
+    filterset_class = LearningVersionFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[LearningVersion]:
         """All of them, for a reviewer."""
         return LearningVersion.objects.visible_to(self.actor).select_related("agent")
 
-    activate = deciding(
+    activate = decision_action(
         "activate",
         Act.LEARNING_VERSION_ACTIVATE,
         activate_version,
-        LearningVersionRow,
+        LearningVersionSerializer,
         "Let conversations that begin from now on read it; the one they read until now retires.",
     )
-    reject = deciding("reject", Act.LEARNING_VERSION_REJECT, reject_version, LearningVersionRow, "Let nobody read it.")
-    retire = deciding(
+    reject = decision_action(
+        "reject", Act.LEARNING_VERSION_REJECT, reject_version, LearningVersionSerializer, "Let nobody read it."
+    )
+    retire = decision_action(
         "retire",
         Act.LEARNING_VERSION_RETIRE,
         retire_version,
-        LearningVersionRow,
+        LearningVersionSerializer,
         "Let conversations that begin from now on do without it.",
     )
-    restore = deciding(
-        "restore", Act.LEARNING_VERSION_RESTORE, restore_version, LearningVersionRow, "Take up a retired one again."
+    restore = decision_action(
+        "restore",
+        Act.LEARNING_VERSION_RESTORE,
+        restore_version,
+        LearningVersionSerializer,
+        "Take up a retired one again.",
     )
-    withdraw = deciding(
+    withdraw = decision_action(
         "withdraw",
         Act.LEARNING_VERSION_WITHDRAW,
         withdraw_version,
-        LearningVersionRow,
+        LearningVersionSerializer,
         "Let no turn read it any more, of conversations that began with it either; `reason` is required.",
     )
 
 
-class RunView(Rows[DigestRun]):
+class DigestRunView(RowViewSet[DigestRun]):
     """Runs of the digest, those that made nothing included."""
 
     queryset = DigestRun.objects.none()
-    serializer_class = DigestRunRow
-    filterset_class = RunFilters
+    serializer_class = DigestRunSerializer
+    filterset_class = DigestRunFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[DigestRun]:

@@ -3,13 +3,13 @@
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, BooleanFilter, ChoiceFilter, IdFilter, SearchFilter
-from apps.api.protocol.serializers import Shown, agent_key
+from apps.api.protocol.serializers import RowSerializer, agent_key
 from apps.learning.lessons.models import Lesson, LessonCase
 from apps.learning.lessons.rules import SOURCES
 
-LINE = (
+SUMMARY_FIELDS = (
     *(
         "id",
         "agent_key",
@@ -25,7 +25,7 @@ LINE = (
 )
 
 
-class CaseRow(Shown[LessonCase]):
+class LessonCaseSerializer(RowSerializer[LessonCase]):
     """One thing that was looked at; without a lesson it says why it taught none."""
 
     agent_key = agent_key()
@@ -41,7 +41,7 @@ class CaseRow(Shown[LessonCase]):
         read_only_fields = fields
 
 
-class LessonLine(Shown[Lesson]):
+class LessonSummarySerializer(RowSerializer[Lesson]):
     """A lesson in a list; what identified somebody is masked."""
 
     agent_key = agent_key()
@@ -49,17 +49,17 @@ class LessonLine(Shown[Lesson]):
 
     class Meta:
         model = Lesson
-        fields: tuple[str, ...] = LINE
+        fields: tuple[str, ...] = SUMMARY_FIELDS
         read_only_fields = fields
 
 
-class LessonRow(LessonLine):
+class LessonSerializer(LessonSummarySerializer):
     """A lesson with its cases."""
 
-    cases = CaseRow(many=True, read_only=True)
+    cases = LessonCaseSerializer(many=True, read_only=True)
 
-    class Meta(LessonLine.Meta):
-        fields = (*LINE, "cases")
+    class Meta(LessonSummarySerializer.Meta):
+        fields = (*SUMMARY_FIELDS, "cases")
         read_only_fields = fields
 
 
@@ -70,7 +70,7 @@ class LessonFilters(AgentFilters):
     search = SearchFilter("situation", "problem", "correction")
 
 
-class CaseFilters(AgentFilters):
+class LessonCaseFilters(AgentFilters):
     """By agent, lesson, conversation and kind, and whether it taught something."""
 
     lesson_id = IdFilter()
@@ -79,12 +79,12 @@ class CaseFilters(AgentFilters):
     has_no_lesson = BooleanFilter(field_name="lesson", lookup_expr="isnull")
 
 
-class LessonView(Rows[Lesson]):
+class LessonView(RowViewSet[Lesson]):
     """Lessons of the tenant."""
 
     queryset = Lesson.objects.none()
-    serializer_class = LessonRow
-    line_class = LessonLine
+    serializer_class = LessonSerializer
+    line_class = LessonSummarySerializer
     filterset_class = LessonFilters
     for_people = True
 
@@ -94,12 +94,12 @@ class LessonView(Rows[Lesson]):
         return lessons if self.action == "list" else lessons.prefetch_related("cases__agent")
 
 
-class CaseView(Rows[LessonCase]):
+class LessonCaseView(RowViewSet[LessonCase]):
     """Every case that was looked at."""
 
     queryset = LessonCase.objects.none()
-    serializer_class = CaseRow
-    filterset_class = CaseFilters
+    serializer_class = LessonCaseSerializer
+    filterset_class = LessonCaseFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[LessonCase]:

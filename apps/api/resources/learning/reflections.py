@@ -3,13 +3,13 @@
 from django.db.models import QuerySet
 from rest_framework import serializers
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, BooleanFilter, ChoiceFilter, SearchFilter
-from apps.api.protocol.serializers import Shown, agent_key
+from apps.api.protocol.serializers import RowSerializer, agent_key
 from apps.learning.reflection.models import Reflection
 
 
-class ReflectionRow(Shown[Reflection]):
+class ReflectionSerializer(RowSerializer[Reflection]):
     """One day of an agent, with what came of it and why."""
 
     agent_key = agent_key()
@@ -47,11 +47,11 @@ class ReflectionFilters(AgentFilters):
     search = SearchFilter("reason")
 
 
-class ReflectionView(Rows[Reflection]):
+class ReflectionView(RowViewSet[Reflection]):
     """Reflections of the tenant."""
 
     queryset = Reflection.objects.none()
-    serializer_class = ReflectionRow
+    serializer_class = ReflectionSerializer
     filterset_class = ReflectionFilters
     for_people = True
 

@@ -11,16 +11,22 @@ from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import LINES_WAIT
-from apps.api.framework.row_actions import deciding
-from apps.api.framework.versions import Versioned
+from apps.api.framework.base_views import LINES_PENDING_TEXT
+from apps.api.framework.row_actions import decision_action
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import AgentFilters, BooleanFilter, CharFilter, SearchFilter
-from apps.api.protocol.request_bodies import AsSeen, Body, Number, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import (
+    RequestBody,
+    RequiredVersionBody,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictTextField,
+)
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
-from apps.api.resources.memory.memory_lines import VOUCHING, dating
+from apps.api.resources.memory.memory_lines import APPROVE_DESCRIPTION, line_dates_action
 from apps.governance.policy.table import Act
-from apps.learning.contradictions.memory_warnings import with_advice
+from apps.learning.contradictions.memory_warnings import add_memory_warnings
 from apps.memory.actions import (
     amend_block,
     amend_memory,
@@ -30,42 +36,42 @@ from apps.memory.actions import (
     create_memory,
     write_block,
 )
-from apps.memory.line_dates import date_block, date_memory
+from apps.memory.line_dates import set_block_line_dates, set_memory_line_dates
 from apps.memory.models import AgentMemory, MemoryBlock
-from apps.memory.write_holds import told
-from apps.runtime.taint_attribution import heard_by
+from apps.memory.write_holds import review_notice
+from apps.runtime.taint_attribution import heard_texts_of_agent
 
-VALUES = ("label", "body", "is_read_only", "is_pinned")
+BLOCK_VALUES = ("label", "body", "is_read_only", "is_pinned")
 
 
-class BlockRow(Shown[MemoryBlock]):
+class MemoryBlockSerializer(RowSerializer[MemoryBlock]):
     """A labelled piece of what an agent knows, and who wrote it last."""
 
     agent_key = agent_key()
 
     class Meta:
         model = MemoryBlock
-        fields = ("id", "agent_key", *VALUES, "updated_by", *STAMPS, "ignored_fields", "notice")
+        fields = ("id", "agent_key", *BLOCK_VALUES, "updated_by", *STAMP_FIELDS, "ignored_fields", "notice")
         read_only_fields = fields
 
 
-BLOCK_FIELDS = frozenset(BlockRow.Meta.fields)
+BLOCK_FIELDS = frozenset(MemoryBlockSerializer.Meta.fields)
 
 
-class NewBlock(Body):
+class CreateMemoryBlockBody(RequestBody):
     """A block for an agent."""
 
     shown = BLOCK_FIELDS
     acts = (Act.BLOCK_WRITE,)
 
-    agent_key = Text(required=False)
-    label = Text()  # type: ignore[assignment]  # REST framework takes it off the class
-    body = Text(required=False)
-    is_read_only = YesNo(required=False)
-    is_pinned = YesNo(required=False)
+    agent_key = StrictTextField(required=False)
+    label = StrictTextField()  # type: ignore[assignment]  # REST framework takes it off the class
+    body = StrictTextField(required=False)
+    is_read_only = StrictBooleanField(required=False)
+    is_pinned = StrictBooleanField(required=False)
 
 
-class BlockChange(Body):
+class UpdateMemoryBlockBody(RequestBody):
     """What of a block shall read otherwise; an agent changes the body alone."""
 
     shown = BLOCK_FIELDS
@@ -73,16 +79,16 @@ class BlockChange(Body):
         Act.BLOCK_WRITE,
         Act.BLOCK_AMEND,
     )
-    whole = VALUES
+    whole = BLOCK_VALUES
 
-    label = Text(required=False)  # type: ignore[assignment]  # REST framework takes it off the class
-    body = Text(required=False)
-    is_read_only = YesNo(required=False)
-    is_pinned = YesNo(required=False)
-    version = Number(required=False)
+    label = StrictTextField(required=False)  # type: ignore[assignment]  # REST framework takes it off the class
+    body = StrictTextField(required=False)
+    is_read_only = StrictBooleanField(required=False)
+    is_pinned = StrictBooleanField(required=False)
+    version = StrictIntegerField(required=False)
 
 
-class BlockFilters(AgentFilters):
+class MemoryBlockFilters(AgentFilters):
     """By agent and label."""
 
     label = CharFilter()
@@ -91,7 +97,7 @@ class BlockFilters(AgentFilters):
     search = SearchFilter("agent__key", "label", "body")
 
 
-class BlockView(Versioned[MemoryBlock]):
+class MemoryBlockView(VersionedViewSet[MemoryBlock]):
     """Blocks of the tenant's agents; an agent sees its own."""
 
     acts: ClassVar = {
@@ -105,78 +111,85 @@ class BlockView(Versioned[MemoryBlock]):
     }
     queryset = MemoryBlock.objects.none()
     in_bulk = ("create", "update", "set-line-dates")
-    serializer_class = BlockRow
-    filterset_class = BlockFilters
+    serializer_class = MemoryBlockSerializer
+    filterset_class = MemoryBlockFilters
 
     def get_queryset(self) -> QuerySet[MemoryBlock]:
         """Those the actor sees."""
         return MemoryBlock.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewBlock, responses={201: BlockRow})
+    @extend_schema(request=CreateMemoryBlockBody, responses={201: MemoryBlockSerializer})
     def create(self, request: Request) -> Response:
         """Give an agent a block; people only. Pinned, the agent's next session carries it."""
-        sent = NewBlock.read(request, self.actor)
+        sent = CreateMemoryBlockBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
-        block = create_block(agent_id, actor=self.actor, values=sent.only(*VALUES))
+        block = create_block(agent_id, actor=self.actor, values=sent.only(*BLOCK_VALUES))
         return self.answer(block.pk, sent.ignored, 201)
 
-    @extend_schema(request=BlockChange, responses={200: BlockRow, 202: OpenApiResponse(BlockRow, LINES_WAIT)})
+    @extend_schema(
+        request=UpdateMemoryBlockBody,
+        responses={200: MemoryBlockSerializer, 202: OpenApiResponse(MemoryBlockSerializer, LINES_PENDING_TEXT)},
+    )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change a block; an agent its body. Sessions already open keep what they started with."""
         del pk
         block = self.get_object()
-        before, sent = block.body, BlockChange.read(request, self.actor, block)
+        before, sent = block.body, UpdateMemoryBlockBody.read(request, self.actor, block)
         if self.actor.is_person:
-            write_block(block, actor=self.actor, values=sent.only(*VALUES), read_at=sent.read_at)
-            return self.answer(block.pk, sent.ignored, notice=with_advice("", block, before, self.actor))
-        body, heard = sent.values["body"], heard_by(self.actor)
+            write_block(block, actor=self.actor, values=sent.only(*BLOCK_VALUES), read_at=sent.read_at)
+            return self.answer(block.pk, sent.ignored, notice=add_memory_warnings("", block, before, self.actor))
+        body, heard = sent.values["body"], heard_texts_of_agent(self.actor)
         amend_block(block, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
-        notice = told(block, body, self.actor)
+        notice = review_notice(block, body, self.actor)
         waits = self.waiting_about(block, notice)
-        return self.answer(block.pk, sent.ignored, notice=with_advice(notice, block, before, self.actor), waits=waits)
+        return self.answer(
+            block.pk, sent.ignored, notice=add_memory_warnings(notice, block, before, self.actor), waits=waits
+        )
 
-    date_line = dating(date_block, BlockRow)
-    approve = deciding("approve", Act.BLOCK_APPROVE, approve_block, BlockRow, VOUCHING, AsSeen)
+    date_line = line_dates_action(set_block_line_dates, MemoryBlockSerializer)
+    approve = decision_action(
+        "approve", Act.BLOCK_APPROVE, approve_block, MemoryBlockSerializer, APPROVE_DESCRIPTION, RequiredVersionBody
+    )
 
-    @extend_schema(request=BlockChange, responses=BlockRow)
+    @extend_schema(request=UpdateMemoryBlockBody, responses=MemoryBlockSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same, with every value sent."""
         return self.partial_update(request, pk)
 
 
-class MemoryRow(Shown[AgentMemory]):
+class AgentMemorySerializer(RowSerializer[AgentMemory]):
     """What an agent remembers, and who wrote it last."""
 
     agent_key = agent_key()
 
     class Meta:
         model = AgentMemory
-        fields = ("id", "agent_key", "body", "updated_by", *STAMPS, "ignored_fields", "notice")
+        fields = ("id", "agent_key", "body", "updated_by", *STAMP_FIELDS, "ignored_fields", "notice")
         read_only_fields = fields
 
 
-MEMORY_FIELDS = frozenset(MemoryRow.Meta.fields)
+MEMORY_FIELDS = frozenset(AgentMemorySerializer.Meta.fields)
 
 
-class NewMemory(Body):
+class CreateMemoryBody(RequestBody):
     """The first memory of an agent."""
 
     shown = MEMORY_FIELDS
     acts = (Act.MEMORY_AMEND,)
 
-    agent_key = Text(required=False)
-    body = Text()
+    agent_key = StrictTextField(required=False)
+    body = StrictTextField()
 
 
-class MemoryChange(Body):
+class UpdateMemoryBody(RequestBody):
     """The full new body."""
 
     shown = MEMORY_FIELDS
     acts = (Act.MEMORY_AMEND,)
     whole = ("body",)
 
-    body = Text(required=False)
-    version = Number(required=False)
+    body = StrictTextField(required=False)
+    version = StrictIntegerField(required=False)
 
 
 class MemoryFilters(AgentFilters):
@@ -185,7 +198,7 @@ class MemoryFilters(AgentFilters):
     search = SearchFilter("agent__key", "body")
 
 
-class MemoryView(Versioned[AgentMemory]):
+class MemoryView(VersionedViewSet[AgentMemory]):
     """Memories of the tenant's agents; an agent sees its own."""
 
     acts: ClassVar = {
@@ -196,40 +209,47 @@ class MemoryView(Versioned[AgentMemory]):
     }
     queryset = AgentMemory.objects.none()
     in_bulk = ("create", "update", "set-line-dates")
-    serializer_class = MemoryRow
+    serializer_class = AgentMemorySerializer
     filterset_class = MemoryFilters
 
     def get_queryset(self) -> QuerySet[AgentMemory]:
         """Those the actor sees."""
         return AgentMemory.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewMemory, responses={201: MemoryRow})
+    @extend_schema(request=CreateMemoryBody, responses={201: AgentMemorySerializer})
     def create(self, request: Request) -> Response:
         """Start an agent's memory. Its next session carries it."""
-        sent = NewMemory.read(request, self.actor)
+        sent = CreateMemoryBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
-        body, heard = sent.values["body"], heard_by(self.actor)
+        body, heard = sent.values["body"], heard_texts_of_agent(self.actor)
         memory = create_memory(agent_id, actor=self.actor, body=body, heard=heard)
-        notice = told(memory, body, self.actor)
+        notice = review_notice(memory, body, self.actor)
         waits = self.waiting_about(memory, notice)
-        return self.answer(memory.pk, sent.ignored, 201, with_advice(notice, memory, "", self.actor), waits)
+        return self.answer(memory.pk, sent.ignored, 201, add_memory_warnings(notice, memory, "", self.actor), waits)
 
-    @extend_schema(request=MemoryChange, responses={200: MemoryRow, 202: OpenApiResponse(MemoryRow, LINES_WAIT)})
+    @extend_schema(
+        request=UpdateMemoryBody,
+        responses={200: AgentMemorySerializer, 202: OpenApiResponse(AgentMemorySerializer, LINES_PENDING_TEXT)},
+    )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Replace the body. Sessions already open keep what they started with."""
         del pk
         memory = self.get_object()
-        sent = MemoryChange.read(request, self.actor, memory)
-        before, body, heard = memory.body, sent.values["body"], heard_by(self.actor)
+        sent = UpdateMemoryBody.read(request, self.actor, memory)
+        before, body, heard = memory.body, sent.values["body"], heard_texts_of_agent(self.actor)
         amend_memory(memory, actor=self.actor, body=body, heard=heard, read_at=sent.read_at)
-        notice = told(memory, body, self.actor)
+        notice = review_notice(memory, body, self.actor)
         waits = self.waiting_about(memory, notice)
-        return self.answer(memory.pk, sent.ignored, notice=with_advice(notice, memory, before, self.actor), waits=waits)
+        return self.answer(
+            memory.pk, sent.ignored, notice=add_memory_warnings(notice, memory, before, self.actor), waits=waits
+        )
 
-    date_line = dating(date_memory, MemoryRow)
-    approve = deciding("approve", Act.MEMORY_APPROVE, approve_memory, MemoryRow, VOUCHING, AsSeen)
+    date_line = line_dates_action(set_memory_line_dates, AgentMemorySerializer)
+    approve = decision_action(
+        "approve", Act.MEMORY_APPROVE, approve_memory, AgentMemorySerializer, APPROVE_DESCRIPTION, RequiredVersionBody
+    )
 
-    @extend_schema(request=MemoryChange, responses=MemoryRow)
+    @extend_schema(request=UpdateMemoryBody, responses=AgentMemorySerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same; a memory has nothing but its body."""
         return self.partial_update(request, pk)

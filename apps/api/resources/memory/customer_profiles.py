@@ -13,25 +13,25 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import LINES_WAIT
-from apps.api.framework.versions import Versioned
+from apps.api.framework.base_views import LINES_PENDING_TEXT
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import CharFilter, ChoiceFilter, FilterSet, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Sent, Text
-from apps.api.protocol.serializers import STAMPS, Shown
-from apps.api.resources.memory.memory_lines import DUE, SAID_OF_DUE, dating
+from apps.api.protocol.request_bodies import ParsedBody, RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
+from apps.api.resources.memory.memory_lines import DUE_CHOICES, DUE_HELP, line_dates_action
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
 from apps.governance.policy.table import Act
-from apps.learning.contradictions.memory_warnings import texts_of, with_advice_on_notes
+from apps.learning.contradictions.memory_warnings import add_profile_warnings, profile_texts
 from apps.memory.actions import amend_profile, create_profile
-from apps.memory.line_dates import date_profile, due
+from apps.memory.line_dates import due_line_filters, set_profile_line_dates
 from apps.memory.models import CustomerProfile, ProfileLine
 from apps.memory.profile_line_ledger import lines_of_profile
 
-MOST: Final = 200
+MAX_LINES: Final = 200
 
 
-class ProfileLineRow(Shown[ProfileLine]):
+class ProfileLineSerializer(RowSerializer[ProfileLine]):
     """One line for as long as it stood."""
 
     conversation_id = serializers.IntegerField(read_only=True, allow_null=True, source="source_conversation_id")
@@ -50,50 +50,59 @@ def latest_lines(profile: CustomerProfile, actor: Actor) -> list[ProfileLine]:
     """The latest of them, those that went among them."""
     if not actor.is_person:
         raise NotPermitted("Only people read whose words each line of a profile is.")
-    return list(lines_of_profile(profile)[:MOST])
+    return list(lines_of_profile(profile)[:MAX_LINES])
 
 
-TEXTS = ("preferences", "notes")
+PROFILE_TEXTS = ("preferences", "notes")
 
 
-class ProfileRow(Shown[CustomerProfile]):
+class CustomerProfileSerializer(RowSerializer[CustomerProfile]):
     """One end user's profile, and who wrote it last."""
 
     class Meta:
         model = CustomerProfile
-        fields = ("id", "end_user_key", *TEXTS, "last_seen_at", "updated_by", *STAMPS, "ignored_fields", "notice")
+        fields = (
+            "id",
+            "end_user_key",
+            *PROFILE_TEXTS,
+            "last_seen_at",
+            "updated_by",
+            *STAMP_FIELDS,
+            "ignored_fields",
+            "notice",
+        )
         read_only_fields = fields
 
 
-SHOWN = frozenset(ProfileRow.Meta.fields)
+RESPONSE_FIELDS = frozenset(CustomerProfileSerializer.Meta.fields)
 
 
-class NewProfile(Body):
+class CreateProfileBody(RequestBody):
     """The first that is known of an end user."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (Act.PROFILE_AMEND,)
 
-    end_user_key = Text()
-    preferences = Text(required=False)
-    notes = Text(required=False)
+    end_user_key = StrictTextField()
+    preferences = StrictTextField(required=False)
+    notes = StrictTextField(required=False)
 
 
-class ProfileChange(Body):
+class UpdateProfileBody(RequestBody):
     """New preferences, new notes, or both."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (Act.PROFILE_AMEND,)
-    whole = TEXTS
+    whole = PROFILE_TEXTS
 
-    preferences = Text(required=False)
-    notes = Text(required=False)
-    version = Number(required=False)
+    preferences = StrictTextField(required=False)
+    notes = StrictTextField(required=False)
+    version = StrictIntegerField(required=False)
 
 
-def _waits(profile: CustomerProfile, sent: Sent) -> str:
+def _pending_notice(profile: CustomerProfile, sent: ParsedBody) -> str:
     """Where all memory is reviewed, an agent's words are not there yet."""
-    held = [name for name, text in sent.only(*TEXTS).items() if getattr(profile, name) != text]
+    held = [name for name, text in sent.only(*PROFILE_TEXTS).items() if getattr(profile, name) != text]
     return f"What you sent for {' and '.join(held)} waits for a person to approve." if held else ""
 
 
@@ -101,7 +110,7 @@ class ProfileFilters(FilterSet):
     """By the end user's key."""
 
     end_user_key = CharFilter(help_text="Channel and id, such as slack:U12345.")
-    due = ChoiceFilter(choices=DUE, method="by_date", help_text=f"{SAID_OF_DUE} For people.")
+    due = ChoiceFilter(choices=DUE_CHOICES, method="by_date", help_text=f"{DUE_HELP} For people.")
     search = SearchFilter("end_user_key", "preferences", "notes")
 
     def by_date(self, rows: QuerySet[CustomerProfile], name: str, value: str) -> QuerySet[CustomerProfile]:
@@ -110,10 +119,10 @@ class ProfileFilters(FilterSet):
         if not self.request.auth.is_person:
             raise NotPermitted("Only people look through lines by their dates; an agent's token does not reach them.")
         lines = ProfileLine.objects.filter(tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"))
-        return rows.filter(Exists(lines.filter(due(timezone.now())[value])))
+        return rows.filter(Exists(lines.filter(due_line_filters(timezone.now())[value])))
 
 
-class ProfileView(Versioned[CustomerProfile]):
+class ProfileView(VersionedViewSet[CustomerProfile]):
     """Profiles of the tenant's end users."""
 
     acts: ClassVar = {
@@ -123,44 +132,47 @@ class ProfileView(Versioned[CustomerProfile]):
     }
     queryset = CustomerProfile.objects.none()
     in_bulk = ("create", "update", "set-line-dates")
-    serializer_class = ProfileRow
+    serializer_class = CustomerProfileSerializer
     filterset_class = ProfileFilters
 
     def get_queryset(self) -> QuerySet[CustomerProfile]:
         """Those the actor sees."""
         return CustomerProfile.objects.visible_to(self.actor)
 
-    @extend_schema(request=NewProfile, responses={201: ProfileRow})
+    @extend_schema(request=CreateProfileBody, responses={201: CustomerProfileSerializer})
     def create(self, request: Request) -> Response:
         """Start a profile. Every agent of the tenant sees it from its next session."""
-        sent = NewProfile.read(request, self.actor)
-        profile = create_profile(sent.values["end_user_key"], actor=self.actor, values=sent.only(*TEXTS))
-        notice = _waits(profile, sent)
+        sent = CreateProfileBody.read(request, self.actor)
+        profile = create_profile(sent.values["end_user_key"], actor=self.actor, values=sent.only(*PROFILE_TEXTS))
+        notice = _pending_notice(profile, sent)
         waits = self.waiting_about(profile, notice)
-        return self.answer(profile.pk, sent.ignored, 201, with_advice_on_notes(notice, profile, {}), waits)
+        return self.answer(profile.pk, sent.ignored, 201, add_profile_warnings(notice, profile, {}), waits)
 
-    @extend_schema(request=ProfileChange, responses={200: ProfileRow, 202: OpenApiResponse(ProfileRow, LINES_WAIT)})
+    @extend_schema(
+        request=UpdateProfileBody,
+        responses={200: CustomerProfileSerializer, 202: OpenApiResponse(CustomerProfileSerializer, LINES_PENDING_TEXT)},
+    )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Write preferences or notes; the end user counts as seen now."""
         del pk
         profile = self.get_object()
-        sent = ProfileChange.read(request, self.actor, profile)
-        before = texts_of(profile)
-        amend_profile(profile, actor=self.actor, values=sent.only(*TEXTS), read_at=sent.read_at)
-        notice = _waits(profile, sent)
+        sent = UpdateProfileBody.read(request, self.actor, profile)
+        before = profile_texts(profile)
+        amend_profile(profile, actor=self.actor, values=sent.only(*PROFILE_TEXTS), read_at=sent.read_at)
+        notice = _pending_notice(profile, sent)
         waits = self.waiting_about(profile, notice)
-        return self.answer(profile.pk, sent.ignored, notice=with_advice_on_notes(notice, profile, before), waits=waits)
+        return self.answer(profile.pk, sent.ignored, notice=add_profile_warnings(notice, profile, before), waits=waits)
 
-    @extend_schema(responses=ProfileLineRow(many=True), filters=False)
+    @extend_schema(responses=ProfileLineSerializer(many=True), filters=False)
     @action(detail=True, methods=["get"], pagination_class=None)
     def lines(self, request: Request, pk: str) -> Response:
         """Whose words each line is, and what became of it: the latest 200, the newest first. People only."""
         del request, pk
-        return Response(ProfileLineRow(latest_lines(self.get_object(), self.actor), many=True).data)
+        return Response(ProfileLineSerializer(latest_lines(self.get_object(), self.actor), many=True).data)
 
-    date_line = dating(date_profile, ProfileRow)
+    date_line = line_dates_action(set_profile_line_dates, CustomerProfileSerializer)
 
-    @extend_schema(request=ProfileChange, responses=ProfileRow)
+    @extend_schema(request=UpdateProfileBody, responses=CustomerProfileSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same with both texts sent."""
         return self.partial_update(request, pk)

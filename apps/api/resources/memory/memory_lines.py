@@ -11,22 +11,24 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.versions import Versioned
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, DateFilter, IdFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import RowSerializer, agent_key
 from apps.governance.models import Taint
-from apps.memory.line_dates import due
+from apps.memory.line_dates import due_line_filters
 from apps.memory.models import MemoryLine
 from apps.prompt.memory_lines.line_expiry import LineDates
 
-DUE: Final = (("review", "To look at"), ("expired", "Holds no more"))
-VOUCHING: Final = "Vouch for what an agent wrote, as it stands: the next session carries it as prose. People only."
-SAID_OF_DUE: Final = "Active lines: `review`, to be looked at again by now; `expired`, which hold no more."
+DUE_CHOICES: Final = (("review", "To look at"), ("expired", "Holds no more"))
+APPROVE_DESCRIPTION: Final = (
+    "Vouch for what an agent wrote, as it stands: the next session carries it as prose. People only."
+)
+DUE_HELP: Final = "Active lines: `review`, to be looked at again by now; `expired`, which hold no more."
 
 
-class MemoryLineRow(Shown[MemoryLine]):
+class MemoryLineSerializer(RowSerializer[MemoryLine]):
     """One line for as long as it stood."""
 
     agent_key = agent_key()
@@ -59,27 +61,27 @@ class MemoryLineRow(Shown[MemoryLine]):
         read_only_fields = fields
 
 
-class DatedLine(Body):
+class SetLineDatesBody(RequestBody):
     """A line as it stands, until when it holds, and from when on people look at it again; left out, neither."""
 
     about = frozenset[str]()
 
-    line = Text()
+    line = StrictTextField()
     valid_until = serializers.DateTimeField(required=False, allow_null=True)
     review_after = serializers.DateTimeField(required=False, allow_null=True)
-    version = Number(required=False, help_text="The version of the text that was read.")
+    version = StrictIntegerField(required=False, help_text="The version of the text that was read.")
 
 
-def dating(date: Callable[..., object], shown: type[Shown[Any]]) -> Callable[..., Response]:
+def line_dates_action(date: Callable[..., object], shown: type[RowSerializer[Any]]) -> Callable[..., Response]:
     """The action of a view that gives one of its texts' lines its dates."""
 
-    @extend_schema(request=DatedLine, responses=shown)
+    @extend_schema(request=SetLineDatesBody, responses=shown)
     @action(detail=True, methods=["post"], url_path="set-line-dates")
-    def date_line(self: Versioned[Any], request: Request, pk: str) -> Response:
+    def date_line(self: VersionedViewSet[Any], request: Request, pk: str) -> Response:
         """Say until when a line holds, and when to look at it again."""
         del pk
         row = self.get_object()
-        sent = DatedLine.read(request, self.actor)
+        sent = SetLineDatesBody.read(request, self.actor)
         dates = LineDates(sent.values.get("valid_until"), sent.values.get("review_after"))
         date(row, actor=self.actor, line=sent.values["line"], dates=dates, read_at=sent.read_at)
         return self.answer(row.pk, sent.ignored)
@@ -95,20 +97,20 @@ class MemoryLineFilters(AgentFilters):
     status = ChoiceFilter(choices=MemoryLine.Status.choices)
     taint = ChoiceFilter(choices=Taint.choices)
     review_by = DateFilter(field_name="review_after", lookup_expr="date__lte", help_text="To be looked at by this day.")
-    due = ChoiceFilter(choices=DUE, method="by_date", help_text=SAID_OF_DUE)
+    due = ChoiceFilter(choices=DUE_CHOICES, method="by_date", help_text=DUE_HELP)
     search = SearchFilter("text", "agent__key")
 
     def by_date(self, rows: QuerySet[MemoryLine], name: str, value: str) -> QuerySet[MemoryLine]:
         """Those whose date has come."""
         del name
-        return rows.filter(due(timezone.now())[value])
+        return rows.filter(due_line_filters(timezone.now())[value])
 
 
-class MemoryLineView(Rows[MemoryLine]):
+class MemoryLineView(RowViewSet[MemoryLine]):
     """The ledger beside memory and blocks."""
 
     queryset = MemoryLine.objects.none()
-    serializer_class = MemoryLineRow
+    serializer_class = MemoryLineSerializer
     filterset_class = MemoryLineFilters
     for_people = True
 

@@ -9,12 +9,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
-from apps.api.framework.versions import Versioned
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Decision, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import DecisionBody, RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.policy.table import Act
 from apps.learning.distillation.models import TierRun
@@ -23,18 +23,18 @@ from apps.memory.models import MemoryTier
 from apps.memory.tier_actions import approve_tier, clear_tier
 
 
-class TierRow(Shown[MemoryTier]):
+class MemoryTierSerializer(RowSerializer[MemoryTier]):
     """A tier as prompts carry it, each fact with what it rests on."""
 
     agent_key = agent_key()
 
     class Meta:
         model = MemoryTier
-        fields = ("id", "agent_key", "tier", "status", "body", "facts", "updated_by", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "tier", "status", "body", "facts", "updated_by", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class TierRunRow(Shown[TierRun]):
+class TierRunSerializer(RowSerializer[TierRun]):
     """One run; a rewrite that was refused stands in `proposed_facts`."""
 
     agent_key = agent_key()
@@ -58,24 +58,24 @@ class TierRunRow(Shown[TierRun]):
         read_only_fields = fields
 
 
-class TierChange(Body):
+class UpdateTierBody(RequestBody):
     """Other facts: a line each, with a hyphen; `- !` leads what stays for good."""
 
-    shown = frozenset(TierRow.Meta.fields)
+    shown = frozenset(MemoryTierSerializer.Meta.fields)
     acts = (Act.TIER_AMEND,)
     whole = ("body",)
 
-    body = Text(required=False)
-    version = Number(required=False)
-    reason = Text(required=False)
+    body = StrictTextField(required=False)
+    version = StrictIntegerField(required=False)
+    reason = StrictTextField(required=False)
 
 
-class TierAsked(Body):
+class RunTierBody(RequestBody):
     """Which tier of which agent."""
 
     bare = True
 
-    agent_key = Text()
+    agent_key = StrictTextField()
     tier = ChoiceField(MemoryTier.Tier.choices)
 
 
@@ -87,14 +87,14 @@ class TierFilters(AgentFilters):
     search = SearchFilter("agent__key", "body")
 
 
-class RunFilters(AgentFilters):
+class TierRunFilters(AgentFilters):
     """By agent, tier and verdict."""
 
     tier = ChoiceFilter(choices=MemoryTier.Tier.choices)
     verdict = ChoiceFilter(choices=TierRun.Verdict.choices)
 
 
-class TierView(Versioned[MemoryTier]):
+class TierView(VersionedViewSet[MemoryTier]):
     """Tiers of the tenant's agents; an agent sees its own."""
 
     acts: ClassVar = {
@@ -104,61 +104,61 @@ class TierView(Versioned[MemoryTier]):
         "run": (Act.TIER_RUN,),
     }
     queryset = MemoryTier.objects.none()
-    serializer_class = TierRow
+    serializer_class = MemoryTierSerializer
     filterset_class = TierFilters
 
     def get_queryset(self) -> QuerySet[MemoryTier]:
         """Those the actor sees."""
         return MemoryTier.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=TierChange, responses=TierRow)
+    @extend_schema(request=UpdateTierBody, responses=MemoryTierSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Correct what is remembered. The next rewrite starts from this. People only."""
         del pk
         row = self.get_object()
-        sent = TierChange.read(request, self.actor, row)
+        sent = UpdateTierBody.read(request, self.actor, row)
         why = sent.reason
         correct_tier(row, actor=self.actor, text=sent.values["body"], read_at=sent.read_at, reason=why)
         return self.answer(row.pk, sent.ignored)
 
-    @extend_schema(request=TierChange, responses=TierRow)
+    @extend_schema(request=UpdateTierBody, responses=MemoryTierSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same; a tier has nothing but its facts."""
         return self.partial_update(request, pk)
 
-    approve = deciding(
+    approve = decision_action(
         "approve",
         Act.TIER_APPROVE,
         approve_tier,
-        TierRow,
+        MemoryTierSerializer,
         "Vouch for what was distilled. The next session carries it as prose. People only.",
     )
 
-    @extend_schema(request=Decision, responses={204: None})
+    @extend_schema(request=DecisionBody, responses={204: None})
     @action(detail=True, methods=["post"])
     def clear(self, request: Request, pk: str) -> Response:
         """Take it away; the next run begins it anew. People only."""
         del pk
         row = self.get_object()
-        sent = Decision.read(request, self.actor)
+        sent = DecisionBody.read(request, self.actor)
         clear_tier(row, actor=self.actor, read_at=sent.read_at, reason=sent.reason)
         return Response(status=204)
 
-    @extend_schema(request=TierAsked, responses={202: None})
+    @extend_schema(request=RunTierBody, responses={202: None})
     @action(detail=False, methods=["post"])
     def run(self, request: Request) -> Response:
         """Have a tier distilled within a minute; `tier-runs` tells what comes of it. People only."""
-        sent = TierAsked.read(request, self.actor)
+        sent = RunTierBody.read(request, self.actor)
         run_tier(agent_id_named(sent.values["agent_key"], self.actor), sent.values["tier"], actor=self.actor)
         return Response(status=202)
 
 
-class TierRunView(Rows[TierRun]):
+class TierRunView(RowViewSet[TierRun]):
     """Every run of the distiller."""
 
     queryset = TierRun.objects.none()
-    serializer_class = TierRunRow
-    filterset_class = RunFilters
+    serializer_class = TierRunSerializer
+    filterset_class = TierRunFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[TierRun]:

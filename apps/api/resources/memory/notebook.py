@@ -8,23 +8,23 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, CharFilter, ChoiceFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
-from apps.runtime.taint_attribution import heard_by, whose_words
+from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
 
-READ = "The note's version that was read."
-NEW = ("kind", "text", "due_at", "end_user_key")
+VERSION_HELP = "The note's version that was read."
+NOTE_FIELDS = ("kind", "text", "due_at", "end_user_key")
 
 
-class NotebookRow(Shown[Note]):
+class NoteSerializer(RowSerializer[Note]):
     """One note, and who wrote it."""
 
     agent_key = agent_key()
@@ -34,37 +34,39 @@ class NotebookRow(Shown[Note]):
         model = Note
         fields = (
             *("id", "agent_key", "kind", "text", "due_at", "end_user_key", "conversation_id", "status", "author"),
-            *(*STAMPS, "ignored_fields"),
+            *(*STAMP_FIELDS, "ignored_fields"),
         )
         read_only_fields = fields
 
 
-SHOWN = frozenset(NotebookRow.Meta.fields)
+RESPONSE_FIELDS = frozenset(NoteSerializer.Meta.fields)
 
 
-class NewNote(Body):
+class WriteNoteBody(RequestBody):
     """Something to keep in mind."""
 
     acts = (Act.NOTE_WRITE,)
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
 
-    agent_key = Text(required=False, help_text="Left out by an agent: itself.")
+    agent_key = StrictTextField(required=False, help_text="Left out by an agent: itself.")
     kind = ChoiceField(Note.Kind.choices)
-    text = Text(help_text="One to a few lines.")
+    text = StrictTextField(help_text="One to a few lines.")
     due_at = DateTimeField(required=False, allow_null=True, help_text="A reminder needs it, scratch has none.")
-    end_user_key = Text(required=False, help_text="The customer it is about. Left out: for all the agent does.")
+    end_user_key = StrictTextField(
+        required=False, help_text="The customer it is about. Left out: for all the agent does."
+    )
 
 
-class NoteChange(Body):
+class UpdateNoteBody(RequestBody):
     """Other words, or another time."""
 
     acts = (Act.NOTE_AMEND,)
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     whole = ("text", "due_at")
 
-    text = Text(required=False)
+    text = StrictTextField(required=False)
     due_at = DateTimeField(required=False, allow_null=True)
-    version = Number(required=False, help_text=READ)
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
 class NoteFilters(AgentFilters):
@@ -76,7 +78,7 @@ class NoteFilters(AgentFilters):
     search = SearchFilter("text", "end_user_key")
 
 
-class NoteView(Rows[Note]):
+class NoteView(RowViewSet[Note]):
     """Notes; an agent sees its own."""
 
     acts: ClassVar = {
@@ -87,44 +89,44 @@ class NoteView(Rows[Note]):
     }
     queryset = Note.objects.none()
     in_bulk = ("create", "update", "finish", "drop")
-    serializer_class = NotebookRow
+    serializer_class = NoteSerializer
     filterset_class = NoteFilters
 
     def get_queryset(self) -> QuerySet[Note]:
         """Those the actor sees."""
         return Note.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewNote, responses={201: NotebookRow})
+    @extend_schema(request=WriteNoteBody, responses={201: NoteSerializer})
     def create(self, request: Request) -> Response:
         """Note something. Sessions that open from now on may be told."""
-        sent = NewNote.read(request, self.actor)
+        sent = WriteNoteBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
-        taint = self._whose(sent.values["text"])
-        note = write_note(agent_id, actor=self.actor, values=sent.only(*NEW), taint=taint)
+        taint = self._taint_of(sent.values["text"])
+        note = write_note(agent_id, actor=self.actor, values=sent.only(*NOTE_FIELDS), taint=taint)
         return self.answer(note.pk, sent.ignored, 201)
 
-    @extend_schema(request=NoteChange, responses=NotebookRow)
+    @extend_schema(request=UpdateNoteBody, responses=NoteSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say it otherwise, or put it off."""
         del pk
         note = self.get_object()
-        sent = NoteChange.read(request, self.actor, note)
+        sent = UpdateNoteBody.read(request, self.actor, note)
         values = sent.only("text", "due_at")
-        taint = self._whose(values.get("text", ""))
+        taint = self._taint_of(values.get("text", ""))
         amend_note(note, actor=self.actor, values=values, read_at=sent.read_at, taint=taint)
         return self.answer(note.pk, sent.ignored)
 
-    @extend_schema(request=NoteChange, responses=NotebookRow)
+    @extend_schema(request=UpdateNoteBody, responses=NoteSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same, whole."""
         return self.partial_update(request, pk)
 
-    finish = deciding(
-        "finish", Act.NOTE_FINISH, finish_note, NotebookRow, "It was done; no later session is told of it."
+    finish = decision_action(
+        "finish", Act.NOTE_FINISH, finish_note, NoteSerializer, "It was done; no later session is told of it."
     )
-    drop = deciding(
-        "drop", Act.NOTE_DROP, drop_note, NotebookRow, "It no longer matters; no later session is told of it."
+    drop = decision_action(
+        "drop", Act.NOTE_DROP, drop_note, NoteSerializer, "It no longer matters; no later session is told of it."
     )
 
-    def _whose(self, text: str) -> Taint:
-        return whose_words(text, heard_by(self.actor))
+    def _taint_of(self, text: str) -> Taint:
+        return taint_of_text(text, heard_texts_of_agent(self.actor))

@@ -7,63 +7,63 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.versions import Versioned
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import AgentFilters, CharFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.personas.actions import create_identity_card, write_identity_card
-from apps.personas.models import CARD_TEXTS, IdentityCard
+from apps.personas.models import CARD_FIELDS, IdentityCard
 
-WRITTEN = ("line_key", *CARD_TEXTS)
+WRITTEN_FIELDS = ("line_key", *CARD_FIELDS)
 
 
-class IdentityCardRow(Shown[IdentityCard]):
+class IdentityCardSerializer(RowSerializer[IdentityCard]):
     """A card; an empty `line_key` marks the agent's own."""
 
     agent_key = agent_key()
 
     class Meta:
         model = IdentityCard
-        fields = ("id", "agent_key", *WRITTEN, *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", *WRITTEN_FIELDS, *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-SHOWN = frozenset(IdentityCardRow.Meta.fields)
+RESPONSE_FIELDS = frozenset(IdentityCardSerializer.Meta.fields)
 
 
-class _Card(Body):
+class _IdentityCardBody(RequestBody):
     """What people may write on a card."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (Act.IDENTITY_CARD_WRITE,)
 
-    line_key = Text(required=False)
-    business_name = Text(required=False)
-    assigned_name = Text(required=False)
-    assigned_title = Text(required=False)
-    hours = Text(required=False)
-    timezone = Text(required=False)
-    signature = Text(required=False)
-    locale = Text(required=False)
+    line_key = StrictTextField(required=False)
+    business_name = StrictTextField(required=False)
+    assigned_name = StrictTextField(required=False)
+    assigned_title = StrictTextField(required=False)
+    hours = StrictTextField(required=False)
+    timezone = StrictTextField(required=False)
+    signature = StrictTextField(required=False)
+    locale = StrictTextField(required=False)
 
 
-class NewIdentityCard(_Card):
+class CreateIdentityCardBody(_IdentityCardBody):
     """A card of an agent, its own or one line's."""
 
-    agent_key = Text()
+    agent_key = StrictTextField()
 
 
-class IdentityCardChange(_Card):
+class UpdateIdentityCardBody(_IdentityCardBody):
     """New words on a card."""
 
-    whole = CARD_TEXTS
+    whole = CARD_FIELDS
 
-    version = Number(required=False)
-    reason = Text(required=False)
+    version = StrictIntegerField(required=False)
+    reason = StrictTextField(required=False)
 
 
 class IdentityCardFilters(AgentFilters):
@@ -73,7 +73,7 @@ class IdentityCardFilters(AgentFilters):
     search = SearchFilter("agent__key", "line_key", "business_name", "assigned_name")
 
 
-class IdentityCardView(Versioned[IdentityCard]):
+class IdentityCardView(VersionedViewSet[IdentityCard]):
     """Cards of the tenant's agents; an agent sees its own and writes none."""
 
     acts: ClassVar = {
@@ -81,33 +81,35 @@ class IdentityCardView(Versioned[IdentityCard]):
         "partial_update": (Act.IDENTITY_CARD_WRITE,),
     }
     queryset = IdentityCard.objects.none()
-    serializer_class = IdentityCardRow
+    serializer_class = IdentityCardSerializer
     filterset_class = IdentityCardFilters
 
     def get_queryset(self) -> QuerySet[IdentityCard]:
         """Those the actor sees."""
         return IdentityCard.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewIdentityCard, responses={201: IdentityCardRow})
+    @extend_schema(request=CreateIdentityCardBody, responses={201: IdentityCardSerializer})
     def create(self, request: Request) -> Response:
         """Say whom an agent represents. Its next session reads it. People only."""
         authorize(self.actor, Act.IDENTITY_CARD_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewIdentityCard.read(request, self.actor)
+        sent = CreateIdentityCardBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
-        card = create_identity_card(agent_id, actor=self.actor, values=sent.only(*WRITTEN))
+        card = create_identity_card(agent_id, actor=self.actor, values=sent.only(*WRITTEN_FIELDS))
         return self.answer(card.pk, sent.ignored, 201)
 
-    @extend_schema(request=IdentityCardChange, responses=IdentityCardRow)
+    @extend_schema(request=UpdateIdentityCardBody, responses=IdentityCardSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change what the card says. Sessions already open keep what they started with."""
         del pk
         card = self.get_object()
-        sent = IdentityCardChange.read(request, self.actor, card)
+        sent = UpdateIdentityCardBody.read(request, self.actor, card)
         reason = sent.reason
-        write_identity_card(card, actor=self.actor, values=sent.only(*WRITTEN), read_at=sent.read_at, reason=reason)
+        write_identity_card(
+            card, actor=self.actor, values=sent.only(*WRITTEN_FIELDS), read_at=sent.read_at, reason=reason
+        )
         return self.answer(card.pk, sent.ignored)
 
-    @extend_schema(request=IdentityCardChange, responses=IdentityCardRow)
+    @extend_schema(request=UpdateIdentityCardBody, responses=IdentityCardSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same with every text sent."""
         return self.partial_update(request, pk)

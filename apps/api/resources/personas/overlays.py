@@ -11,11 +11,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.versions import Versioned
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import AgentFilters, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text, as_sent
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField, rename_error_fields
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
@@ -25,40 +25,40 @@ from apps.personas.models import MemberOverlay, PersonaOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS
 
 
-class OverlayRow(Shown[PersonaOverlay]):
+class OverlaySerializer(RowSerializer[PersonaOverlay]):
     """What is read after the persona; an empty text is no overlay."""
 
     agent_key = agent_key()
 
     class Meta:
         model = PersonaOverlay
-        fields = ("id", "agent_key", "text", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "text", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-SHOWN = frozenset(OverlayRow.Meta.fields)
+RESPONSE_FIELDS = frozenset(OverlaySerializer.Meta.fields)
 
 
-class NewOverlay(Body):
+class CreateOverlayBody(RequestBody):
     """The first overlay of an agent."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (Act.OVERLAY_WRITE,)
 
-    agent_key = Text()
-    text = Text()
+    agent_key = StrictTextField()
+    text = StrictTextField()
 
 
-class OverlayChange(Body):
+class UpdateOverlayBody(RequestBody):
     """The full new text; empty, the overlay is cleared."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (Act.OVERLAY_WRITE,)
     whole = ("text",)
 
-    text = Text(required=False)
-    version = Number(required=False)
-    reason = Text(required=False)
+    text = StrictTextField(required=False)
+    version = StrictIntegerField(required=False)
+    reason = StrictTextField(required=False)
 
 
 class OverlayFilters(AgentFilters):
@@ -67,7 +67,7 @@ class OverlayFilters(AgentFilters):
     search = SearchFilter("agent__key", "text")
 
 
-class OverlayView(Versioned[PersonaOverlay]):
+class OverlayView(VersionedViewSet[PersonaOverlay]):
     """Overlays of the tenant's agents; an agent sees its own and writes none."""
 
     acts: ClassVar = {
@@ -75,79 +75,79 @@ class OverlayView(Versioned[PersonaOverlay]):
         "partial_update": (Act.OVERLAY_WRITE,),
     }
     queryset = PersonaOverlay.objects.none()
-    serializer_class = OverlayRow
+    serializer_class = OverlaySerializer
     filterset_class = OverlayFilters
 
     def get_queryset(self) -> QuerySet[PersonaOverlay]:
         """Those the actor sees."""
         return PersonaOverlay.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewOverlay, responses={201: OverlayRow})
+    @extend_schema(request=CreateOverlayBody, responses={201: OverlaySerializer})
     def create(self, request: Request) -> Response:
         """Add to an agent's personality. Its next session reads it. People only."""
         authorize(self.actor, Act.OVERLAY_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewOverlay.read(request, self.actor)
+        sent = CreateOverlayBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
         overlay = create_overlay(agent_id, actor=self.actor, text=sent.values["text"])
         return self.answer(overlay.pk, sent.ignored, 201)
 
-    @extend_schema(request=OverlayChange, responses=OverlayRow)
+    @extend_schema(request=UpdateOverlayBody, responses=OverlaySerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Replace the text. Sessions already open keep what they started with."""
         del pk
         overlay = self.get_object()
-        sent = OverlayChange.read(request, self.actor, overlay)
+        sent = UpdateOverlayBody.read(request, self.actor, overlay)
         reason = sent.reason
         write_overlay(overlay, actor=self.actor, text=sent.values["text"], read_at=sent.read_at, reason=reason)
         return self.answer(overlay.pk, sent.ignored)
 
-    @extend_schema(request=OverlayChange, responses=OverlayRow)
+    @extend_schema(request=UpdateOverlayBody, responses=OverlaySerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same; an overlay has nothing but its text."""
         return self.partial_update(request, pk)
 
 
-TEXT = f"At most {MEMBER_OVERLAY_CHARACTERS} characters; empty, there is none."
+MEMBER_OVERLAY_HELP = f"At most {MEMBER_OVERLAY_CHARACTERS} characters; empty, there is none."
 
 
-class MemberOverlayRow(Shown[MemberOverlay]):
+class MemberOverlaySerializer(RowSerializer[MemberOverlay]):
     """What the member asked of an assistant; `pending_text` is the assistant's own version, which the member reads first."""
 
     agent_key = agent_key()
 
     class Meta:
         model = MemberOverlay
-        fields = ("id", "agent_key", "text", "pending_text", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "text", "pending_text", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewMemberOverlay(Body):
+class CreateMemberOverlayBody(RequestBody):
     """The first words for an assistant."""
 
     acts = (Act.MEMBER_OVERLAY_WRITE,)
-    shown = frozenset(MemberOverlayRow.Meta.fields)
+    shown = frozenset(MemberOverlaySerializer.Meta.fields)
 
-    agent_key = Text(help_text="An agent of the flavour `assistant`.")
-    text = Text(help_text=TEXT)
+    agent_key = StrictTextField(help_text="An agent of the flavour `assistant`.")
+    text = StrictTextField(help_text=MEMBER_OVERLAY_HELP)
 
 
-class MemberOverlayChange(Body):
+class UpdateMemberOverlayBody(RequestBody):
     """The full new text; what waited is settled with it."""
 
     acts = (Act.MEMBER_OVERLAY_WRITE,)
-    shown = frozenset(MemberOverlayRow.Meta.fields)
+    shown = frozenset(MemberOverlaySerializer.Meta.fields)
     whole = ("text",)
 
-    text = Text(required=False, help_text=TEXT)
-    version = Number(required=False, help_text="The version of the words that was read.")
+    text = StrictTextField(required=False, help_text=MEMBER_OVERLAY_HELP)
+    version = StrictIntegerField(required=False, help_text="The version of the words that was read.")
 
 
-class MemberOverlayView(Rows[MemberOverlay]):
+class MemberOverlayView(RowViewSet[MemberOverlay]):
     """The words of the member who asks, one row for each assistant."""
 
     acts: ClassVar = {"create": (Act.MEMBER_OVERLAY_WRITE,), "partial_update": (Act.MEMBER_OVERLAY_WRITE,)}
     queryset = MemberOverlay.objects.none()
-    serializer_class = MemberOverlayRow
+    serializer_class = MemberOverlaySerializer
     filterset_class = AgentFilters
     for_people = True
 
@@ -155,26 +155,26 @@ class MemberOverlayView(Rows[MemberOverlay]):
         """Nobody else's."""
         return MemberOverlay.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewMemberOverlay, responses={201: MemberOverlayRow})
+    @extend_schema(request=CreateMemberOverlayBody, responses={201: MemberOverlaySerializer})
     def create(self, request: Request) -> Response:
         """Say for the first time how an assistant is to work for you. Its next session begins so."""
         authorize(self.actor, Act.MEMBER_OVERLAY_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewMemberOverlay.read(request, self.actor)
+        sent = CreateMemberOverlayBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
-        with as_sent(agent="agent_key"):
+        with rename_error_fields(agent="agent_key"):
             overlay = create_member_overlay(agent_id, actor=self.actor, text=sent.values["text"])
         return self.answer(overlay.pk, sent.ignored, 201)
 
-    @extend_schema(request=MemberOverlayChange, responses=MemberOverlayRow)
+    @extend_schema(request=UpdateMemberOverlayBody, responses=MemberOverlaySerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say it anew. Sessions already open keep what they started with."""
         del pk
         overlay = self.get_object()
-        sent = MemberOverlayChange.read(request, self.actor, overlay)
+        sent = UpdateMemberOverlayBody.read(request, self.actor, overlay)
         write_member_overlay(overlay, actor=self.actor, text=sent.values["text"], read_at=sent.read_at)
         return self.answer(overlay.pk, sent.ignored)
 
-    @extend_schema(request=MemberOverlayChange, responses=MemberOverlayRow)
+    @extend_schema(request=UpdateMemberOverlayBody, responses=MemberOverlaySerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same; there is nothing but the text."""
         return self.partial_update(request, pk)

@@ -11,13 +11,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField, IntegerField, Serializer
 
-from apps.api.framework.versions import Versioned
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Sent, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import (
+    ParsedBody,
+    RequestBody,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictTextField,
+)
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE, Actor
-from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Proposal
 from apps.governance.policy.table import Act
@@ -30,25 +36,25 @@ from apps.personas.actions import (
     propose_patch,
 )
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
-from apps.review.decisions import Decided, Yes, approve
-from apps.runtime.taint_attribution import heard_by, whose_words
+from apps.review.decisions import ApprovalRequest, DecisionResult, approve
+from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
 
 
-class WaitingProposal(Serializer[Any]):
+class WaitingProposalSerializer(Serializer[Any]):
     """Which proposal stands in `proposed_patch`, and in which version: what whoever settles it has to name."""
 
     id = IntegerField(read_only=True)
     version = IntegerField(read_only=True)
 
 
-class PersonaRow(Shown[Persona]):
+class PersonaSerializer(RowSerializer[Persona]):
     """A persona with what its agent proposes."""
 
     agent_key = agent_key()
     proposed_patch = CharField(
         read_only=True, allow_null=True, help_text="The open proposal's text; null if none waits."
     )
-    proposed_patch_proposal = WaitingProposal(
+    proposed_patch_proposal = WaitingProposalSerializer(
         read_only=True, allow_null=True, help_text="The id and version of that proposal; null if none waits."
     )
 
@@ -61,37 +67,39 @@ class PersonaRow(Shown[Persona]):
             "status",
             "proposed_patch",
             "proposed_patch_proposal",
-            *STAMPS,
+            *STAMP_FIELDS,
             "ignored_fields",
             "notice",
         )
         read_only_fields = fields
 
 
-SHOWN = frozenset(PersonaRow.Meta.fields)
-READ_PROPOSAL = ("proposal_id", "proposal_version")
-OTHERS_AGREE = "Others have to agree first; `Location` is the proposal, and the persona stands as it was."
-UNREAD = "A proposed patch waits. Say which one you read: send the id and version in `proposed_patch_proposal`."
+RESPONSE_FIELDS = frozenset(PersonaSerializer.Meta.fields)
+READ_PROPOSAL_FIELDS = ("proposal_id", "proposal_version")
+APPROVAL_PENDING_TEXT = "Others have to agree first; `Location` is the proposal, and the persona stands as it was."
+PATCH_UNREAD_REFUSAL = (
+    "A proposed patch waits. Say which one you read: send the id and version in `proposed_patch_proposal`."
+)
 
 
-class NewPersona(Body):
+class CreatePersonaBody(RequestBody):
     """The first persona of an agent."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (Act.PERSONA_CREATE,)
 
-    agent_key = Text()
-    identity = Text(required=False)
-    style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
-    avoid = Text(required=False)
-    defaults = Text(required=False)
-    goals = Text(required=False)
+    agent_key = StrictTextField()
+    identity = StrictTextField(required=False)
+    style = StrictTextField(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
+    avoid = StrictTextField(required=False)
+    defaults = StrictTextField(required=False)
+    goals = StrictTextField(required=False)
 
 
-class PersonaChange(Body):
+class UpdatePersonaBody(RequestBody):
     """New text for sections, a proposed patch, or a status."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (
         Act.PERSONA_AMEND,
         Act.PERSONA_PROPOSE,
@@ -99,22 +107,26 @@ class PersonaChange(Body):
         Act.PERSONA_ACTIVATE,
     )
     whole = SECTIONS
-    about = Body.about | {*READ_PROPOSAL, "confirm_findings"}
+    about = RequestBody.about | {*READ_PROPOSAL_FIELDS, "confirm_findings"}
 
-    identity = Text(required=False)
-    style = Text(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
-    avoid = Text(required=False)
-    defaults = Text(required=False)
-    goals = Text(required=False)
+    identity = StrictTextField(required=False)
+    style = StrictTextField(required=False)  # type: ignore[assignment]  # of the same name in DRF: a dict for HTML forms
+    avoid = StrictTextField(required=False)
+    defaults = StrictTextField(required=False)
+    goals = StrictTextField(required=False)
     status = ChoiceField(Persona.Status.choices, required=False)
-    proposed_patch = Text(required=False, allow_null=True, allow_blank=False, max_length=SECTION_CHARACTERS)
-    proposal_id = Number(required=False, help_text="With proposed_patch as null: the proposal that was read.")
-    proposal_version = Number(required=False, help_text="With proposed_patch as null: its version that was read.")
-    confirm_findings = YesNo(
+    proposed_patch = StrictTextField(required=False, allow_null=True, allow_blank=False, max_length=SECTION_CHARACTERS)
+    proposal_id = StrictIntegerField(
+        required=False, help_text="With proposed_patch as null: the proposal that was read."
+    )
+    proposal_version = StrictIntegerField(
+        required=False, help_text="With proposed_patch as null: its version that was read."
+    )
+    confirm_findings = StrictBooleanField(
         required=False, help_text="With proposed_patch as null: what the scanner points at may stand."
     )
-    version = Number(required=False)
-    reason = Text(required=False)
+    version = StrictIntegerField(required=False)
+    reason = StrictTextField(required=False)
 
 
 class PersonaFilters(AgentFilters):
@@ -124,7 +136,7 @@ class PersonaFilters(AgentFilters):
     search = SearchFilter("agent__key", "identity")
 
 
-class PersonaView(Versioned[Persona]):
+class PersonaView(VersionedViewSet[Persona]):
     """Personas of the tenant; an agent sees its own."""
 
     acts: ClassVar = {
@@ -138,7 +150,7 @@ class PersonaView(Versioned[Persona]):
         "destroy": (Act.PERSONA_ARCHIVE,),
     }
     queryset = Persona.objects.none()
-    serializer_class = PersonaRow
+    serializer_class = PersonaSerializer
     filterset_class = PersonaFilters
 
     def get_queryset(self) -> QuerySet[Persona]:
@@ -153,27 +165,30 @@ class PersonaView(Versioned[Persona]):
         seen = Persona.objects.visible_to(self.actor).select_related("agent")
         return seen.annotate(proposed_patch=Subquery(text[:1]), proposed_patch_proposal=Subquery(named[:1]))
 
-    @extend_schema(request=NewPersona, responses={201: PersonaRow})
+    @extend_schema(request=CreatePersonaBody, responses={201: PersonaSerializer})
     def create(self, request: Request) -> Response:
         """Give an agent its persona. People only; an agent proposes a patch of the one it has."""
         authorize(self.actor, Act.PERSONA_CREATE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewPersona.read(request, self.actor)
+        sent = CreatePersonaBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
         persona = create_persona(agent_id, actor=self.actor, values=sent.only(*SECTIONS))
         return self.answer(persona.pk, sent.ignored, 201)
 
-    @extend_schema(request=PersonaChange, responses={200: PersonaRow, 202: OpenApiResponse(PersonaRow, OTHERS_AGREE)})
+    @extend_schema(
+        request=UpdatePersonaBody,
+        responses={200: PersonaSerializer, 202: OpenApiResponse(PersonaSerializer, APPROVAL_PENDING_TEXT)},
+    )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Edit sections, propose a patch, or settle the one that waits by sending it as null."""
         del pk
         persona = self.get_object()
-        sent = PersonaChange.read(request, self.actor, persona)
+        sent = UpdatePersonaBody.read(request, self.actor, persona)
         decided = change_persona(persona, sent, actor=self.actor)
         if decided is None or decided.applied:
             return self.answer(persona.pk, sent.ignored)
         return self.answer(persona.pk, sent.ignored, notice=decided.sentence, waits=decided.proposal)
 
-    @extend_schema(request=PersonaChange, responses=PersonaRow)
+    @extend_schema(request=UpdatePersonaBody, responses=PersonaSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same with every section sent."""
         return self.partial_update(request, pk)
@@ -186,7 +201,7 @@ class PersonaView(Versioned[Persona]):
         return Response(status=204)
 
 
-def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> Decided | None:
+def change_persona(persona: Persona, sent: ParsedBody, *, actor: Actor) -> DecisionResult | None:
     """Every change a body asks for, in one transaction; the first one checks the version it was decided on.
 
     Answers what a yes to the proposed patch came to, if there was one.
@@ -195,12 +210,12 @@ def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> Decided | N
     decided = None
     sections = sent.only(*SECTIONS)
     if "proposed_patch" in sent.values and sent.values["proposed_patch"] is None:
-        decided = _settle(persona, sections, sent, actor)
+        decided = _settle_patch(persona, sections, sent, actor)
     elif sections:
         amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=sent.reason)
     if sent.values.get("proposed_patch"):
         text = sent.values["proposed_patch"]
-        taint = whose_words(text, heard_by(actor))
+        taint = taint_of_text(text, heard_texts_of_agent(actor))
         propose_patch(persona, actor=actor, text=text, taint=taint)
     status = sent.values.get("status", persona.status)
     if status != persona.status:
@@ -209,20 +224,20 @@ def change_persona(persona: Persona, sent: Sent, *, actor: Actor) -> Decided | N
     return decided
 
 
-def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor) -> Decided | None:
+def _settle_patch(persona: Persona, sections: dict[str, Any], sent: ParsedBody, actor: Actor) -> DecisionResult | None:
     if not actor.is_person:
         raise NotPermitted("Only an operator clears a proposed patch. Send the text you propose now instead.")
     reason = sent.reason
     patches = Proposal.objects.visible_to(actor).open().about(persona).filter(kind=Proposal.Kind.PERSONA_PATCH)
     proposal = patches.first()
     if proposal is None:
-        _refuse_settled(sent)
+        _refuse_settled_patch(sent)
         amend_persona(persona, actor=actor, values=sections, read_at=sent.read_at, reason=reason)
         return None
-    proposal_read_at = _version_read(proposal, sent)
+    proposal_read_at = _proposal_version_read(proposal, sent)
     if sections:
         # The version that was read stands for the bytes; it is compared once more under the lock.
-        yes = Yes(
+        yes = ApprovalRequest(
             proposal.content_sha256,
             sections,
             sent.values.get("confirm_findings", False),
@@ -237,16 +252,16 @@ def _settle(persona: Persona, sections: dict[str, Any], sent: Sent, actor: Actor
     raise ValidationError({"reason": ["Say why the proposed patch is declined, or send the sections it changes."]})
 
 
-def _version_read(proposal: Proposal, sent: Sent) -> int:
+def _proposal_version_read(proposal: Proposal, sent: ParsedBody) -> int:
     """The version the sender read; the id goes with it, for a proposal that followed counts from 1 again."""
-    missing = [name for name in READ_PROPOSAL if name not in sent.values]
+    missing = [name for name in READ_PROPOSAL_FIELDS if name not in sent.values]
     if missing:
-        raise ValidationError({name: [UNREAD] for name in missing})
+        raise ValidationError({name: [PATCH_UNREAD_REFUSAL] for name in missing})
     if sent.values["proposal_id"] != proposal.pk:
-        raise Conflicting("Another proposed patch waits than the one you read. Read the persona again.")
+        raise Conflict("Another proposed patch waits than the one you read. Read the persona again.")
     return int(sent.values["proposal_version"])
 
 
-def _refuse_settled(sent: Sent) -> None:
-    if sent.only(*READ_PROPOSAL):
-        raise Conflicting("The proposed patch you read is settled already. Read the persona again.")
+def _refuse_settled_patch(sent: ParsedBody) -> None:
+    if sent.only(*READ_PROPOSAL_FIELDS):
+        raise Conflict("The proposed patch you read is settled already. Read the persona again.")

@@ -8,10 +8,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField
 
-from apps.api.framework.versions import Versioned
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Sent, Text
-from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.protocol.request_bodies import ParsedBody, RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.governed_write import authorize, refuse_stale
@@ -19,10 +19,10 @@ from apps.governance.policy.table import Act
 from apps.personas.actions import add_rule, amend_rule, restore_rule, retire_rule
 from apps.personas.models import StandingRule
 
-WORDED = ("text", "position")
+RULE_FIELDS = ("text", "position")
 
 
-class RuleRow(Shown[StandingRule]):
+class StandingRuleSerializer(RowSerializer[StandingRule]):
     """A rule; without an agent it is the organisation's."""
 
     agent_key = CharField(
@@ -31,28 +31,30 @@ class RuleRow(Shown[StandingRule]):
 
     class Meta:
         model = StandingRule
-        fields = ("id", "agent_key", *WORDED, "status", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", *RULE_FIELDS, "status", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-SHOWN = frozenset(RuleRow.Meta.fields)
+RESPONSE_FIELDS = frozenset(StandingRuleSerializer.Meta.fields)
 
 
-class NewRule(Body):
+class AddRuleBody(RequestBody):
     """A rule of an agent, or of the organisation."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (Act.RULE_ADD,)
 
-    agent_key = Text(required=False, allow_null=True, help_text="Left out or null, the rule is the organisation's.")
-    text = Text()
-    position = Number(required=False, min_value=0)
+    agent_key = StrictTextField(
+        required=False, allow_null=True, help_text="Left out or null, the rule is the organisation's."
+    )
+    text = StrictTextField()
+    position = StrictIntegerField(required=False, min_value=0)
 
 
-class RuleChange(Body):
+class UpdateRuleBody(RequestBody):
     """New words, another place, or a status."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (
         Act.RULE_AMEND,
         Act.RULE_RETIRE,
@@ -60,11 +62,11 @@ class RuleChange(Body):
     )
     whole = ("text",)
 
-    text = Text(required=False)
-    position = Number(required=False, min_value=0)
+    text = StrictTextField(required=False)
+    position = StrictIntegerField(required=False, min_value=0)
     status = ChoiceField(StandingRule.Status.choices, required=False)
-    version = Number(required=False)
-    reason = Text(required=False)
+    version = StrictIntegerField(required=False)
+    reason = StrictTextField(required=False)
 
 
 class RuleFilters(AgentFilters):
@@ -74,7 +76,7 @@ class RuleFilters(AgentFilters):
     search = SearchFilter("agent__key", "text")
 
 
-class RuleView(Versioned[StandingRule]):
+class RuleView(VersionedViewSet[StandingRule]):
     """Rules of the tenant; an agent sees the organisation's and its own, and writes none."""
 
     acts: ClassVar = {
@@ -88,33 +90,33 @@ class RuleView(Versioned[StandingRule]):
     }
     queryset = StandingRule.objects.none()
     in_bulk = ("create", "update", "delete")
-    serializer_class = RuleRow
+    serializer_class = StandingRuleSerializer
     filterset_class = RuleFilters
 
     def get_queryset(self) -> QuerySet[StandingRule]:
         """Those the actor sees."""
         return StandingRule.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewRule, responses={201: RuleRow})
+    @extend_schema(request=AddRuleBody, responses={201: StandingRuleSerializer})
     def create(self, request: Request) -> Response:
         """Lay down a rule. The next sessions of whoever it binds keep to it. People only."""
         authorize(self.actor, Act.RULE_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewRule.read(request, self.actor)
+        sent = AddRuleBody.read(request, self.actor)
         named = sent.values.get("agent_key")
         agent_id = None if named is None else agent_id_named(named, self.actor)
-        rule = add_rule(agent_id, actor=self.actor, **sent.only(*WORDED))
+        rule = add_rule(agent_id, actor=self.actor, **sent.only(*RULE_FIELDS))
         return self.answer(rule.pk, sent.ignored, 201)
 
-    @extend_schema(request=RuleChange, responses=RuleRow)
+    @extend_schema(request=UpdateRuleBody, responses=StandingRuleSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Reword a rule, move it, retire it or bring it back."""
         del pk
         rule = self.get_object()
-        sent = RuleChange.read(request, self.actor, rule)
+        sent = UpdateRuleBody.read(request, self.actor, rule)
         change_rule(rule, sent, actor=self.actor)
         return self.answer(rule.pk, sent.ignored)
 
-    @extend_schema(request=RuleChange, responses=RuleRow)
+    @extend_schema(request=UpdateRuleBody, responses=StandingRuleSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same with the text sent."""
         return self.partial_update(request, pk)
@@ -127,10 +129,10 @@ class RuleView(Versioned[StandingRule]):
         return Response(status=204)
 
 
-def change_rule(rule: StandingRule, sent: Sent, *, actor: Actor) -> None:
+def change_rule(rule: StandingRule, sent: ParsedBody, *, actor: Actor) -> None:
     """Every change a body asks for, in one transaction, decided on the version that was read."""
     refuse_stale(rule, sent.read_at)
-    reason, worded = sent.reason, sent.only(*WORDED)
+    reason, worded = sent.reason, sent.only(*RULE_FIELDS)
     if worded:
         amend_rule(rule, actor=actor, values=worded, read_at=sent.read_at, reason=reason)
     status = sent.values.get("status", rule.status)

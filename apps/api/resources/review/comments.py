@@ -9,11 +9,11 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.base_views import Rows
-from apps.api.framework.row_actions import deciding
+from apps.api.framework.base_views import RowViewSet
+from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
@@ -23,7 +23,7 @@ from apps.review.models import Comment
 from apps.review.rules import COMMENT_CHARACTERS
 
 
-class CommentRow(Shown[Comment]):
+class CommentSerializer(RowSerializer[Comment]):
     """One comment; a withdrawn one says nothing any more."""
 
     agent_key = serializers.CharField(
@@ -33,18 +33,18 @@ class CommentRow(Shown[Comment]):
 
     class Meta:
         model = Comment
-        fields = ("id", "proposal_id", "agent_key", "text", "status", "author", *STAMPS, "ignored_fields")
+        fields = ("id", "proposal_id", "agent_key", "text", "status", "author", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewComment(Body):
+class AddCommentBody(RequestBody):
     """What to say about which proposal."""
 
     acts = (Act.COMMENT_ADD,)
-    shown = frozenset(CommentRow.Meta.fields)
+    shown = frozenset(CommentSerializer.Meta.fields)
 
-    proposal_id = Number(help_text="A proposal in any state.")
-    text = Text(help_text=f"Markdown, up to {COMMENT_CHARACTERS} characters.")
+    proposal_id = StrictIntegerField(help_text="A proposal in any state.")
+    text = StrictTextField(help_text=f"Markdown, up to {COMMENT_CHARACTERS} characters.")
 
 
 class CommentFilters(AgentFilters):
@@ -55,12 +55,12 @@ class CommentFilters(AgentFilters):
     search = SearchFilter("text")
 
 
-class CommentView(Rows[Comment]):
+class CommentView(RowViewSet[Comment]):
     """Comments on the tenant's proposals, the latest first."""
 
     acts: ClassVar = {"create": (Act.COMMENT_ADD,), "withdraw": (Act.COMMENT_WITHDRAW,)}
     queryset = Comment.objects.none()
-    serializer_class = CommentRow
+    serializer_class = CommentSerializer
     filterset_class = CommentFilters
     for_people = True
 
@@ -68,23 +68,25 @@ class CommentView(Rows[Comment]):
         """All of them, withdrawn ones without their words."""
         return Comment.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewComment, responses={201: CommentRow})
+    @extend_schema(request=AddCommentBody, responses={201: CommentSerializer})
     def create(self, request: Request) -> Response:
         """Say something to whoever else decides on a proposal. It changes nothing of it."""
         authorize(self.actor, Act.COMMENT_ADD, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewComment.read(request, self.actor)
-        comment = add_comment(self._proposal(sent.values["proposal_id"]), actor=self.actor, text=sent.values["text"])
+        sent = AddCommentBody.read(request, self.actor)
+        comment = add_comment(
+            self._find_proposal(sent.values["proposal_id"]), actor=self.actor, text=sent.values["text"]
+        )
         return self.answer(comment.pk, sent.ignored, 201)
 
-    withdraw = deciding(
+    withdraw = decision_action(
         "withdraw",
         Act.COMMENT_WITHDRAW,
         withdraw_comment,
-        CommentRow,
+        CommentSerializer,
         "Take one's own comment back: its words stay in the history of changes alone.",
     )
 
-    def _proposal(self, proposal_id: int) -> Proposal:
+    def _find_proposal(self, proposal_id: int) -> Proposal:
         proposal = Proposal.objects.visible_to(self.actor).filter(pk=proposal_id).first()
         if proposal is None:
             raise ValidationError({"proposal_id": ["There is no such proposal."]})

@@ -9,15 +9,15 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.serializers import CharField, FloatField, IntegerField, ListField, Serializer, SerializerMethodField
 
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.models import Proposal
-from apps.prompt.prompt_diff import Difference, SlotDifference
-from apps.review.appliers.base import Beside
-from apps.review.proposal_sheet import Sheet
-from apps.runtime.explain.impact import Cost, Foreseen
+from apps.prompt.prompt_diff import PromptSizeDiff, SlotSizeDiff
+from apps.review.appliers.base import ReviewedFile
+from apps.review.proposal_sheet import ProposalSheet
+from apps.runtime.explain.impact import Impact, ImpactCost
 
 
-class SlotChangeRow(Serializer[SlotDifference]):
+class SlotChangeSerializer(Serializer[SlotSizeDiff]):
     """A slot whose text would be another; 0 bytes is a slot that is left out."""
 
     slot = IntegerField()
@@ -25,23 +25,23 @@ class SlotChangeRow(Serializer[SlotDifference]):
     bytes_after = IntegerField(source="after")
 
 
-class PromptChangeRow(Serializer[Difference]):
+class PromptChangeSerializer(Serializer[PromptSizeDiff]):
     """What becomes of one agent's prompt, in bytes of UTF-8."""
 
-    slots = ListField(child=SlotChangeRow())
+    slots = ListField(child=SlotChangeSerializer())
     bytes_added = IntegerField(source="added")
     bytes_rewritten = IntegerField(source="rewritten", help_text="Of slots 1-4, behind the first byte that differs.")
     bytes_shared = IntegerField(source="shared", help_text="Slots 1-4 as they would be.")
 
 
-class CostRow(Serializer[Cost]):
+class CacheCostSerializer(Serializer[ImpactCost]):
     """Estimated, in millionths of a US dollar."""
 
     once_micro_usd = IntegerField(source="once", help_text="What a cache writes anew.")
     per_thousand_conversations_micro_usd = IntegerField(source="per_thousand", help_text="More, or less.")
 
 
-class ReachRow(Serializer[Foreseen]):
+class ImpactSerializer(Serializer[Impact]):
     """Counts are of the last thirty days, the latest 10,000 sessions at most."""
 
     agents = IntegerField(help_text="Whose prompts carry what would change.")
@@ -52,16 +52,16 @@ class ReachRow(Serializer[Foreseen]):
     callers = IntegerField(help_text="Permissions of other agents to ask these.")
     fetched = IntegerField(allow_null=True, help_text="Conversations that fetched the skill; null for everything else.")
     agent_key = SerializerMethodField(help_text="Whose prompt was compared: of several agents, the busiest.")
-    prompt = PromptChangeRow(allow_null=True, help_text="Null where the agent does not learn.")
+    prompt = PromptChangeSerializer(allow_null=True, help_text="Null where the agent does not learn.")
     tokens_short = IntegerField(source="short_of", help_text="What slots 1-4 lack until the model caches; 0 is enough.")
-    cost = CostRow(allow_null=True, help_text="Null where the model has no price.")
+    cost = CacheCostSerializer(allow_null=True, help_text="Null where the model has no price.")
 
-    def get_agent_key(self, reach: Foreseen) -> str:
+    def get_agent_key(self, reach: Impact) -> str:
         """Empty where there is no agent."""
         return reach.agent.key if reach.agent else ""
 
 
-class ProposalRow(Shown[Proposal]):
+class ProposalSerializer(RowSerializer[Proposal]):
     """A change that waits, or what became of it. `content_sha256` is what an approval names."""
 
     agent_key = agent_key()
@@ -98,13 +98,13 @@ class ProposalRow(Shown[Proposal]):
             "reason_code",
             "decision_reason",
             "quarantine_reason",
-            *STAMPS,
+            *STAMP_FIELDS,
             "ignored_fields",
         )
         read_only_fields = fields
 
 
-class Refused(Serializer[Proposal]):
+class PriorRejectionSerializer(Serializer[Proposal]):
     """What was rejected before, and why."""
 
     id = IntegerField()
@@ -112,23 +112,23 @@ class Refused(Serializer[Proposal]):
     decision_reason = CharField()
 
 
-class ProposalAnswer(ProposalRow):
+class SubmittedProposalSerializer(ProposalSerializer):
     """What was handed in, and what people said no to before."""
 
     rejected_before = SerializerMethodField()
 
-    class Meta(ProposalRow.Meta):
-        fields = (*ProposalRow.Meta.fields, "rejected_before")
+    class Meta(ProposalSerializer.Meta):
+        fields = (*ProposalSerializer.Meta.fields, "rejected_before")
         read_only_fields = fields
 
-    @extend_schema_field(Refused(many=True))
+    @extend_schema_field(PriorRejectionSerializer(many=True))
     def get_rejected_before(self, row: Proposal) -> list[dict[str, Any]]:
         """The last few."""
         del row
-        return [dict(Refused(each).data) for each in self.context.get("rejected_before", [])]
+        return [dict(PriorRejectionSerializer(each).data) for each in self.context.get("rejected_before", [])]
 
 
-class ChangedField(serializers.Serializer[Any]):
+class ChangedFieldSerializer(serializers.Serializer[Any]):
     """One field: what the proposer read, what is live, what would be."""
 
     field = serializers.CharField(source="name")
@@ -137,7 +137,7 @@ class ChangedField(serializers.Serializer[Any]):
     after = serializers.JSONField(allow_null=True)
 
 
-class ApprovalRow(serializers.Serializer[Any]):
+class ApprovalSerializer(serializers.Serializer[Any]):
     """One reviewer's yes to the words that stand there."""
 
     by = serializers.CharField(source="user_label")
@@ -148,7 +148,7 @@ class ApprovalRow(serializers.Serializer[Any]):
     reason = serializers.CharField()
 
 
-class ReadFile(serializers.Serializer[Beside]):
+class ReviewedFileSerializer(serializers.Serializer[ReviewedFile]):
     """A file that is approved with the words."""
 
     name = serializers.CharField()
@@ -161,11 +161,11 @@ class ReadFile(serializers.Serializer[Beside]):
     note = serializers.CharField(help_text="What a reviewer has to look at by themselves, if anything.")
 
 
-class ReviewSheet(serializers.Serializer[Sheet]):
+class ReviewSheetSerializer(serializers.Serializer[ProposalSheet]):
     """What a decision asks for, as proposal and target stand now."""
 
     effect = serializers.CharField(source="applier.consequence")
-    changes = ChangedField(many=True, source="fields")
+    changes = ChangedFieldSerializer(many=True, source="fields")
     risk_factors = serializers.ListField(
         child=serializers.CharField(), source="touches", help_text="What the change reaches; it makes the risk."
     )
@@ -174,11 +174,11 @@ class ReviewSheet(serializers.Serializer[Sheet]):
         source="panel.may_self_approve", help_text="True: a person who proposed or edited the text may be one of them."
     )
     is_author = serializers.BooleanField(help_text="Whether that is you.")
-    approvals = ApprovalRow(many=True)
+    approvals = ApprovalSerializer(many=True)
     findings = serializers.ListField(
         child=serializers.CharField(), help_text="What the scanner points at and a yes has to confirm."
     )
-    files = ReadFile(many=True, help_text="What is approved with the words.")
+    files = ReviewedFileSerializer(many=True, help_text="What is approved with the words.")
     needs_rebase = serializers.BooleanField(help_text="Whether what is live is not what the proposer read.")
     needs_edited_content = serializers.BooleanField(
         help_text="Whether a yes has to say, field by field, what the free text comes to."
@@ -188,24 +188,24 @@ class ReviewSheet(serializers.Serializer[Sheet]):
     )
     can_undo = serializers.BooleanField(help_text="Whether a yes can be taken back for a minute.")
 
-    def to_representation(self, instance: Sheet) -> Any:
+    def to_representation(self, instance: ProposalSheet) -> Any:
         """Names of what is touched in the order of the alphabet."""
         shown = super().to_representation(instance)
         return {**shown, "risk_factors": sorted(shown["risk_factors"])}
 
 
-class ProposalDetail(ProposalRow):
+class ProposalDetailSerializer(ProposalSerializer):
     """A proposal with what a reviewer reads beside it; for an agent, that is null."""
 
     review = serializers.SerializerMethodField()
 
-    class Meta(ProposalRow.Meta):
-        fields = (*ProposalRow.Meta.fields, "review")
+    class Meta(ProposalSerializer.Meta):
+        fields = (*ProposalSerializer.Meta.fields, "review")
         read_only_fields = fields
 
-    @extend_schema_field(ReviewSheet(allow_null=True))
+    @extend_schema_field(ReviewSheetSerializer(allow_null=True))
     def get_review(self, row: Proposal) -> dict[str, Any] | None:
         """For people alone."""
         del row
         sheet = self.context["sheet"]
-        return None if sheet is None else dict(ReviewSheet(sheet).data)
+        return None if sheet is None else dict(ReviewSheetSerializer(sheet).data)

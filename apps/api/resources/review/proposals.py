@@ -17,29 +17,40 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from apps.api.framework.versions import Versioned
-from apps.api.openapi.schema import refusal
+from apps.api.framework.versions import VersionedViewSet
+from apps.api.openapi.schema import refusal_response
 from apps.api.protocol.filters import AgentFilters, BooleanFilter, CharFilter, ChoiceFilter, IdFilter, SearchFilter
-from apps.api.protocol.request_bodies import AsRead, Body, Decision, ReasonedDecision, Sent
-from apps.api.resources.review.proposal_decisions import (
-    IN_BULK,
-    Asked,
-    Moment,
-    NewProposal,
-    ProposalMove,
-    Rebasing,
-    Rejection,
-    YesBody,
-    decide,
-    yes_of,
+from apps.api.protocol.request_bodies import (
+    DecisionBody,
+    OptionalVersionBody,
+    ParsedBody,
+    ReasonedDecisionBody,
+    RequestBody,
 )
-from apps.api.resources.review.proposal_serializers import ProposalAnswer, ProposalDetail, ProposalRow, ReachRow
+from apps.api.resources.review.proposal_decisions import (
+    BULK_ACTIONS,
+    ApprovalBody,
+    ProposalTransitionBody,
+    RebaseProposalBody,
+    RejectProposalBody,
+    RevisionRequestBody,
+    SnoozeBody,
+    SubmitProposalBody,
+    approval_request,
+    transition_proposal,
+)
+from apps.api.resources.review.proposal_serializers import (
+    ImpactSerializer,
+    ProposalDetailSerializer,
+    ProposalSerializer,
+    SubmittedProposalSerializer,
+)
 from apps.governance.actors import ANYWHERE
 from apps.governance.audit.approval_receipts import receipt_of
-from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.risk_tiers import Tier
+from apps.governance.policy.risk_tiers import RiskTier
 from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import (
     claim_proposal,
@@ -51,18 +62,18 @@ from apps.governance.proposals.actions import (
     snooze_proposal,
     withdraw_proposal,
 )
-from apps.governance.proposals.approval_rules import rejected_before
+from apps.governance.proposals.approval_rules import earlier_rejections
 from apps.review.decisions import approve, rebase, undo
-from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed, overdue, queues
-from apps.review.proposal_sheet import sheet_of
-from apps.review.proposal_submission import ask, said_in
-from apps.runtime.explain.impact import foreseen
-from apps.runtime.taint_attribution import heard_by, whose_words
+from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed_condition, overdue_condition, queue_conditions
+from apps.review.proposal_sheet import read_review_sheet
+from apps.review.proposal_submission import proposal_texts, submit_proposal
+from apps.runtime.explain.impact import impact_of
+from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
 from apps.tenants.models import Tenant
 from apps.tenants.review_terms import review_terms
 
 
-class Document(JSONRenderer):
+class IndentedJSONRenderer(JSONRenderer):
     """JSON with a line for each value, as the command prints it."""
 
     def get_indent(self, accepted_media_type: str, renderer_context: Mapping[str, Any]) -> int:
@@ -74,7 +85,7 @@ class ProposalFilters(AgentFilters):
 
     kind = ChoiceFilter(choices=Proposal.Kind.choices)
     state = ChoiceFilter(choices=Proposal.State.choices)
-    risk = ChoiceFilter(choices=[(tier.value, tier.value) for tier in Tier])
+    risk = ChoiceFilter(choices=[(tier.value, tier.value) for tier in RiskTier])
     target_type = CharFilter(help_text="personas.persona, skills.skill and the like.")
     target_id = IdFilter()
     taint = ChoiceFilter(choices=Taint.choices)
@@ -89,28 +100,28 @@ class ProposalFilters(AgentFilters):
     def in_queue(self, rows: QuerySet[Proposal], name: str, value: str) -> QuerySet[Proposal]:
         """As the console's inbox is divided."""
         del name
-        return rows.filter(queues(timezone.now())[value])
+        return rows.filter(queue_conditions(timezone.now())[value])
 
     def by_claim(self, rows: QuerySet[Proposal], name: str, value: bool) -> QuerySet[Proposal]:
         """Those the asker claims, or all others."""
         del name
-        mine = claimed(timezone.now()) & Q(claimed_by_id=self.request.auth.user_id)
+        mine = claimed_condition(timezone.now()) & Q(claimed_by_id=self.request.auth.user_id)
         return rows.filter(mine) if value else rows.exclude(mine)
 
     def by_any_claim(self, rows: QuerySet[Proposal], name: str, value: bool) -> QuerySet[Proposal]:
         """Those that somebody claims, or nobody."""
         del name
-        anybody = claimed(timezone.now())
+        anybody = claimed_condition(timezone.now())
         return rows.filter(anybody) if value else rows.exclude(anybody)
 
     def by_age(self, rows: QuerySet[Proposal], name: str, value: bool) -> QuerySet[Proposal]:
         """Those that were asked for too long ago, or all others."""
         del name
-        late = overdue(timezone.now())
+        late = overdue_condition(timezone.now())
         return rows.filter(late) if value else rows.exclude(late)
 
 
-class ProposalView(Versioned[Proposal]):
+class ProposalView(VersionedViewSet[Proposal]):
     """Proposals of the tenant's agents; an agent sees its own, with what people said to them."""
 
     acts: ClassVar = {
@@ -129,43 +140,43 @@ class ProposalView(Versioned[Proposal]):
         "release": (Act.PROPOSAL_RELEASE,),
     }
     queryset = Proposal.objects.none()
-    in_bulk = IN_BULK
-    serializer_class = ProposalRow
+    in_bulk = BULK_ACTIONS
+    serializer_class = ProposalSerializer
     filterset_class = ProposalFilters
 
     def get_queryset(self) -> QuerySet[Proposal]:
         """Those the actor sees."""
         return Proposal.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(responses=ProposalDetail)
+    @extend_schema(responses=ProposalDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
         """One proposal; people read with it both texts, who has to agree and who has."""
         del pk
         row = self.get_object()
-        sheet = sheet_of(row, actor=self.actor) if self.actor.is_person else None
-        said = ProposalDetail(row, context={**self.get_serializer_context(), "sheet": sheet}).data
+        sheet = read_review_sheet(row, actor=self.actor) if self.actor.is_person else None
+        said = ProposalDetailSerializer(row, context={**self.get_serializer_context(), "sheet": sheet}).data
         return self.shown(request, row, said)
 
-    @extend_schema(request=NewProposal, responses={201: ProposalAnswer})
+    @extend_schema(request=SubmitProposalBody, responses={201: SubmittedProposalSerializer})
     def create(self, request: Request) -> Response:
         """Put a change before a person. What was rejected of the same thing lately is told along, with the reasons."""
-        sent = NewProposal.read(request, self.actor).values
+        sent = SubmitProposalBody.read(request, self.actor).values
         content, rationale = sent.get("content", {}), sent.get("rationale", "")
-        proposal = ask(
+        proposal = submit_proposal(
             Proposal.Kind(sent["kind"]),
             sent.get("target_id"),
             actor=self.actor,
             content=content,
-            taint=whose_words(said_in(content, rationale), heard_by(self.actor)),
+            taint=taint_of_text(proposal_texts(content, rationale), heard_texts_of_agent(self.actor)),
             rationale=rationale,
         )
-        rejected = rejected_before(proposal, self.actor)
+        rejected = earlier_rejections(proposal, self.actor)
         row = self.get_queryset().get(pk=proposal.pk)
         context = {**self.get_serializer_context(), "ignored_fields": [], "rejected_before": rejected}
-        return Response(ProposalAnswer(row, context=context).data, status=201)
+        return Response(SubmittedProposalSerializer(row, context=context).data, status=201)
 
-    @extend_schema(responses={200: OpenApiTypes.OBJECT, **refusal(409, "It is not decided yet.")})
-    @action(detail=True, methods=["get"], renderer_classes=[Document])
+    @extend_schema(responses={200: OpenApiTypes.OBJECT, **refusal_response(409, "It is not decided yet.")})
+    @action(detail=True, methods=["get"], renderer_classes=[IndentedJSONRenderer])
     def receipt(self, request: Request, pk: str) -> Response:
         """What was decided, by whom and when, and where it stands in the audit chain. For people, once it is decided."""
         del request, pk
@@ -175,7 +186,10 @@ class ProposalView(Versioned[Proposal]):
         return Response(receipt_of(self.get_object().pk, tenant_key=tenant_key, actor=self.actor))
 
     @extend_schema(
-        responses={200: ReachRow, **refusal(409, "It is decided, or a reviewer has to write its words first.")}
+        responses={
+            200: ImpactSerializer,
+            **refusal_response(409, "It is decided, or a reviewer has to write its words first."),
+        }
     )
     @action(detail=True, methods=["get"])
     def reach(self, request: Request, pk: str) -> Response:
@@ -183,44 +197,46 @@ class ProposalView(Versioned[Proposal]):
         del request, pk
         if not self.actor.is_person:
             raise NotPermitted("Only people may read this; an agent's token does not reach it.")
-        would = sheet_of(self.get_object(), actor=self.actor).would
+        would = read_review_sheet(self.get_object(), actor=self.actor).would
         if would is None:
-            raise Conflicting(
+            raise Conflict(
                 "Nothing can be told of this: it is decided, its target is gone, or a reviewer has to write its words first."
             )
-        return Response(ReachRow(foreseen(would, actor=self.actor, now=timezone.now())).data)
+        return Response(ImpactSerializer(impact_of(would, actor=self.actor, now=timezone.now())).data)
 
-    @extend_schema(request=ProposalMove, responses={200: ProposalRow, 202: ProposalRow})
+    @extend_schema(request=ProposalTransitionBody, responses={200: ProposalSerializer, 202: ProposalSerializer})
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
         """Apply, reject, hold apart or open again, by the name of the state to reach. 202: others have to agree. People only."""
         del pk
         authorize(self.actor, Act.PROPOSAL_APPLY, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
-        sent = ProposalMove.read(request, self.actor, proposal)
+        sent = ProposalTransitionBody.read(request, self.actor, proposal)
         refuse_stale(proposal, sent.read_at)
-        done = decide(proposal, sent, actor=self.actor)
+        done = transition_proposal(proposal, sent, actor=self.actor)
         return self.answer(proposal.pk, status=200 if done else 202)
 
-    @extend_schema(request=YesBody, responses={200: ProposalRow, 202: ProposalRow})
+    @extend_schema(request=ApprovalBody, responses={200: ProposalSerializer, 202: ProposalSerializer})
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
         """Say yes to the bytes of `reviewed_sha256`. 200: it is applied; 202: another reviewer has to agree."""
         del pk
         authorize(self.actor, Act.PROPOSAL_APPROVE, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
-        decided = approve(proposal, yes_of(YesBody.read(request, self.actor, proposal)), actor=self.actor)
+        decided = approve(
+            proposal, approval_request(ApprovalBody.read(request, self.actor, proposal)), actor=self.actor
+        )
         return self.answer(proposal.pk, status=200 if decided.applied else 202)
 
-    @extend_schema(request=Rejection, responses=ProposalRow)
+    @extend_schema(request=RejectProposalBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def reject(self, request: Request, pk: str) -> Response:
         """Say no, with a reason that the agent learns. People only."""
-        return self._act(
+        return self._run_decision(
             request,
             pk,
             Act.PROPOSAL_REJECT,
-            Rejection,
+            RejectProposalBody,
             lambda row, sent: reject_proposal(
                 row,
                 actor=self.actor,
@@ -230,35 +246,39 @@ class ProposalView(Versioned[Proposal]):
             ),
         )
 
-    @extend_schema(request=AsRead, responses=ProposalRow)
+    @extend_schema(request=OptionalVersionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def undo(self, request: Request, pk: str) -> Response:
         """Take one's own yes back within a minute; what was live before is live again."""
-        return self._act(
-            request, pk, Act.PROPOSAL_UNDO, AsRead, lambda row, sent: undo(row, actor=self.actor, read_at=sent.read_at)
+        return self._run_decision(
+            request,
+            pk,
+            Act.PROPOSAL_UNDO,
+            OptionalVersionBody,
+            lambda row, sent: undo(row, actor=self.actor, read_at=sent.read_at),
         )
 
-    @extend_schema(request=Rebasing, responses=ProposalRow)
+    @extend_schema(request=RebaseProposalBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def rebase(self, request: Request, pk: str) -> Response:
         """Bind the proposal to what is live now, as it is or in other words."""
-        return self._act(
+        return self._run_decision(
             request,
             pk,
             Act.PROPOSAL_REBASE,
-            Rebasing,
+            RebaseProposalBody,
             lambda row, sent: rebase(row, actor=self.actor, content=sent.values.get("content"), read_at=sent.read_at),
         )
 
-    @extend_schema(request=Decision, responses=ProposalRow)
+    @extend_schema(request=DecisionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def reopen(self, request: Request, pk: str) -> Response:
         """Take up again what was rejected or ran out of time."""
-        return self._act(
+        return self._run_decision(
             request,
             pk,
             Act.PROPOSAL_REOPEN,
-            Decision,
+            DecisionBody,
             lambda row, sent: reopen_proposal(
                 row,
                 actor=self.actor,
@@ -268,65 +288,65 @@ class ProposalView(Versioned[Proposal]):
             ),
         )
 
-    @extend_schema(request=Moment, responses=ProposalRow)
+    @extend_schema(request=SnoozeBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def snooze(self, request: Request, pk: str) -> Response:
         """Put it off until a moment; null brings it back at once."""
-        return self._act(
+        return self._run_decision(
             request,
             pk,
             Act.PROPOSAL_SNOOZE,
-            Moment,
+            SnoozeBody,
             lambda row, sent: snooze_proposal(row, actor=self.actor, until=sent.values["until"], read_at=sent.read_at),
         )
 
-    @extend_schema(request=AsRead, responses=ProposalRow)
+    @extend_schema(request=OptionalVersionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def claim(self, request: Request, pk: str) -> Response:
         """Say that one is looking at it; it keeps nobody else from deciding."""
-        return self._act(
+        return self._run_decision(
             request,
             pk,
             Act.PROPOSAL_CLAIM,
-            AsRead,
+            OptionalVersionBody,
             lambda row, sent: claim_proposal(row, actor=self.actor, read_at=sent.read_at),
         )
 
-    @extend_schema(request=Asked, responses=ProposalRow)
+    @extend_schema(request=RevisionRequestBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"], url_path="request-revision")
     def request_revision(self, request: Request, pk: str) -> Response:
         """Ask the agent to say it otherwise."""
-        return self._act(
+        return self._run_decision(
             request,
             pk,
             Act.PROPOSAL_REQUEST_REVISION,
-            Asked,
+            RevisionRequestBody,
             lambda row, sent: request_revision(
                 row, actor=self.actor, words=sent.values["revision_request"], read_at=sent.read_at
             ),
         )
 
-    @extend_schema(request=ReasonedDecision, responses=ProposalRow)
+    @extend_schema(request=ReasonedDecisionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def quarantine(self, request: Request, pk: str) -> Response:
         """Hold it apart, with a reason."""
-        return self._act(
+        return self._run_decision(
             request,
             pk,
             Act.PROPOSAL_QUARANTINE,
-            ReasonedDecision,
+            ReasonedDecisionBody,
             lambda row, sent: quarantine_proposal(row, actor=self.actor, reason=sent.reason, read_at=sent.read_at),
         )
 
-    @extend_schema(request=ReasonedDecision, responses=ProposalRow)
+    @extend_schema(request=ReasonedDecisionBody, responses=ProposalSerializer)
     @action(detail=True, methods=["post"])
     def release(self, request: Request, pk: str) -> Response:
         """Let it wait for a decision again, with a reason."""
-        return self._act(
+        return self._run_decision(
             request,
             pk,
             Act.PROPOSAL_RELEASE,
-            ReasonedDecision,
+            ReasonedDecisionBody,
             lambda row, sent: release_proposal(row, actor=self.actor, reason=sent.reason, read_at=sent.read_at),
         )
 
@@ -337,8 +357,13 @@ class ProposalView(Versioned[Proposal]):
         withdraw_proposal(self.get_object(), actor=self.actor)
         return Response(status=204)
 
-    def _act(
-        self, request: Request, pk: str, act: Act, body: type[Body], call: Callable[[Proposal, Sent], object]
+    def _run_decision(
+        self,
+        request: Request,
+        pk: str,
+        act: Act,
+        body: type[RequestBody],
+        call: Callable[[Proposal, ParsedBody], object],
     ) -> Response:
         del pk
         # Who may not is told so before what is missing.

@@ -20,28 +20,28 @@ from rest_framework.response import Response
 
 from apps.api.framework.base_views import ActorView
 from apps.api.models import IdempotencyRecord
-from apps.api.protocol.authentication import token_of
-from apps.api.protocol.etag_preconditions import refuse_unmet
-from apps.api.protocol.exceptions import TooLarge
-from apps.api.protocol.request_bodies import Body, JsonBody, Number, Text
-from apps.governance.database.actor_transaction import acting
+from apps.api.protocol.authentication import bearer_token
+from apps.api.protocol.etag_preconditions import check_if_match
+from apps.api.protocol.exceptions import BodyTooLarge
+from apps.api.protocol.request_bodies import BoundedJSONParser, RequestBody, StrictIntegerField, StrictTextField
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotVisible
 from apps.governance.policy.table import Act
-from apps.runtime.taint_attribution import heard_by, whose_file
+from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_file
 from apps.skills.actions import arrange_files, detach_file
 from apps.skills.attachment_upload import upload_file
-from apps.skills.attachments.attachment_access import content_of, refuse_fetch
-from apps.skills.attachments.blob_store import address_elsewhere, disposition
-from apps.skills.attachments.signed_links import file_behind, link_to
+from apps.skills.attachments.attachment_access import read_content, refuse_fetch
+from apps.skills.attachments.blob_store import content_disposition, signed_bucket_url
+from apps.skills.attachments.signed_links import make_link, resolve_link
 from apps.skills.models import Skill
-from apps.skills.skill_validation import Attached
-from apps.tenants.authentication.signed_link_holders import Holder, holder_of
+from apps.skills.skill_validation import Attachment
+from apps.tenants.authentication.signed_link_holders import SignedLinkHolder, holder_of
 
 # What a multipart body has around its file.
-AROUND_BYTES = 20_000
+MULTIPART_OVERHEAD_BYTES = 20_000
 
 
-class MultipartBody(MultiPartParser):
+class BoundedMultiPartParser(MultiPartParser):
     """A form with a file that ends."""
 
     @property
@@ -55,13 +55,13 @@ class MultipartBody(MultiPartParser):
     ) -> Any:
         """Refused by its announced length, before a byte of it is read."""
         request = (parser_context or {})["request"]
-        limit = self.file_bytes + AROUND_BYTES
+        limit = self.file_bytes + MULTIPART_OVERHEAD_BYTES
         if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
-            raise TooLarge(f"The body has more than {limit} bytes; a file may have {self.file_bytes}.")
+            raise BodyTooLarge(f"The body has more than {limit} bytes; a file may have {self.file_bytes}.")
         return super().parse(stream, media_type, parser_context)
 
 
-class FileShown(serializers.Serializer[Attached]):
+class AttachmentSerializer(serializers.Serializer[Attachment]):
     """A file of a skill in an answer; its bytes are behind the link."""
 
     name = serializers.CharField()
@@ -71,23 +71,23 @@ class FileShown(serializers.Serializer[Attached]):
     uploaded_by = serializers.CharField()
 
 
-class LinkedFile(FileShown):
+class LinkedAttachmentSerializer(AttachmentSerializer):
     """The same with a link for whoever asked."""
 
     link = serializers.CharField(help_text="Works until `expires_at`, and no longer than the right of who asked.")
     expires_at = serializers.DateTimeField()
 
 
-class Files(serializers.Serializer[Any]):
+class AttachmentListSerializer(serializers.Serializer[Any]):
     """All files of a skill, in their order."""
 
     skill_id = serializers.IntegerField()
     content_sha256 = serializers.CharField(help_text="What an approval signs: the text and these files.")
     version = serializers.IntegerField()
-    attachments = LinkedFile(many=True)
+    attachments = LinkedAttachmentSerializer(many=True)
 
 
-class Upload(serializers.Serializer[Any]):
+class UploadAttachmentBody(serializers.Serializer[Any]):
     """A file as a form field."""
 
     file = serializers.FileField(allow_empty_file=True)
@@ -96,15 +96,15 @@ class Upload(serializers.Serializer[Any]):
     reason = serializers.CharField(required=False, allow_blank=True)
 
 
-class Order(Body):
+class AttachmentOrderBody(RequestBody):
     """The names of all files in the order they shall have."""
 
-    names = serializers.ListField(child=Text(), max_length=100)
-    version = Number(required=False)
-    reason = Text(required=False)
+    names = serializers.ListField(child=StrictTextField(), max_length=100)
+    version = StrictIntegerField(required=False)
+    reason = StrictTextField(required=False)
 
 
-class OfSkill(ActorView):
+class AttachmentBaseView(ActorView):
     """Views of the files of one skill."""
 
     # What `If-Match` names is the skill.
@@ -114,74 +114,74 @@ class OfSkill(ActorView):
 
     def skill(self, skill_id: str) -> Skill:
         """The skill, as far as the actor sees it."""
-        with acting(self.actor):
+        with acting_as(self.actor):
             skill = Skill.objects.visible_to(self.actor).filter(pk=int(skill_id)).first()
         if skill is None:
             raise NotVisible("There is no such skill.")
-        refuse_unmet(self.request, skill)
+        check_if_match(self.request, skill)
         return skill
 
     def listed(self, skill: Skill, status: int = 200) -> Response:
         """The files with links for whoever asks."""
         refuse_fetch(skill, self.actor)
-        holder = holder_of(self.actor, token_of(self.request))
-        files = [_linked(file, skill, holder) for file in skill.files]
+        holder = holder_of(self.actor, bearer_token(self.request))
+        files = [_linked_attachment(file, skill, holder) for file in skill.files]
         shown = {
             "skill_id": skill.pk,
             "content_sha256": skill.content_sha256,
             "version": skill.version,
             "attachments": files,
         }
-        return Response(Files(shown).data, status=status, headers={"ETag": f'"{skill.version}"'})
+        return Response(AttachmentListSerializer(shown).data, status=status, headers={"ETag": f'"{skill.version}"'})
 
     def shown_again(self, kept: IdempotencyRecord) -> Response:
         """The files that stand there, with fresh links."""
         return self.listed(self.skill(self.kwargs["skill_id"]), kept.status)
 
 
-class AttachmentsView(OfSkill):
+class AttachmentsView(AttachmentBaseView):
     """The files of a skill together."""
 
     acts: ClassVar = {"post": (Act.SKILL_ATTACH,), "patch": (Act.SKILL_ARRANGE,)}
 
-    parser_classes = (MultipartBody, JsonBody)
+    parser_classes = (BoundedMultiPartParser, BoundedJSONParser)
     # The file is stored before the skill is locked.
     waiting: ClassVar = frozenset({"post"})
 
-    @extend_schema(operation_id="skills_attachments_list", responses=Files)
+    @extend_schema(operation_id="skills_attachments_list", responses=AttachmentListSerializer)
     def get(self, request: Request, skill_id: str) -> Response:
         """Names, types, sizes, hashes, and a link each."""
         del request
         return self.listed(self.skill(skill_id))
 
-    @extend_schema(request={"multipart/form-data": Upload}, responses={201: Files})
+    @extend_schema(request={"multipart/form-data": UploadAttachmentBody}, responses={201: AttachmentListSerializer})
     def post(self, request: Request, skill_id: str) -> Response:
         """Attach a file at the end. On an approved skill a person signs the whole anew."""
-        sent = _upload(request)
+        sent = _read_upload(request)
         file, content = sent["file"], sent["file"].read()
         name = sent.get("name") or file.name
-        with acting(self.actor):
-            heard = heard_by(self.actor)
+        with acting_as(self.actor):
+            heard = heard_texts_of_agent(self.actor)
         skill = upload_file(
             self.skill(skill_id),
             actor=self.actor,
             name=name,
             content=content,
-            taint=whose_file(name, content, heard),
+            taint=taint_of_file(name, content, heard),
             read_at=sent.get("version"),
             reason=sent.get("reason", ""),
         )
         return self.listed(skill, 201)
 
-    @extend_schema(request=Order, responses=Files)
+    @extend_schema(request=AttachmentOrderBody, responses=AttachmentListSerializer)
     def patch(self, request: Request, skill_id: str) -> Response:
         """Put the files in another order; the first is the `attachment` of clients that know one."""
-        sent = Order.read(request, self.actor)
+        sent = AttachmentOrderBody.read(request, self.actor)
         skill, names, reason = self.skill(skill_id), sent.values["names"], sent.reason
         return self.listed(arrange_files(skill, actor=self.actor, names=names, read_at=sent.read_at, reason=reason))
 
 
-class AttachmentView(OfSkill):
+class AttachmentView(AttachmentBaseView):
     """One file of a skill."""
 
     acts: ClassVar = {"delete": (Act.SKILL_DETACH,)}
@@ -194,26 +194,26 @@ class AttachmentView(OfSkill):
         return Response(status=204)
 
 
-def _upload(request: Request) -> dict[str, Any]:
-    if unknown := sorted(set(request.data) - set(Upload().fields)):
-        known = ", ".join(Upload().fields)
+def _read_upload(request: Request) -> dict[str, Any]:
+    if unknown := sorted(set(request.data) - set(UploadAttachmentBody().fields)):
+        known = ", ".join(UploadAttachmentBody().fields)
         raise ValidationError({name: [f"There is no such field. You may send: {known}."] for name in unknown})
-    sent = Upload(data=request.data)
+    sent = UploadAttachmentBody(data=request.data)
     sent.is_valid(raise_exception=True)
     return dict(sent.validated_data)
 
 
-def _linked(file: Attached, skill: Skill, holder: Holder) -> dict[str, Any]:
-    link = link_to(file, skill.pk, holder)
+def _linked_attachment(file: Attachment, skill: Skill, holder: SignedLinkHolder) -> dict[str, Any]:
+    link = make_link(file, skill.pk, holder)
     return {
-        **FileShown(file).data,
+        **AttachmentSerializer(file).data,
         "link": reverse("file", args=[link.token]),
         "expires_at": link.expires_at,
     }
 
 
 # A file is somebody else's bytes: nothing in it runs, loads or is kept on the way.
-HEADERS = {
+DOWNLOAD_HEADERS = {
     "Cache-Control": "private, no-store",
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -223,25 +223,25 @@ HEADERS = {
 
 
 @require_safe
-def signed_file(request: HttpRequest, token: str) -> HttpResponse:
+def download_attachment(request: HttpRequest, token: str) -> HttpResponse:
     """Whoever holds the link gets the file while its first holder still may; the bytes are compared on every way out."""
     del request
     try:
-        file = file_behind(token)
-        content = content_of(file)
+        file = resolve_link(token)
+        content = read_content(file)
     except NotVisible as refusal:
-        return HttpResponse(f"{refusal}\n", "text/plain; charset=utf-8", 404, headers=HEADERS)
-    return _elsewhere(file) or HttpResponse(content, _kind(file), headers=_headers(file))
+        return HttpResponse(f"{refusal}\n", "text/plain; charset=utf-8", 404, headers=DOWNLOAD_HEADERS)
+    return _storage_redirect(file) or HttpResponse(content, _content_type(file), headers=_download_headers(file))
 
 
-def _elsewhere(file: Attached) -> HttpResponse | None:
-    address = address_elsewhere(file)
-    return HttpResponseRedirect(address, headers=HEADERS) if address else None
+def _storage_redirect(file: Attachment) -> HttpResponse | None:
+    address = signed_bucket_url(file)
+    return HttpResponseRedirect(address, headers=DOWNLOAD_HEADERS) if address else None
 
 
-def _kind(file: Attached) -> str:
+def _content_type(file: Attachment) -> str:
     return f"{file.media_type}; charset=utf-8" if file.media_type.startswith("text/") else file.media_type
 
 
-def _headers(file: Attached) -> dict[str, str]:
-    return {**HEADERS, "Content-Disposition": disposition(file.name)}
+def _download_headers(file: Attachment) -> dict[str, str]:
+    return {**DOWNLOAD_HEADERS, "Content-Disposition": content_disposition(file.name)}

@@ -7,26 +7,26 @@ from rest_framework.serializers import CharField, DateTimeField, IntegerField, S
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
-from apps.runtime.skill_curation import ANY, Curated, suggested_for
+from apps.runtime.skill_curation import ANY_REASON, SkillCuration, candidate_ids
 from apps.skills.models import Skill
-from apps.skills.retirement_rules import Cause, Newer, Share, Suggestion
+from apps.skills.retirement_rules import BadOutcomeRate, NewerSkill, RetirementCause, RetirementSuggestion
 
 
-class ShareRow(Serializer[Share]):
+class OutcomeShareSerializer(Serializer[BadOutcomeRate]):
     """Of the conversations that ended in 90 days, how many ended badly."""
 
     ended = IntegerField()
     ended_badly = IntegerField(help_text="Unsolved, abandoned, handed over, or begun again within seven days.")
 
 
-class SuggestionRow(Serializer[Suggestion]):
+class CurationSuggestionSerializer(Serializer[RetirementSuggestion]):
     """Why the skill may be retired."""
 
     cause = CharField(help_text="`unused`, `worse` or `superseded`.")
     detail = CharField()
 
 
-class NewerRow(Serializer[Newer]):
+class NewerSkillSerializer(Serializer[NewerSkill]):
     """A skill of the same agent that was approved later and says the same."""
 
     skill_id = IntegerField()
@@ -35,11 +35,11 @@ class NewerRow(Serializer[Newer]):
     reason = CharField(help_text="What in both is alike.")
 
 
-class CuratedRow(Serializer[Curated]):
+class CurationSerializer(Serializer[SkillCuration]):
     """A skill that may be retired, with its figures."""
 
     skill_id = IntegerField()
-    suggestions = SuggestionRow(many=True)
+    suggestions = CurationSuggestionSerializer(many=True)
     approved_at = DateTimeField(source="figures.approved_at")
     last_used_at = DateTimeField(source="figures.last_used_at", allow_null=True)
     fetched_30_days = IntegerField(source="figures.fetched_30_days", help_text="Conversations in which it was fetched.")
@@ -48,9 +48,9 @@ class CuratedRow(Serializer[Curated]):
         source="figures.conversations_since",
         help_text="Of its agent, since it was last used or approved; at most 1,000.",
     )
-    with_skill = ShareRow(source="figures.with_skill")
-    without_skill = ShareRow(source="figures.without_skill")
-    newer = NewerRow(source="figures.newer", allow_null=True)
+    with_skill = OutcomeShareSerializer(source="figures.with_skill")
+    without_skill = OutcomeShareSerializer(source="figures.without_skill")
+    newer = NewerSkillSerializer(source="figures.newer", allow_null=True)
 
 
 def refuse_agents(actor: Actor) -> None:
@@ -64,7 +64,7 @@ class CurationFilters(AgentFilters):
 
     curation = ChoiceFilter(
         method="suggested",
-        choices=[(ANY, "May be retired"), *((cause.value, cause.value) for cause in Cause)],
+        choices=[(ANY_REASON, "May be retired"), *((cause.value, cause.value) for cause in RetirementCause)],
         help_text="Approved skills that may be retired: for any reason, or for one. For people.",
     )
 
@@ -73,4 +73,4 @@ class CurationFilters(AgentFilters):
         del name
         actor: Actor = self.request.auth
         refuse_agents(actor)
-        return queryset.filter(pk__in=suggested_for(value, actor=actor, now=timezone.now()))
+        return queryset.filter(pk__in=candidate_ids(value, actor=actor, now=timezone.now()))

@@ -11,35 +11,46 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.api.framework.base_views import ActorView
-from apps.api.openapi.schema import refusal
-from apps.api.protocol.query_parameters import is_true, refuse_unknown
+from apps.api.openapi.schema import refusal_response
+from apps.api.protocol.query_parameters import is_true, reject_unknown_parameters
 from apps.api.resources.agents.agents import agent_id_named
-from apps.api.resources.skills.skill_attachments import MultipartBody
+from apps.api.resources.skills.skill_attachments import BoundedMultiPartParser
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act
-from apps.skills.attachments.blob_store import disposition
-from apps.skills.import_export.skill_export import approved_all, approved_one, archive_name, zipped
-from apps.skills.import_export.skill_import import Item, Outcome, foreseen, skills_in, take_skills
+from apps.skills.attachments.blob_store import content_disposition
+from apps.skills.import_export.skill_export import (
+    archive_name,
+    build_archive,
+    select_approved_skill,
+    select_approved_skills,
+)
+from apps.skills.import_export.skill_import import (
+    ImportOutcome,
+    SkillImportItem,
+    draft_imported_skills,
+    preview_import,
+    read_skills_file,
+)
 from apps.skills.import_export.zip_archives import ARCHIVE_BYTES
 from apps.skills.models import Skill
 
-ZIP = "application/zip"
-CONFIRM = OpenApiParameter(
+ZIP_TYPE = "application/zip"
+CONFIRM_PARAMETER = OpenApiParameter(
     "confirm_findings",
     OpenApiTypes.BOOL,
     description="True: send it although something in it looks like somebody's. A person's word; an agent's token is refused.",
 )
-ARCHIVE = {
-    (200, ZIP): OpenApiTypes.BINARY,
-    **refusal(
+ARCHIVE_RESPONSES = {
+    (200, ZIP_TYPE): OpenApiTypes.BINARY,
+    **refusal_response(
         409,
         "None is approved, they are too much for one archive, or something in them looks like somebody's (`findings`).",
     ),
 }
 
 
-class ArchiveBody(MultipartBody):
+class ArchiveMultiPartParser(BoundedMultiPartParser):
     """A form with an archive that ends."""
 
     @property
@@ -48,7 +59,7 @@ class ArchiveBody(MultipartBody):
         return ARCHIVE_BYTES
 
 
-class Archive(serializers.Serializer[Any]):
+class ImportSkillsBody(serializers.Serializer[Any]):
     """A `SKILL.md`, or a zip of folders with one each, as a form field."""
 
     file = serializers.FileField(allow_empty_file=True)
@@ -56,12 +67,12 @@ class Archive(serializers.Serializer[Any]):
     dry_run = serializers.BooleanField(required=False, default=False, help_text="True: say what would become of each.")
 
 
-class Left(serializers.Serializer[Any]):
+class ImportedSkillSerializer(serializers.Serializer[Any]):
     """What became of one skill, or would."""
 
     folder = serializers.CharField(source="incoming.folder", help_text="Where it lies in the archive.")
     name = serializers.CharField(source="incoming.name")
-    outcome = serializers.ChoiceField([outcome.value for outcome in Outcome])
+    outcome = serializers.ChoiceField([outcome.value for outcome in ImportOutcome])
     reason = serializers.CharField(help_text="Why it is not drafted; empty where it is.")
     skill_id = serializers.IntegerField(source="skill.pk", allow_null=True, default=None)
     files = serializers.SerializerMethodField()
@@ -71,19 +82,19 @@ class Left(serializers.Serializer[Any]):
         source="incoming.findings", child=serializers.CharField(), help_text="What whoever approves has to confirm."
     )
 
-    def get_files(self, item: Item) -> list[str]:
+    def get_files(self, item: SkillImportItem) -> list[str]:
         """The names of the files that come along."""
         return [file.name for file in item.incoming.files]
 
 
-class Imported(serializers.Serializer[Any]):
+class ImportResultSerializer(serializers.Serializer[Any]):
     """An import, skill by skill."""
 
     drafted = serializers.IntegerField()
-    skills = Left(many=True)
+    skills = ImportedSkillSerializer(many=True)
 
 
-class ExportsView(ActorView):
+class SkillExportsView(ActorView):
     """All approved skills in one archive."""
 
     # The files are read before they are sent, with no transaction open.
@@ -91,65 +102,67 @@ class ExportsView(ActorView):
 
     @extend_schema(
         operation_id="skills_export_all",
-        parameters=[OpenApiParameter("agent_key", OpenApiTypes.STR), CONFIRM],
-        responses=ARCHIVE,
+        parameters=[OpenApiParameter("agent_key", OpenApiTypes.STR), CONFIRM_PARAMETER],
+        responses=ARCHIVE_RESPONSES,
     )
     def get(self, request: Request) -> HttpResponse:
         """Every approved skill you see, or one agent's: a zip of folders in the Agent Skills format."""
-        refuse_unknown(request, frozenset({"agent_key", CONFIRM.name}))
-        confirm = is_true(request, CONFIRM.name)
+        reject_unknown_parameters(request, frozenset({"agent_key", CONFIRM_PARAMETER.name}))
+        confirm = is_true(request, CONFIRM_PARAMETER.name)
         key = request.query_params.get("agent_key")
-        with acting(self.actor):
+        with acting_as(self.actor):
             agent_id = agent_id_named(key, self.actor) if key else None
-        return _sent(approved_all(agent_id, actor=self.actor), self.actor, confirm=confirm)
+        return _zip_response(select_approved_skills(agent_id, actor=self.actor), self.actor, confirm=confirm)
 
 
-class ExportView(ActorView):
+class SkillExportView(ActorView):
     """One approved skill in an archive."""
 
     waiting: ClassVar = frozenset({"get"})
 
-    @extend_schema(parameters=[CONFIRM], responses=ARCHIVE)
+    @extend_schema(parameters=[CONFIRM_PARAMETER], responses=ARCHIVE_RESPONSES)
     def get(self, request: Request, pk: str) -> HttpResponse:
         """An approved skill as a folder in the Agent Skills format, zipped. Anything else is refused."""
-        refuse_unknown(request, frozenset({CONFIRM.name}))
-        confirm = is_true(request, CONFIRM.name)
-        return _sent(approved_one(int(pk), actor=self.actor), self.actor, confirm=confirm)
+        reject_unknown_parameters(request, frozenset({CONFIRM_PARAMETER.name}))
+        confirm = is_true(request, CONFIRM_PARAMETER.name)
+        return _zip_response(select_approved_skill(int(pk), actor=self.actor), self.actor, confirm=confirm)
 
 
-class ImportView(ActorView):
+class SkillImportView(ActorView):
     """Skills of elsewhere."""
 
     acts: ClassVar = {"post": (Act.SKILL_DRAFT, Act.SKILL_ATTACH)}
 
-    parser_classes = (ArchiveBody,)
+    parser_classes = (ArchiveMultiPartParser,)
     # Each skill is a commit of its own, and its files are stored before it.
     waiting: ClassVar = frozenset({"post"})
 
-    @extend_schema(request={"multipart/form-data": Archive}, responses=Imported)
+    @extend_schema(request={"multipart/form-data": ImportSkillsBody}, responses=ImportResultSerializer)
     def post(self, request: Request) -> Response:
         """Draft the skills of a `SKILL.md` or a zip, each marked as imported; with `dry_run` nothing is written."""
-        sent = _archive(request)
-        with acting(self.actor):
+        sent = _read_archive(request)
+        with acting_as(self.actor):
             agent_id = agent_id_named(sent.get("agent_key"), self.actor)
-        found = skills_in(sent["file"])
+        found = read_skills_file(sent["file"])
         if sent["dry_run"]:
-            items = foreseen(found, agent_id, actor=self.actor)
+            items = preview_import(found, agent_id, actor=self.actor)
         else:
-            items = take_skills(found, agent_id, actor=self.actor, source=sent["file"].name)
-        drafted = sum(item.outcome is Outcome.DRAFTED for item in items)
-        return Response(Imported({"drafted": drafted, "skills": items}).data)
+            items = draft_imported_skills(found, agent_id, actor=self.actor, source=sent["file"].name)
+        drafted = sum(item.outcome is ImportOutcome.DRAFTED for item in items)
+        return Response(ImportResultSerializer({"drafted": drafted, "skills": items}).data)
 
 
-def _archive(request: Request) -> dict[str, Any]:
-    if unknown := sorted(set(request.data) - set(Archive().fields)):
-        known = ", ".join(Archive().fields)
+def _read_archive(request: Request) -> dict[str, Any]:
+    if unknown := sorted(set(request.data) - set(ImportSkillsBody().fields)):
+        known = ", ".join(ImportSkillsBody().fields)
         raise ValidationError({name: [f"There is no such field. You may send: {known}."] for name in unknown})
-    sent = Archive(data=request.data)
+    sent = ImportSkillsBody(data=request.data)
     sent.is_valid(raise_exception=True)
     return dict(sent.validated_data)
 
 
-def _sent(skills: list[Skill], actor: Actor, *, confirm: bool) -> HttpResponse:
-    told = {"Content-Disposition": disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
-    return HttpResponse(zipped(skills, actor=actor, confirm_findings=confirm), content_type=ZIP, headers=told)
+def _zip_response(skills: list[Skill], actor: Actor, *, confirm: bool) -> HttpResponse:
+    told = {"Content-Disposition": content_disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
+    return HttpResponse(
+        build_archive(skills, actor=actor, confirm_findings=confirm), content_type=ZIP_TYPE, headers=told
+    )

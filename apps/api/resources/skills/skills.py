@@ -18,23 +18,30 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ChoiceField, DateTimeField, IntegerField, SerializerMethodField
 
-from apps.api.framework.row_actions import deciding, refuse_unreachable
-from apps.api.framework.versions import Versioned
+from apps.api.framework.row_actions import check_transition, decision_action
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import CharFilter, ChoiceFilter, DjangoFilterBackend, SearchFilter
-from apps.api.protocol.pagination import Ordering
-from apps.api.protocol.request_bodies import Body, Number, ReasonedDecision, Sent, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.pagination import RowOrdering
+from apps.api.protocol.request_bodies import (
+    ParsedBody,
+    ReasonedDecisionBody,
+    RequestBody,
+    StrictBooleanField,
+    StrictIntegerField,
+    StrictTextField,
+)
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
-from apps.api.resources.review.proposal_serializers import ProposalRow
-from apps.api.resources.skills.skill_attachments import FileShown
-from apps.api.resources.skills.skill_curation import CuratedRow, CurationFilters, refuse_agents
+from apps.api.resources.review.proposal_serializers import ProposalSerializer
+from apps.api.resources.skills.skill_attachments import AttachmentSerializer
+from apps.api.resources.skills.skill_curation import CurationFilters, CurationSerializer, refuse_agents
 from apps.governance.actors import Actor
-from apps.governance.errors import Conflicting, NotPermitted
+from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import authorize, may, refuse_stale
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.table import Act
-from apps.runtime.skill_curation import curated
-from apps.runtime.taint_attribution import heard_by, whose_words
+from apps.runtime.skill_curation import read_curations
+from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
 from apps.skills.actions import (
     amend_skill,
     approve_skill,
@@ -42,41 +49,41 @@ from apps.skills.actions import (
     deprecate_skill,
     discard_skill,
     draft_skill,
-    keep_skill,
+    retain_skill,
     revise_skill,
 )
-from apps.skills.models import TEXTS, Skill
+from apps.skills.models import TEXT_FIELDS, Skill
 from apps.skills.proposals import propose_revision
 from apps.skills.quarantine import quarantine_skill, release_skill
 from apps.skills.skill_validation import BODY_CHARACTERS, DESCRIPTION_CHARACTERS, NAME_CHARACTERS, TITLE_CHARACTERS
 
 
-def change_skill(skill: Skill, sent: Sent, *, actor: Actor) -> Proposal | None:
+def change_skill(skill: Skill, sent: ParsedBody, *, actor: Actor) -> Proposal | None:
     """What a body asks for, by the state the skill is in; a proposal if a person has to agree first."""
-    texts = sent.only(*TEXTS)
+    texts = sent.only(*TEXT_FIELDS)
     reason = sent.reason
     if texts and skill.status == Skill.Status.DEPRECATED:
-        raise Conflicting("A deprecated skill stays as it is. Draft a fresh one.")
+        raise Conflict("A deprecated skill stays as it is. Draft a fresh one.")
     if texts and skill.status == Skill.Status.DRAFT:
-        taint = whose(texts, actor)
+        taint = taint_of_texts(texts, actor)
         amend_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason, taint=taint)
     elif texts and not may(actor, Act.SKILL_REVISE, row=skill):
-        return propose_revision(skill, actor=actor, values=texts, taint=whose(texts, actor))
+        return propose_revision(skill, actor=actor, values=texts, taint=taint_of_texts(texts, actor))
     elif texts:
         revise_skill(skill, actor=actor, values=texts, read_at=sent.read_at, reason=reason)
     if sent.values.get("status", skill.status) != skill.status:
-        move_skill(skill, sent.values["status"], sent, actor=actor, read_at=None if texts else sent.read_at)
+        transition_skill(skill, sent.values["status"], sent, actor=actor, read_at=None if texts else sent.read_at)
     return None
 
 
-def whose(texts: Mapping[str, str], actor: Actor) -> Taint:
+def taint_of_texts(texts: Mapping[str, str], actor: Actor) -> Taint:
     """Whose words the texts are, by what the actor has heard."""
-    return whose_words("\n".join(texts.values()), heard_by(actor))
+    return taint_of_text("\n".join(texts.values()), heard_texts_of_agent(actor))
 
 
-def move_skill(skill: Skill, to: str, sent: Sent, *, actor: Actor, read_at: int | None) -> None:
+def transition_skill(skill: Skill, to: str, sent: ParsedBody, *, actor: Actor, read_at: int | None) -> None:
     """Approve or deprecate, as the body names it."""
-    refuse_unreachable(skill, "status", to)
+    check_transition(skill, "status", to)
     reason = sent.reason
     if to == Skill.Status.DEPRECATED:
         deprecate_skill(skill, actor=actor, read_at=read_at, reason=reason)
@@ -96,19 +103,21 @@ def refuse_discarding(skill: Skill, actor: Actor) -> None:
         raise NotPermitted(
             f"This skill is {skill.status}: an agent may not remove it. Ask an operator to deprecate it."
         )
-    raise Conflicting(f"This skill is {skill.status}; only a draft is discarded. Deprecate it, and its history stays.")
+    raise Conflict(f"This skill is {skill.status}; only a draft is discarded. Deprecate it, and its history stays.")
 
 
-LINE = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
-COUNTED = ("use_count", "last_used_at")
-APPROVAL = ("drafted_by", "approved_sha256", "approved_by", "approved_at")
-QUARANTINE = ("quarantined_at", "quarantined_by", "quarantine_reason")
-KEEPING = "Let an approved skill stay, and say why; it is not suggested for retirement for 90 days. People only."
-APART = "Keep a skill from everybody it serves, whatever its status, and say why. People only."
-BACK = "Give it back to whom it serves, in the status it had, and say why. People only."
+SUMMARY_FIELDS = ("id", "agent_key", "name", "title", "description", "category", "status", "content_sha256")
+USE_FIELDS = ("use_count", "last_used_at")
+APPROVAL_FIELDS = ("drafted_by", "approved_sha256", "approved_by", "approved_at")
+QUARANTINE_FIELDS = ("quarantined_at", "quarantined_by", "quarantine_reason")
+RETAIN_DESCRIPTION = (
+    "Let an approved skill stay, and say why; it is not suggested for retirement for 90 days. People only."
+)
+QUARANTINE_DESCRIPTION = "Keep a skill from everybody it serves, whatever its status, and say why. People only."
+RELEASE_DESCRIPTION = "Give it back to whom it serves, in the status it had, and say why. People only."
 
 
-class SkillLine(Shown[Skill]):
+class SkillSummarySerializer(RowSerializer[Skill]):
     """A skill in a list: enough to choose by. Its body is fetched one at a time, which counts as use (R091, R096)."""
 
     agent_key = agent_key()
@@ -117,65 +126,65 @@ class SkillLine(Shown[Skill]):
 
     class Meta:
         model = Skill
-        fields: tuple[str, ...] = (*LINE, *COUNTED, *STAMPS)
+        fields: tuple[str, ...] = (*SUMMARY_FIELDS, *USE_FIELDS, *STAMP_FIELDS)
         read_only_fields = fields
 
 
-class SkillRow(SkillLine):
+class SkillSerializer(SkillSummarySerializer):
     """A whole skill."""
 
     attachment = SerializerMethodField(help_text="The first of the files, for clients that know one (Z-20).")
-    attachments = FileShown(source="files", many=True, read_only=True)
+    attachments = AttachmentSerializer(source="files", many=True, read_only=True)
     front_matter = SerializerMethodField(
         help_text="What the open format says of an imported skill besides; null for none."
     )
 
-    @extend_schema_field(FileShown(allow_null=True))
+    @extend_schema_field(AttachmentSerializer(allow_null=True))
     def get_attachment(self, skill: Skill) -> Any:
         """The first file, if there is one."""
-        return FileShown(skill.files[0]).data if skill.files else None
+        return AttachmentSerializer(skill.files[0]).data if skill.files else None
 
     def get_front_matter(self, skill: Skill) -> dict[str, Any] | None:
         """As it came, and as an export says it again."""
         return json.loads(skill.front_matter) if skill.front_matter else None
 
-    class Meta(SkillLine.Meta):
+    class Meta(SkillSummarySerializer.Meta):
         fields = (
-            *LINE,
+            *SUMMARY_FIELDS,
             "body",
             "attachment",
             "attachments",
             "front_matter",
-            *COUNTED,
-            *APPROVAL,
-            *QUARANTINE,
-            *STAMPS,
+            *USE_FIELDS,
+            *APPROVAL_FIELDS,
+            *QUARANTINE_FIELDS,
+            *STAMP_FIELDS,
             "ignored_fields",
         )
         read_only_fields = fields
 
 
-SHOWN = frozenset(SkillRow.Meta.fields)
+RESPONSE_FIELDS = frozenset(SkillSerializer.Meta.fields)
 
 
-class NewSkill(Body):
+class DraftSkillBody(RequestBody):
     """A runbook as its author writes it down. One of name and title gives the other (Z-4)."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (Act.SKILL_DRAFT,)
 
-    agent_key = Text(required=False)
-    name = Text(required=False, max_length=NAME_CHARACTERS)
-    title = Text(required=False, max_length=TITLE_CHARACTERS)
-    description = Text(max_length=DESCRIPTION_CHARACTERS)
-    category = Text(required=False, max_length=60)
-    body = Text(max_length=BODY_CHARACTERS)
+    agent_key = StrictTextField(required=False)
+    name = StrictTextField(required=False, max_length=NAME_CHARACTERS)
+    title = StrictTextField(required=False, max_length=TITLE_CHARACTERS)
+    description = StrictTextField(max_length=DESCRIPTION_CHARACTERS)
+    category = StrictTextField(required=False, max_length=60)
+    body = StrictTextField(max_length=BODY_CHARACTERS)
 
 
-class SkillChange(Body):
+class UpdateSkillBody(RequestBody):
     """New text, or for people a new status."""
 
-    shown = SHOWN
+    shown = RESPONSE_FIELDS
     acts = (
         Act.SKILL_AMEND,
         Act.SKILL_REVISE,
@@ -183,21 +192,21 @@ class SkillChange(Body):
         Act.SKILL_APPROVE,
         Act.SKILL_DEPRECATE,
     )
-    whole = TEXTS
-    about = Body.about | {"reviewed_sha256"}
+    whole = TEXT_FIELDS
+    about = RequestBody.about | {"reviewed_sha256"}
 
-    name = Text(required=False, max_length=NAME_CHARACTERS)
-    title = Text(required=False, max_length=TITLE_CHARACTERS)
-    description = Text(required=False, max_length=DESCRIPTION_CHARACTERS)
-    category = Text(required=False, max_length=60)
-    body = Text(required=False, max_length=BODY_CHARACTERS)
+    name = StrictTextField(required=False, max_length=NAME_CHARACTERS)
+    title = StrictTextField(required=False, max_length=TITLE_CHARACTERS)
+    description = StrictTextField(required=False, max_length=DESCRIPTION_CHARACTERS)
+    category = StrictTextField(required=False, max_length=60)
+    body = StrictTextField(required=False, max_length=BODY_CHARACTERS)
     status = ChoiceField(Skill.Status.choices, required=False)
-    reviewed_sha256 = Text(required=False)
-    version = Number(required=False)
-    reason = Text(required=False)
+    reviewed_sha256 = StrictTextField(required=False)
+    version = StrictIntegerField(required=False)
+    reason = StrictTextField(required=False)
 
 
-class SkillMove(Body):
+class SkillTransitionBody(RequestBody):
     """The state a skill shall reach; an approval says which bytes were read."""
 
     acts = (
@@ -205,13 +214,15 @@ class SkillMove(Body):
         Act.SKILL_DEPRECATE,
     )
 
-    about = Body.about | {"reviewed_sha256", "confirm_findings"}
+    about = RequestBody.about | {"reviewed_sha256", "confirm_findings"}
 
     to = ChoiceField(Skill.Status.choices)
-    reviewed_sha256 = Text(required=False, help_text="For approved: the content_sha256 that was reviewed.")
-    confirm_findings = YesNo(required=False, help_text="True, with a reason: what the scanner points at may stand.")
-    version = Number(required=False)
-    reason = Text(required=False)
+    reviewed_sha256 = StrictTextField(required=False, help_text="For approved: the content_sha256 that was reviewed.")
+    confirm_findings = StrictBooleanField(
+        required=False, help_text="True, with a reason: what the scanner points at may stand."
+    )
+    version = StrictIntegerField(required=False)
+    reason = StrictTextField(required=False)
 
 
 class SkillFilters(CurationFilters):
@@ -223,7 +234,7 @@ class SkillFilters(CurationFilters):
     search = SearchFilter("name", "title", "description")
 
 
-class SkillView(Versioned[Skill]):
+class SkillView(VersionedViewSet[Skill]):
     """Skills of the tenant; an agent sees its own."""
 
     acts: ClassVar = {
@@ -247,11 +258,11 @@ class SkillView(Versioned[Skill]):
     }
     queryset = Skill.objects.none()
     in_bulk = ("create", "update", "delete", "transition", "retain")
-    serializer_class = SkillRow
-    line_class = SkillLine
-    counted = COUNTED
+    serializer_class = SkillSerializer
+    line_class = SkillSummarySerializer
+    counted = USE_FIELDS
     filterset_class = SkillFilters
-    filter_backends = (DjangoFilterBackend, Ordering)
+    filter_backends = (DjangoFilterBackend, RowOrdering)
 
     def get_queryset(self) -> QuerySet[Skill]:
         """With how often each was fetched while approved."""
@@ -268,34 +279,34 @@ class SkillView(Versioned[Skill]):
             count_use(skill, actor=self.actor)
         return super().retrieve(request, pk)
 
-    @extend_schema(request=NewSkill, responses={201: SkillRow})
+    @extend_schema(request=DraftSkillBody, responses={201: SkillSerializer})
     def create(self, request: Request) -> Response:
         """Write a runbook down. It is born a draft, whoever sends it."""
-        sent = NewSkill.read(request, self.actor)
+        sent = DraftSkillBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values.get("agent_key"), self.actor)
-        texts = sent.only(*TEXTS)
-        skill = draft_skill(agent_id, actor=self.actor, values=texts, taint=whose(texts, self.actor))
+        texts = sent.only(*TEXT_FIELDS)
+        skill = draft_skill(agent_id, actor=self.actor, values=texts, taint=taint_of_texts(texts, self.actor))
         return self.answer(skill.pk, sent.ignored, 201)
 
     @extend_schema(
-        request=SkillChange,
-        responses={200: SkillRow, 202: OpenApiResponse(ProposalRow, "The revision waits for a person.")},
+        request=UpdateSkillBody,
+        responses={200: SkillSerializer, 202: OpenApiResponse(ProposalSerializer, "The revision waits for a person.")},
     )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Edit a draft, revise what is approved as a person, or propose a revision of it as an agent."""
         del pk
         skill = self.get_object()
-        sent = SkillChange.read(request, self.actor, skill)
+        sent = UpdateSkillBody.read(request, self.actor, skill)
         refuse_stale(skill, sent.read_at)
         proposal = change_skill(skill, sent, actor=self.actor)
         if proposal is not None:
             context = {**self.get_serializer_context(), "ignored_fields": list(sent.ignored)}
-            return Response(ProposalRow(proposal, context=context).data, status=202)
+            return Response(ProposalSerializer(proposal, context=context).data, status=202)
         return self.answer(skill.pk, sent.ignored)
 
     @extend_schema(
-        request=SkillChange,
-        responses={200: SkillRow, 202: OpenApiResponse(ProposalRow, "The revision waits for a person.")},
+        request=UpdateSkillBody,
+        responses={200: SkillSerializer, 202: OpenApiResponse(ProposalSerializer, "The revision waits for a person.")},
     )
     def update(self, request: Request, pk: str) -> Response:
         """The same with every text sent."""
@@ -310,32 +321,43 @@ class SkillView(Versioned[Skill]):
         discard_skill(skill, actor=self.actor)
         return Response(status=204)
 
-    @extend_schema(request=SkillMove, responses=SkillRow)
+    @extend_schema(request=SkillTransitionBody, responses=SkillSerializer)
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
         """Approve or deprecate. People only."""
         del pk
         skill = self.get_object()
-        sent = SkillMove.read(request, self.actor, skill)
+        sent = SkillTransitionBody.read(request, self.actor, skill)
         # Who may not is told so before what is missing.
         to_deprecated = sent.values["to"] == Skill.Status.DEPRECATED
         act = Act.SKILL_DEPRECATE if to_deprecated else Act.SKILL_APPROVE
         authorize(self.actor, act, skill.tenant_id, agent_id=skill.agent_id)
-        move_skill(skill, sent.values["to"], sent, actor=self.actor, read_at=sent.read_at)
+        transition_skill(skill, sent.values["to"], sent, actor=self.actor, read_at=sent.read_at)
         return self.answer(skill.pk)
 
-    @extend_schema(responses=CuratedRow, filters=False)
+    @extend_schema(responses=CurationSerializer, filters=False)
     @action(detail=True, methods=["get"])
     def curation(self, request: Request, pk: str) -> Response:
         """What became of an approved skill, and why it may be retired, if there is a reason. People only."""
         del request, pk
         refuse_agents(self.actor)
         skill = self.get_object()
-        found = curated([skill.pk], actor=self.actor, now=timezone.now()).get(skill.pk)
+        found = read_curations([skill.pk], actor=self.actor, now=timezone.now()).get(skill.pk)
         if found is None:
-            raise Conflicting("There are figures of approved skills alone, and of none in quarantine.")
-        return Response(CuratedRow(found).data)
+            raise Conflict("There are figures of approved skills alone, and of none in quarantine.")
+        return Response(CurationSerializer(found).data)
 
-    retain = deciding("retain", Act.SKILL_RETAIN, keep_skill, SkillRow, KEEPING, ReasonedDecision)
-    quarantine = deciding("quarantine", Act.SKILL_QUARANTINE, quarantine_skill, SkillRow, APART, ReasonedDecision)
-    release = deciding("release", Act.SKILL_RELEASE, release_skill, SkillRow, BACK, ReasonedDecision)
+    retain = decision_action(
+        "retain", Act.SKILL_RETAIN, retain_skill, SkillSerializer, RETAIN_DESCRIPTION, ReasonedDecisionBody
+    )
+    quarantine = decision_action(
+        "quarantine",
+        Act.SKILL_QUARANTINE,
+        quarantine_skill,
+        SkillSerializer,
+        QUARANTINE_DESCRIPTION,
+        ReasonedDecisionBody,
+    )
+    release = decision_action(
+        "release", Act.SKILL_RELEASE, release_skill, SkillSerializer, RELEASE_DESCRIPTION, ReasonedDecisionBody
+    )

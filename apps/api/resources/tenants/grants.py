@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import IntegerField, ListField
 
-from apps.api.framework.versions import Versioned
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import AgentFilters, CharFilter, ChoiceFilter, FilterSet, IdFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown, agent_key
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
@@ -26,54 +26,56 @@ from apps.tenants.models import Membership
 from apps.tenants.models.grants import AgentGrants, MemberLimit
 
 # More than there are.
-MOST_PERMISSIONS: Final = 1000
-NAMES: Final = (
+MAX_PERMISSIONS: Final = 1000
+PERMISSIONS_HELP: Final = (
     "Names such as `skill_fetch`. What is not among them the role may not do there; the role floor caps them."
 )
 
 
-class GrantsRow(Shown[AgentGrants]):
+class AgentGrantsSerializer(RowSerializer[AgentGrants]):
     """What a role may do with the rows of one agent."""
 
     agent_key = agent_key()
-    permissions = ListField(child=Text(), read_only=True)
+    permissions = ListField(child=StrictTextField(), read_only=True)
 
     class Meta:
         model = AgentGrants
-        fields = ("id", "agent_key", "role", "permissions", *STAMPS, "ignored_fields")
+        fields = ("id", "agent_key", "role", "permissions", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewGrants(Body):
+class CreateAgentGrantsBody(RequestBody):
     """For which agent and role, and what."""
 
     acts = (Act.GRANT_WRITE,)
-    shown = frozenset(GrantsRow.Meta.fields)
+    shown = frozenset(AgentGrantsSerializer.Meta.fields)
 
-    agent_key = Text()
-    role = Text(help_text="`operator` or `agent`. Admins have all.")
-    permissions = ListField(child=Text(), max_length=MOST_PERMISSIONS, help_text=NAMES)
+    agent_key = StrictTextField()
+    role = StrictTextField(help_text="`operator` or `agent`. Admins have all.")
+    permissions = ListField(child=StrictTextField(), max_length=MAX_PERMISSIONS, help_text=PERMISSIONS_HELP)
 
 
-class GrantsChange(Body):
+class UpdateAgentGrantsBody(RequestBody):
     """What from now on, in place of what was granted there."""
 
     acts = (Act.GRANT_WRITE,)
-    shown = frozenset(GrantsRow.Meta.fields)
+    shown = frozenset(AgentGrantsSerializer.Meta.fields)
     whole = ("permissions",)
 
-    permissions = ListField(child=Text(), max_length=MOST_PERMISSIONS, required=False, help_text=NAMES)
-    version = Number(required=False, help_text="The version of the grants that was read.")
+    permissions = ListField(
+        child=StrictTextField(), max_length=MAX_PERMISSIONS, required=False, help_text=PERMISSIONS_HELP
+    )
+    version = StrictIntegerField(required=False, help_text="The version of the grants that was read.")
 
 
-class GrantsFilters(AgentFilters):
+class AgentGrantsFilters(AgentFilters):
     """By agent and role."""
 
     role = ChoiceFilter(choices=[("operator", "Operators"), ("agent", "The agent itself")])
     search = SearchFilter("agent__key")
 
 
-class GrantsView(Versioned[AgentGrants]):
+class AgentGrantsView(VersionedViewSet[AgentGrants]):
     """Grants on the tenant's agents; admins decide on them."""
 
     acts: ClassVar = {
@@ -82,35 +84,35 @@ class GrantsView(Versioned[AgentGrants]):
         "destroy": (Act.GRANT_WITHDRAW,),
     }
     queryset = AgentGrants.objects.none()
-    serializer_class = GrantsRow
-    filterset_class = GrantsFilters
+    serializer_class = AgentGrantsSerializer
+    filterset_class = AgentGrantsFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[AgentGrants]:
         """Those of the tenant."""
         return AgentGrants.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewGrants, responses={201: GrantsRow})
+    @extend_schema(request=CreateAgentGrantsBody, responses={201: AgentGrantsSerializer})
     def create(self, request: Request) -> Response:
         """Say what a role may do with one agent's rows, from the next request on. It replaces all it may do elsewhere."""
         authorize(self.actor, Act.GRANT_WRITE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewGrants.read(request, self.actor)
+        sent = CreateAgentGrantsBody.read(request, self.actor)
         agent_id = agent_id_named(sent.values["agent_key"], self.actor)
         fresh = AgentGrants(tenant_id=self.actor.tenant_id, agent_id=agent_id, role=sent.values["role"])
         grants = write_grants(fresh, actor=self.actor, granted=sent.values["permissions"])
         return self.answer(grants.pk, sent.ignored, 201)
 
-    @extend_schema(request=GrantsChange, responses=GrantsRow)
+    @extend_schema(request=UpdateAgentGrantsBody, responses=AgentGrantsSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say it anew: what is not named is not granted any more."""
         del pk
         grants = self.get_object()
-        sent = GrantsChange.read(request, self.actor, grants)
+        sent = UpdateAgentGrantsBody.read(request, self.actor, grants)
         granted = sent.values.get("permissions", grants.permissions)
         write_grants(grants, actor=self.actor, granted=granted, read_at=sent.read_at)
         return self.answer(grants.pk, sent.ignored)
 
-    @extend_schema(request=GrantsChange, responses=GrantsRow)
+    @extend_schema(request=UpdateAgentGrantsBody, responses=AgentGrantsSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same, whole."""
         return self.partial_update(request, pk)
@@ -124,11 +126,11 @@ class GrantsView(Versioned[AgentGrants]):
 
 
 # More than there are.
-MOST_AGENTS = 1000
-AGENTS = "Ids of agents. None: nowhere at all. Agents made later are not among them until they are named."
+MAX_AGENTS = 1000
+AGENT_IDS_HELP = "Ids of agents. None: nowhere at all. Agents made later are not among them until they are named."
 
 
-class LimitRow(Shown[MemberLimit]):
+class MemberLimitSerializer(RowSerializer[MemberLimit]):
     """For which agents a member may do an act."""
 
     member_id = IntegerField(read_only=True)
@@ -136,33 +138,33 @@ class LimitRow(Shown[MemberLimit]):
 
     class Meta:
         model = MemberLimit
-        fields = ("id", "member_id", "limited_act", "agent_ids", *STAMPS, "ignored_fields")
+        fields = ("id", "member_id", "limited_act", "agent_ids", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewLimit(Body):
+class CreateMemberLimitBody(RequestBody):
     """Who, in which act, and for which agents it remains."""
 
     acts = (Act.LIMIT_WRITE,)
-    shown = frozenset(LimitRow.Meta.fields)
+    shown = frozenset(MemberLimitSerializer.Meta.fields)
 
-    member_id = Number(help_text="As `members/` lists them.")
-    limited_act = Text(help_text="An act that operators have, such as `skill.approve`.")
-    agent_ids = ListField(child=Number(), max_length=MOST_AGENTS, help_text=AGENTS)
+    member_id = StrictIntegerField(help_text="As `members/` lists them.")
+    limited_act = StrictTextField(help_text="An act that operators have, such as `skill.approve`.")
+    agent_ids = ListField(child=StrictIntegerField(), max_length=MAX_AGENTS, help_text=AGENT_IDS_HELP)
 
 
-class LimitChange(Body):
+class UpdateMemberLimitBody(RequestBody):
     """For which agents from now on."""
 
     acts = (Act.LIMIT_WRITE,)
-    shown = frozenset(LimitRow.Meta.fields)
+    shown = frozenset(MemberLimitSerializer.Meta.fields)
     whole = ("agent_ids",)
 
-    agent_ids = ListField(child=Number(), max_length=MOST_AGENTS, required=False, help_text=AGENTS)
-    version = Number(required=False, help_text="The version of the limit that was read.")
+    agent_ids = ListField(child=StrictIntegerField(), max_length=MAX_AGENTS, required=False, help_text=AGENT_IDS_HELP)
+    version = StrictIntegerField(required=False, help_text="The version of the limit that was read.")
 
 
-class LimitFilters(FilterSet):
+class MemberLimitFilters(FilterSet):
     """By member and act."""
 
     member_id = IdFilter()
@@ -170,7 +172,7 @@ class LimitFilters(FilterSet):
     search = SearchFilter("member__user__username", "limited_act")
 
 
-class LimitView(Versioned[MemberLimit]):
+class MemberLimitView(VersionedViewSet[MemberLimit]):
     """Limits of the tenant's members; they narrow what a role may and never widen it."""
 
     acts: ClassVar = {
@@ -179,19 +181,19 @@ class LimitView(Versioned[MemberLimit]):
         "destroy": (Act.LIMIT_LIFT,),
     }
     queryset = MemberLimit.objects.none()
-    serializer_class = LimitRow
-    filterset_class = LimitFilters
+    serializer_class = MemberLimitSerializer
+    filterset_class = MemberLimitFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[MemberLimit]:
         """Those of the tenant."""
         return MemberLimit.objects.visible_to(self.actor)
 
-    @extend_schema(request=NewLimit, responses={201: LimitRow})
+    @extend_schema(request=CreateMemberLimitBody, responses={201: MemberLimitSerializer})
     def create(self, request: Request) -> Response:
         """Confine an act of a member to some agents, from their next request on."""
         authorize(self.actor, Act.LIMIT_WRITE, self.actor.tenant_id)
-        sent = NewLimit.read(request, self.actor)
+        sent = CreateMemberLimitBody.read(request, self.actor)
         member = Membership.objects.visible_to(self.actor).filter(pk=sent.values["member_id"]).first()
         if member is None:
             raise ValidationError({"member_id": ["There is no member with this id."]})
@@ -199,17 +201,17 @@ class LimitView(Versioned[MemberLimit]):
         limit = limit_member(fresh, actor=self.actor, agents=sent.values["agent_ids"])
         return self.answer(limit.pk, sent.ignored, 201)
 
-    @extend_schema(request=LimitChange, responses=LimitRow)
+    @extend_schema(request=UpdateMemberLimitBody, responses=MemberLimitSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Choose the agents anew: where none of them is named any more, the member may not."""
         del pk
         limit = self.get_object()
         authorize(self.actor, Act.LIMIT_WRITE, limit.tenant_id)
-        sent = LimitChange.read(request, self.actor, limit)
+        sent = UpdateMemberLimitBody.read(request, self.actor, limit)
         limit_member(limit, actor=self.actor, agents=sent.values["agent_ids"], read_at=sent.read_at)
         return self.answer(limit.pk, sent.ignored)
 
-    @extend_schema(request=LimitChange, responses=LimitRow)
+    @extend_schema(request=UpdateMemberLimitBody, responses=MemberLimitSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same; nothing else of a limit is changed."""
         return self.partial_update(request, pk)

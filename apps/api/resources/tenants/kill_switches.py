@@ -9,19 +9,19 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import CharField, ChoiceField
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
-from apps.api.protocol.request_bodies import Body, Number, Text
-from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
-from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.actions import activate_kill_switch, deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
 
 
-class SwitchRow(Shown[KillSwitch]):
+class KillSwitchSerializer(RowSerializer[KillSwitch]):
     """What is stopped, for whom, why."""
 
     agent_key = CharField(source="agent.key", read_only=True, allow_null=True, help_text="Null: every agent.")
@@ -40,61 +40,61 @@ class SwitchRow(Shown[KillSwitch]):
             "activated_by",
             "deactivated_by",
             "deactivated_at",
-            *STAMPS,
+            *STAMP_FIELDS,
             "ignored_fields",
         )
         read_only_fields = fields
 
 
-class NewSwitch(Body):
+class ActivateKillSwitchBody(RequestBody):
     """What to stop, where, and why."""
 
     acts = (Act.KILL_SWITCH_ACTIVATE,)
     about = frozenset[str]()
-    shown = frozenset(SwitchRow.Meta.fields)
+    shown = frozenset(KillSwitchSerializer.Meta.fields)
 
     kind = ChoiceField(KillSwitch.Kind.choices)
-    agent_key = Text(required=False, allow_null=True, help_text="Left out or null: every agent.")
-    channel = Text(required=False)
-    reason = Text()
+    agent_key = StrictTextField(required=False, allow_null=True, help_text="Left out or null: every agent.")
+    channel = StrictTextField(required=False)
+    reason = StrictTextField()
 
 
-class Lifting(Body):
+class DeactivateKillSwitchBody(RequestBody):
     """Why it goes on."""
 
     about = frozenset[str]()
 
-    version = Number(help_text="The switch's version that was read.")
-    reason = Text(required=False)
+    version = StrictIntegerField(help_text="The switch's version that was read.")
+    reason = StrictTextField(required=False)
 
 
-class SwitchFilters(AgentFilters):
+class KillSwitchFilters(AgentFilters):
     """By agent, kind and status."""
 
     kind = ChoiceFilter(choices=KillSwitch.Kind.choices)
     status = ChoiceFilter(choices=KillSwitch.Status.choices)
 
 
-class SwitchView(Rows[KillSwitch]):
+class KillSwitchView(RowViewSet[KillSwitch]):
     """Switches of the tenant; people only."""
 
     acts: ClassVar = {"create": (Act.KILL_SWITCH_ACTIVATE,), "deactivate": (Act.KILL_SWITCH_DEACTIVATE,)}
     queryset = KillSwitch.objects.none()
-    serializer_class = SwitchRow
-    filterset_class = SwitchFilters
+    serializer_class = KillSwitchSerializer
+    filterset_class = KillSwitchFilters
     for_people = True
 
     def get_queryset(self) -> QuerySet[KillSwitch]:
         """Those of the tenant."""
         return KillSwitch.objects.visible_to(self.actor).select_related("agent")
 
-    @extend_schema(request=NewSwitch, responses={201: SwitchRow})
+    @extend_schema(request=ActivateKillSwitchBody, responses={201: KillSwitchSerializer})
     def create(self, request: Request) -> Response:
         """Stop something at once; it holds before the next model call."""
         authorize(self.actor, Act.KILL_SWITCH_ACTIVATE, self.actor.tenant_id, agent_id=ANYWHERE)
-        sent = NewSwitch.read(request, self.actor)
+        sent = ActivateKillSwitchBody.read(request, self.actor)
         named = sent.values.get("agent_key")
-        switch = throw_switch(
+        switch = activate_kill_switch(
             KillSwitch.Kind(sent.values["kind"]),
             actor=self.actor,
             reason=sent.values["reason"],
@@ -103,12 +103,12 @@ class SwitchView(Rows[KillSwitch]):
         )
         return self.answer(switch.pk, sent.ignored, 201)
 
-    @extend_schema(request=Lifting, responses=SwitchRow)
+    @extend_schema(request=DeactivateKillSwitchBody, responses=KillSwitchSerializer)
     @action(detail=True, methods=["post"])
     def deactivate(self, request: Request, pk: str) -> Response:
         """Let it go on."""
         del pk
         switch = self.get_object()
-        sent = Lifting.read(request, self.actor)
-        lift_switch(switch, actor=self.actor, reason=sent.reason, read_at=sent.read_at)
+        sent = DeactivateKillSwitchBody.read(request, self.actor)
+        deactivate_kill_switch(switch, actor=self.actor, reason=sent.reason, read_at=sent.read_at)
         return self.answer(switch.pk, sent.ignored)

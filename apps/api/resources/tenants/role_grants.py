@@ -9,57 +9,59 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import ListField
 
-from apps.api.framework.versions import Versioned
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import ChoiceFilter, FilterSet
-from apps.api.protocol.request_bodies import Body, Number, ReasonedDecision, Text
-from apps.api.protocol.serializers import STAMPS, Shown
-from apps.api.resources.tenants.grants import MOST_PERMISSIONS
+from apps.api.protocol.request_bodies import ReasonedDecisionBody, RequestBody, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
+from apps.api.resources.tenants.grants import MAX_PERMISSIONS
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.tenants.actions import withdraw_role_grants, write_role_grants
 from apps.tenants.models.grants import RoleGrants
 
-NAMES = (
+PERMISSIONS_HELP = (
     "Names such as `skill_draft`, one or more. What is not among them the role may not do in this tenant; the role floor"
     " caps them."
 )
 
 
-class RoleGrantsRow(Shown[RoleGrants]):
+class RoleGrantsSerializer(RowSerializer[RoleGrants]):
     """The grants of a role in the tenant, and those of its template that the tenant withholds."""
 
-    permissions = ListField(child=Text(), read_only=True)
+    permissions = ListField(child=StrictTextField(), read_only=True)
     withheld = ListField(
-        child=Text(), read_only=True, help_text="What the role's template grants and the tenant does not."
+        child=StrictTextField(), read_only=True, help_text="What the role's template grants and the tenant does not."
     )
 
     class Meta:
         model = RoleGrants
-        fields = ("id", "role", "permissions", "withheld", *STAMPS, "ignored_fields")
+        fields = ("id", "role", "permissions", "withheld", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class NewRoleGrants(Body):
+class CreateRoleGrantsBody(RequestBody):
     """For which role, what, and why."""
 
     acts = (Act.ROLE_GRANT_WRITE,)
-    shown = frozenset(RoleGrantsRow.Meta.fields)
+    shown = frozenset(RoleGrantsSerializer.Meta.fields)
 
-    role = Text(help_text="`operator` or `agent`. Admins have all.")
-    permissions = ListField(child=Text(), max_length=MOST_PERMISSIONS, help_text=NAMES)
-    reason = Text(help_text="Why; it stays in the history.")
+    role = StrictTextField(help_text="`operator` or `agent`. Admins have all.")
+    permissions = ListField(child=StrictTextField(), max_length=MAX_PERMISSIONS, help_text=PERMISSIONS_HELP)
+    reason = StrictTextField(help_text="Why; it stays in the history.")
 
 
-class RoleGrantsChange(Body):
+class UpdateRoleGrantsBody(RequestBody):
     """What from now on, in place of what was granted before, and why."""
 
     acts = (Act.ROLE_GRANT_WRITE,)
-    shown = frozenset(RoleGrantsRow.Meta.fields)
+    shown = frozenset(RoleGrantsSerializer.Meta.fields)
     whole = ("permissions",)
 
-    permissions = ListField(child=Text(), max_length=MOST_PERMISSIONS, required=False, help_text=NAMES)
-    version = Number(required=False, help_text="The version of the grants that was read.")
-    reason = Text(required=False, help_text="Why; a change without it is refused.")
+    permissions = ListField(
+        child=StrictTextField(), max_length=MAX_PERMISSIONS, required=False, help_text=PERMISSIONS_HELP
+    )
+    version = StrictIntegerField(required=False, help_text="The version of the grants that was read.")
+    reason = StrictTextField(required=False, help_text="Why; a change without it is refused.")
 
 
 class RoleGrantsFilters(FilterSet):
@@ -68,7 +70,7 @@ class RoleGrantsFilters(FilterSet):
     role = ChoiceFilter(choices=[("operator", "Operators"), ("agent", "Agents")])
 
 
-class RoleGrantsView(Versioned[RoleGrants]):
+class RoleGrantsView(VersionedViewSet[RoleGrants]):
     """Grants of roles that differ from the role templates. Admins change them."""
 
     acts: ClassVar = {
@@ -77,7 +79,7 @@ class RoleGrantsView(Versioned[RoleGrants]):
         "withdraw": (Act.ROLE_GRANT_WITHDRAW,),
     }
     queryset = RoleGrants.objects.none()
-    serializer_class = RoleGrantsRow
+    serializer_class = RoleGrantsSerializer
     filterset_class = RoleGrantsFilters
     for_people = True
 
@@ -85,38 +87,38 @@ class RoleGrantsView(Versioned[RoleGrants]):
         """Those of the tenant."""
         return RoleGrants.objects.visible_to(self.actor)
 
-    @extend_schema(request=NewRoleGrants, responses={201: RoleGrantsRow})
+    @extend_schema(request=CreateRoleGrantsBody, responses={201: RoleGrantsSerializer})
     def create(self, request: Request) -> Response:
         """Say what a role may do in the tenant, from the next request on. It replaces all that its template grants."""
         authorize(self.actor, Act.ROLE_GRANT_WRITE, self.actor.tenant_id)
-        sent = NewRoleGrants.read(request, self.actor)
+        sent = CreateRoleGrantsBody.read(request, self.actor)
         fresh = RoleGrants(tenant_id=self.actor.tenant_id, role=sent.values["role"])
         grants = write_role_grants(fresh, actor=self.actor, granted=sent.values["permissions"], reason=sent.reason)
         return self.answer(grants.pk, sent.ignored, 201)
 
-    @extend_schema(request=RoleGrantsChange, responses=RoleGrantsRow)
+    @extend_schema(request=UpdateRoleGrantsBody, responses=RoleGrantsSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say it anew: what is not named is not granted any more."""
         del pk
         grants = self.get_object()
         authorize(self.actor, Act.ROLE_GRANT_WRITE, grants.tenant_id)
-        sent = RoleGrantsChange.read(request, self.actor, grants)
+        sent = UpdateRoleGrantsBody.read(request, self.actor, grants)
         granted = sent.values.get("permissions", grants.permissions)
         write_role_grants(grants, actor=self.actor, granted=granted, reason=sent.reason, read_at=sent.read_at)
         return self.answer(grants.pk, sent.ignored)
 
-    @extend_schema(request=RoleGrantsChange, responses=RoleGrantsRow)
+    @extend_schema(request=UpdateRoleGrantsBody, responses=RoleGrantsSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same, whole."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=ReasonedDecision, responses={204: None})
+    @extend_schema(request=ReasonedDecisionBody, responses={204: None})
     @action(detail=True, methods=["post"])
     def withdraw(self, request: Request, pk: str) -> Response:
         """Let the role do what its template grants. The row goes; its history stays in the books."""
         del pk
         grants = self.get_object()
         authorize(self.actor, Act.ROLE_GRANT_WITHDRAW, grants.tenant_id)
-        sent = ReasonedDecision.read(request, self.actor, grants)
+        sent = ReasonedDecisionBody.read(request, self.actor, grants)
         withdraw_role_grants(grants, actor=self.actor, reason=sent.reason, read_at=sent.read_at)
         return Response(status=204)

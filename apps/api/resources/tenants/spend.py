@@ -3,14 +3,14 @@
 from django.db.models import OuterRef, QuerySet, Subquery, Sum
 from rest_framework import serializers
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import AgentFilters, DateFilter
-from apps.api.protocol.serializers import Shown, agent_key
+from apps.api.protocol.serializers import RowSerializer, agent_key
 from apps.runtime.models import Spend
 from apps.tenants.models import TenantSettings
 
 
-class SpendRow(Shown[Spend]):
+class SpendSerializer(RowSerializer[Spend]):
     """One agent's day, by the tenant's clock."""
 
     agent_key = agent_key()
@@ -54,11 +54,11 @@ class SpendFilters(AgentFilters):
     day = DateFilter(help_text="Such as 2026-11-22, by the tenant's clock.")
 
 
-class SpendView(Rows[Spend]):
+class SpendView(RowViewSet[Spend]):
     """The days of the tenant's agents, the latest first."""
 
     queryset = Spend.objects.none()
-    serializer_class = SpendRow
+    serializer_class = SpendSerializer
     filterset_class = SpendFilters
     for_people = True
 

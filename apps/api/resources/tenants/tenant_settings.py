@@ -8,73 +8,81 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BooleanField
 
-from apps.api.framework.row_actions import deciding
-from apps.api.framework.versions import Versioned
+from apps.api.framework.row_actions import decision_action
+from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import FilterSet
-from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.policy.table import POLICY, Act
 from apps.tenants.actions import amend_settings
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import TenantSettings
 
-DECIDED: Final = POLICY[Act.SETTINGS_AMEND].fields
+SETTING_FIELDS: Final = POLICY[Act.SETTINGS_AMEND].fields
 
 
-class SettingsRow(Shown[TenantSettings]):
+class TenantSettingsSerializer(RowSerializer[TenantSettings]):
     """The settings of the tenant, and whether a key for signatures is kept."""
 
     has_proof_key = BooleanField(read_only=True)
 
     class Meta:
         model = TenantSettings
-        fields = ("id", *DECIDED, "has_proof_key", *STAMPS, "ignored_fields")
+        fields = ("id", *SETTING_FIELDS, "has_proof_key", *STAMP_FIELDS, "ignored_fields")
         read_only_fields = fields
 
 
-class SettingsChange(Body):
+class UpdateTenantSettingsBody(RequestBody):
     """What is decided otherwise."""
 
     acts = (Act.SETTINGS_AMEND,)
-    shown = frozenset(SettingsRow.Meta.fields)
+    shown = frozenset(TenantSettingsSerializer.Meta.fields)
     whole = ("timezone", "pii_patterns")
 
-    timezone = Text(required=False, help_text="Such as Europe/Berlin.")
-    ai_disclosure = Text(required=False, help_text="`always`, `on_request` or `never_volunteer`.")
-    slot_order = Text(required=False, help_text="`persona_first` or `contract_first`.")
-    memory_review = Text(required=False, help_text="`off`, `tainted` or `all`.")
-    learning_apply_mode = Text(required=False, help_text="`approval` or `auto`.")
-    pii_patterns = Text(required=False, help_text="Numbers of your own, a line each: policy-number: POL-######.")
-    is_second_factor_required = YesNo(required=False)
-    high_risk_reviewers = Number(required=False, help_text="1 or 2.")
-    proposal_days = Number(required=False)
-    max_open_proposals = Number(required=False)
-    is_customer_proof_required = YesNo(required=False)
-    messages_per_minute = Number(required=False)
-    messages_per_day = Number(required=False)
-    day_budget_micro_usd = Number(required=False, allow_null=True, help_text="Null: no budget.")
-    requests_per_minute = Number(required=False, allow_null=True, help_text="Null: as many as the installation takes.")
-    requests_per_minute_of_tenant = Number(required=False, allow_null=True, help_text="The same of all together.")
-    version = Number(required=False, help_text="The version of the settings that was read.")
+    timezone = StrictTextField(required=False, help_text="Such as Europe/Berlin.")
+    ai_disclosure = StrictTextField(required=False, help_text="`always`, `on_request` or `never_volunteer`.")
+    slot_order = StrictTextField(required=False, help_text="`persona_first` or `contract_first`.")
+    memory_review = StrictTextField(required=False, help_text="`off`, `tainted` or `all`.")
+    learning_apply_mode = StrictTextField(required=False, help_text="`approval` or `auto`.")
+    pii_patterns = StrictTextField(
+        required=False, help_text="Numbers of your own, a line each: policy-number: POL-######."
+    )
+    is_second_factor_required = StrictBooleanField(required=False)
+    high_risk_reviewers = StrictIntegerField(required=False, help_text="1 or 2.")
+    proposal_days = StrictIntegerField(required=False)
+    max_open_proposals = StrictIntegerField(required=False)
+    is_customer_proof_required = StrictBooleanField(required=False)
+    messages_per_minute = StrictIntegerField(required=False)
+    messages_per_day = StrictIntegerField(required=False)
+    day_budget_micro_usd = StrictIntegerField(required=False, allow_null=True, help_text="Null: no budget.")
+    requests_per_minute = StrictIntegerField(
+        required=False, allow_null=True, help_text="Null: as many as the installation takes."
+    )
+    requests_per_minute_of_tenant = StrictIntegerField(
+        required=False, allow_null=True, help_text="The same of all together."
+    )
+    version = StrictIntegerField(required=False, help_text="The version of the settings that was read.")
 
 
-class ProofKey(Body):
+class RotateProofKeyBody(RequestBody):
     """The key for signatures from now on."""
 
     about = frozenset({"version", "keep_former"})
 
-    key = Text(
+    key = StrictTextField(
         help_text="32 characters or more, drawn at random; stored encrypted, and in no answer. Empty: there is none any more."
     )
-    keep_former = YesNo(required=False, help_text="False: what was signed with the present one holds no more.")
-    version = Number(required=False, help_text="The version of the settings that was read.")
+    keep_former = StrictBooleanField(
+        required=False, help_text="False: what was signed with the present one holds no more."
+    )
+    version = StrictIntegerField(required=False, help_text="The version of the settings that was read.")
 
 
 class SettingsFilters(FilterSet):
     """None: there is one row."""
 
 
-class SettingsView(Versioned[TenantSettings]):
+class SettingsView(VersionedViewSet[TenantSettings]):
     """The settings of the tenant; admins change them."""
 
     acts: ClassVar = {
@@ -82,7 +90,7 @@ class SettingsView(Versioned[TenantSettings]):
         "rotate-proof-key": (Act.SETTINGS_ROTATE_PROOF_KEY,),
     }
     queryset = TenantSettings.objects.none()
-    serializer_class = SettingsRow
+    serializer_class = TenantSettingsSerializer
     filterset_class = SettingsFilters
     for_people = True
 
@@ -90,25 +98,25 @@ class SettingsView(Versioned[TenantSettings]):
         """Those of the tenant."""
         return TenantSettings.objects.visible_to(self.actor)
 
-    @extend_schema(request=SettingsChange, responses=SettingsRow)
+    @extend_schema(request=UpdateTenantSettingsBody, responses=TenantSettingsSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change what all agents go by. Sessions already open keep what they started with; money, limits and time hold at once."""
         del pk
         row = self.get_object()
-        sent = SettingsChange.read(request, self.actor, row)
-        amend_settings(row, actor=self.actor, read_at=sent.read_at, **sent.only(*DECIDED))
+        sent = UpdateTenantSettingsBody.read(request, self.actor, row)
+        amend_settings(row, actor=self.actor, read_at=sent.read_at, **sent.only(*SETTING_FIELDS))
         return self.answer(row.pk, sent.ignored)
 
-    @extend_schema(request=SettingsChange, responses=SettingsRow)
+    @extend_schema(request=UpdateTenantSettingsBody, responses=TenantSettingsSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same with every text sent."""
         return self.partial_update(request, pk)
 
-    rotate_proof_key = deciding(
+    rotate_proof_key = decision_action(
         "rotate-proof-key",
         Act.SETTINGS_ROTATE_PROOF_KEY,
         rotate_proof_key,
-        SettingsRow,
+        TenantSettingsSerializer,
         "Take another key for signatures of end users; the one before it holds until the next change.",
-        ProofKey,
+        RotateProofKeyBody,
     )

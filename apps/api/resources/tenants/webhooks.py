@@ -9,22 +9,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, DateTimeField, IntegerField, Serializer, SerializerMethodField
 
-from apps.api.framework.base_views import Rows
+from apps.api.framework.base_views import RowViewSet
 from apps.api.protocol.filters import BooleanFilter, CharFilter, ChoiceFilter, FilterSet, IdFilter, SearchFilter
-from apps.api.protocol.request_bodies import Body, Number, Text, YesNo
-from apps.api.protocol.serializers import STAMPS, Shown
+from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
+from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.governed_write import authorize
 from apps.governance.policy.table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.delivery_replay import replay_deliveries
-from apps.webhooks.models import EVENTS, Delivery, Webhook
+from apps.webhooks.models import EVENT_FIELDS, Delivery, Webhook
 
-READ = "The webhook's version that was read."
-TOLD = ("title", "url", "is_active", *EVENTS)
-SECRET = "By Standard Webhooks: whsec_ and 24 to 64 random bytes in base64. Stored encrypted, and in no answer."  # noqa: S105  # no secret
+VERSION_HELP = "The webhook's version that was read."
+WEBHOOK_FIELDS = ("title", "url", "is_active", *EVENT_FIELDS)
+SECRET_HELP = "By Standard Webhooks: whsec_ and 24 to 64 random bytes in base64. Stored encrypted, and in no answer."  # noqa: S105  # no secret
 
 
-class WebhookRow(Shown[Webhook]):
+class WebhookSerializer(RowSerializer[Webhook]):
     """An address, what it is told, and how it fares."""
 
     has_secret = BooleanField(read_only=True, help_text="Without a secret it is told nothing.")
@@ -33,7 +33,16 @@ class WebhookRow(Shown[Webhook]):
 
     class Meta:
         model = Webhook
-        fields = ("id", "key", *TOLD, "has_secret", "consecutive_failures", "paused_until", *STAMPS, "ignored_fields")
+        fields = (
+            "id",
+            "key",
+            *WEBHOOK_FIELDS,
+            "has_secret",
+            "consecutive_failures",
+            "paused_until",
+            *STAMP_FIELDS,
+            "ignored_fields",
+        )
         read_only_fields = fields
 
     @extend_schema(responses=IntegerField())
@@ -49,68 +58,68 @@ class WebhookRow(Shown[Webhook]):
         return DateTimeField().to_representation(health.paused_until) if health and health.paused_until else None
 
 
-class NewWebhook(Body):
+class CreateWebhookBody(RequestBody):
     """Where it is, what it is told, and what it knows us by."""
 
     acts = (Act.WEBHOOK_CREATE,)
-    shown = frozenset(WebhookRow.Meta.fields)
+    shown = frozenset(WebhookSerializer.Meta.fields)
 
-    key = Text()
-    title = Text()
-    url = Text(help_text="Such as https://example.com/preceptor.")
-    is_active = YesNo(required=False)
-    on_reply = YesNo(required=False)
-    on_draft = YesNo(required=False)
-    on_escalation = YesNo(required=False)
-    on_resolved = YesNo(required=False)
-    on_learning_version = YesNo(required=False)
-    on_distillation = YesNo(required=False)
-    on_review = YesNo(required=False)
-    secret = Text(required=False, help_text=SECRET)
+    key = StrictTextField()
+    title = StrictTextField()
+    url = StrictTextField(help_text="Such as https://example.com/preceptor.")
+    is_active = StrictBooleanField(required=False)
+    on_reply = StrictBooleanField(required=False)
+    on_draft = StrictBooleanField(required=False)
+    on_escalation = StrictBooleanField(required=False)
+    on_resolved = StrictBooleanField(required=False)
+    on_learning_version = StrictBooleanField(required=False)
+    on_distillation = StrictBooleanField(required=False)
+    on_review = StrictBooleanField(required=False)
+    secret = StrictTextField(required=False, help_text=SECRET_HELP)
 
 
-class WebhookChange(Body):
+class UpdateWebhookBody(RequestBody):
     """Another address, or other things to tell."""
 
     acts = (Act.WEBHOOK_AMEND,)
-    shown = frozenset(WebhookRow.Meta.fields)
-    whole = TOLD
+    shown = frozenset(WebhookSerializer.Meta.fields)
+    whole = WEBHOOK_FIELDS
 
-    title = Text(required=False)
-    url = Text(required=False)
-    is_active = YesNo(required=False)
-    on_reply = YesNo(required=False)
-    on_draft = YesNo(required=False)
-    on_escalation = YesNo(required=False)
-    on_resolved = YesNo(required=False)
-    on_learning_version = YesNo(required=False)
-    on_distillation = YesNo(required=False)
-    on_review = YesNo(required=False)
-    version = Number(required=False, help_text=READ)
+    title = StrictTextField(required=False)
+    url = StrictTextField(required=False)
+    is_active = StrictBooleanField(required=False)
+    on_reply = StrictBooleanField(required=False)
+    on_draft = StrictBooleanField(required=False)
+    on_escalation = StrictBooleanField(required=False)
+    on_resolved = StrictBooleanField(required=False)
+    on_learning_version = StrictBooleanField(required=False)
+    on_distillation = StrictBooleanField(required=False)
+    on_review = StrictBooleanField(required=False)
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
-class NewSecret(Body):
+class RotateWebhookSecretBody(RequestBody):
     """The secret from now on."""
 
     about = frozenset[str]()
 
-    secret = Text(help_text=SECRET)
-    keep_former = YesNo(
+    secret = StrictTextField(help_text=SECRET_HELP)
+    keep_former = StrictBooleanField(
         required=False, help_text="False: what is sent from now on is not signed with the present one too."
     )
-    version = Number(required=False, help_text=READ)
+    version = StrictIntegerField(required=False, help_text=VERSION_HELP)
 
 
-class Again(Body):
+class ReplayBody(RequestBody):
     """Which of those that were given up."""
 
     bare = True
     about = frozenset[str]()
 
-    delivery_id = Number(required=False, help_text="Left out: all of them.")
+    delivery_id = StrictIntegerField(required=False, help_text="Left out: all of them.")
 
 
-class SentAgain(Serializer[Any]):
+class ReplayResultSerializer(Serializer[Any]):
     """How many are on their way again."""
 
     replayed_count = IntegerField()
@@ -124,7 +133,7 @@ class WebhookFilters(FilterSet):
     search = SearchFilter("key", "title", "url")
 
 
-class WebhookView(Rows[Webhook]):
+class WebhookView(RowViewSet[Webhook]):
     """Webhooks of the tenant; admins change them."""
 
     acts: ClassVar = {
@@ -134,7 +143,7 @@ class WebhookView(Rows[Webhook]):
         "replay": (Act.WEBHOOK_REPLAY,),
     }
     queryset = Webhook.objects.none()
-    serializer_class = WebhookRow
+    serializer_class = WebhookSerializer
     filterset_class = WebhookFilters
     for_people = True
 
@@ -142,49 +151,49 @@ class WebhookView(Rows[Webhook]):
         """Those of the tenant."""
         return Webhook.objects.visible_to(self.actor).select_related("health")
 
-    @extend_schema(request=NewWebhook, responses={201: WebhookRow})
+    @extend_schema(request=CreateWebhookBody, responses={201: WebhookSerializer})
     def create(self, request: Request) -> Response:
         """Name an address; what happens from now on is told there, once it has a secret."""
         authorize(self.actor, Act.WEBHOOK_CREATE, self.actor.tenant_id)
-        sent = NewWebhook.read(request, self.actor)
-        webhook = create_webhook(actor=self.actor, **sent.only("key", "secret", *TOLD))
+        sent = CreateWebhookBody.read(request, self.actor)
+        webhook = create_webhook(actor=self.actor, **sent.only("key", "secret", *WEBHOOK_FIELDS))
         return self.answer(webhook.pk, sent.ignored, 201)
 
-    @extend_schema(request=WebhookChange, responses=WebhookRow)
+    @extend_schema(request=UpdateWebhookBody, responses=WebhookSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change it; what waits goes to the new address."""
         del pk
         webhook = self.get_object()
-        sent = WebhookChange.read(request, self.actor, webhook)
-        amend_webhook(webhook, actor=self.actor, read_at=sent.read_at, **sent.only(*TOLD))
+        sent = UpdateWebhookBody.read(request, self.actor, webhook)
+        amend_webhook(webhook, actor=self.actor, read_at=sent.read_at, **sent.only(*WEBHOOK_FIELDS))
         return self.answer(webhook.pk, sent.ignored)
 
-    @extend_schema(request=WebhookChange, responses=WebhookRow)
+    @extend_schema(request=UpdateWebhookBody, responses=WebhookSerializer)
     def update(self, request: Request, pk: str) -> Response:
         """The same, whole."""
         return self.partial_update(request, pk)
 
-    @extend_schema(request=NewSecret, responses=WebhookRow)
+    @extend_schema(request=RotateWebhookSecretBody, responses=WebhookSerializer)
     @action(detail=True, methods=["post"], url_path="rotate-secret")
     def rotate_secret(self, request: Request, pk: str) -> Response:
         """Sign with another secret, and with the present one too until the next change."""
         del pk
         webhook = self.get_object()
-        sent = NewSecret.read(request, self.actor)
+        sent = RotateWebhookSecretBody.read(request, self.actor)
         given = sent.only("secret", "keep_former")
         rotate_webhook_secret(webhook, actor=self.actor, read_at=sent.read_at, **given)
         return self.answer(webhook.pk, sent.ignored)
 
-    @extend_schema(request=Again, responses=SentAgain)
+    @extend_schema(request=ReplayBody, responses=ReplayResultSerializer)
     @action(detail=True, methods=["post"])
     def replay(self, request: Request, pk: str) -> Response:
         """Send again what was given up, each under the number it has. People only."""
-        sent = Again.read(request, self.actor)
+        sent = ReplayBody.read(request, self.actor)
         again = replay_deliveries(int(pk), actor=self.actor, **sent.only("delivery_id"))
         return Response({"replayed_count": again})
 
 
-class DeliveryRow(Shown[Delivery]):
+class DeliverySerializer(RowSerializer[Delivery]):
     """Something that a webhook is told, and how far it is."""
 
     webhook_id = IntegerField(read_only=True)
@@ -207,11 +216,11 @@ class DeliveryFilters(FilterSet):
     status = ChoiceFilter(choices=Delivery.Status.choices)
 
 
-class DeliveryView(Rows[Delivery]):
+class DeliveryView(RowViewSet[Delivery]):
     """What was told, what waits and what was given up; read only."""
 
     queryset = Delivery.objects.none()
-    serializer_class = DeliveryRow
+    serializer_class = DeliverySerializer
     filterset_class = DeliveryFilters
     for_people = True
 

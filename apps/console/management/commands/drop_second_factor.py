@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.tenants.accounts.second_factor import drop
-from apps.tenants.authentication.actor_resolution import people_named
+from apps.tenants.accounts.second_factor import remove_second_factor
+from apps.tenants.authentication.actor_resolution import people_by_username
 
 
 class Command(BaseCommand):
@@ -20,9 +20,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         del args
         username = options["username"]
-        user = people_named(username).first()
+        user = people_by_username(username).first()
         if user is None:
             raise CommandError(f"There is no person called {username}.")
-        if not drop(user):
+        if not remove_second_factor(user):
             raise CommandError(f"{username} has no second factor.")
         self.stdout.write(f"{username} is asked for no code any more. Tell them, and let them set up a new one.")

@@ -4,12 +4,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.console.management.member_arguments import add_names
+from apps.console.management.member_arguments import add_member_arguments
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
-from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_to, invite
-from apps.tenants.management.command_arguments import actor_named
+from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_url, invite
+from apps.tenants.management.command_arguments import command_actor
 
 
 class Command(BaseCommand):
@@ -20,14 +20,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Who, where, as what."""
-        add_names(parser)
+        add_member_arguments(parser)
         parser.add_argument("--role", choices=[Role.OPERATOR.value, Role.ADMIN.value], default=Role.OPERATOR.value)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the link on standard output and nothing else there."""
         del args
         email, key = options["email"], options["tenant"]
-        actor = actor_named(key, options["username"])
+        actor = command_actor(key, options["username"])
         try:
             invited = invite(email, Role(options["role"]), actor=actor)
         except GovernanceError as refusal:
@@ -39,4 +39,4 @@ class Command(BaseCommand):
             return
         self.stderr.write(f"{email} is {options['role']} of {key} once they have used the link.")
         self.stderr.write(f"The link works once, within {INVITATION_SECONDS // 86_400} days:")
-        self.stdout.write(invitation_to(invited.row))
+        self.stdout.write(invitation_url(invited.row))

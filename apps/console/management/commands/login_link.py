@@ -7,7 +7,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.console.accounts.login_links import LIFETIME_SECONDS, login_link_path
-from apps.tenants.authentication.actor_resolution import people_named
+from apps.tenants.authentication.actor_resolution import people_by_username
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         del args
         username = options["username"]
-        user = people_named(username).filter(is_active=True).first()
+        user = people_by_username(username).filter(is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active person called {username}.")
         self.stdout.write(f"{settings.ENV.console_url.rstrip('/')}{login_link_path(user)}")

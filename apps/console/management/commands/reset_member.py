@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser
 
-from apps.console.management.member_arguments import add_names, add_reason, decide_about_member
+from apps.console.management.member_arguments import add_member_arguments, add_reason, decide_about_member
 from apps.governance.policy.table import Act
-from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_to
-from apps.tenants.accounts.people import reset
+from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_url
+from apps.tenants.accounts.people import reset_sign_in
 
 NO_LINK = ", so no link would let them in. Reactivate them in the console."
 
@@ -20,13 +20,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Who, where, why."""
-        add_names(parser)
+        add_member_arguments(parser)
         add_reason(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the link on standard output and nothing else there."""
         del args
-        membership = decide_about_member(reset, options, when_deactivated=NO_LINK)
+        membership = decide_about_member(reset_sign_in, options, when_deactivated=NO_LINK)
         self.stderr.write(f"Whatever let {membership.user.username} in until now is ended.")
         self.stderr.write(f"The link works once, within {INVITATION_SECONDS // 86_400} days:")
-        self.stdout.write(invitation_to(membership))
+        self.stdout.write(invitation_url(membership))

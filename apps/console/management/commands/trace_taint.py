@@ -8,11 +8,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.console.conversations.lineage import Lineage, lineage_of
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
 from apps.learning.lineage import Descendant, quarantine_descendants
-from apps.tenants.authentication.actor_resolution import member_named, tenant_named
+from apps.tenants.authentication.actor_resolution import member_by_username, system_actor_of_tenant
 
 
 class Command(BaseCommand):
@@ -43,11 +43,11 @@ class Command(BaseCommand):
         """Print what there is, and what was taken away."""
         del args
         actor = self._actor(options)
-        with acting(actor):
+        with acting_as(actor):
             conversation = Conversation.objects.visible_to(actor).filter(pk=options["conversation"]).first()
         if conversation is None:
             raise CommandError(f"There is no conversation {options['conversation']} in tenant {options['tenant']}.")
-        taken = self._taken(conversation, actor, options["reason"]) if options["quarantine"] else []
+        taken = self._quarantine(conversation, actor, options["reason"]) if options["quarantine"] else []
         lineage = lineage_of(conversation, actor)
         if options["json"]:
             quarantined = [[row.record_type, row.record_id] for row in taken]
@@ -58,19 +58,19 @@ class Command(BaseCommand):
             self.stdout.write(f"Taken away now: {len(taken)}.")
 
     def _actor(self, options: dict[str, Any]) -> Actor:
-        system = tenant_named(options["tenant"])
+        system = system_actor_of_tenant(options["tenant"])
         if system is None:
             raise CommandError(f"There is no tenant “{options['tenant']}”.")
         if not options["quarantine"]:
             return system
         if not options["username"]:
             raise CommandError("A person decides about a quarantine: name the member by --as USERNAME.")
-        member = member_named(options["username"], system.tenant_id)
+        member = member_by_username(options["username"], system.tenant_id)
         if member is None:
             raise CommandError(f"{options['username']} is no active member of tenant {options['tenant']}.")
         return member
 
-    def _taken(self, conversation: Conversation, actor: Actor, reason: str) -> list[Descendant]:
+    def _quarantine(self, conversation: Conversation, actor: Actor, reason: str) -> list[Descendant]:
         try:
             return quarantine_descendants(conversation, actor=actor, reason=reason)
         except GovernanceError as refusal:

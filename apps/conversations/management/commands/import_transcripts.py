@@ -8,13 +8,18 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.conversations.actions import import_conversation
-from apps.conversations.management.progress import Progress
+from apps.conversations.management.progress import CommandProgress
 from apps.conversations.models import Conversation
-from apps.conversations.transcript_parsing import LINE_BYTES, Malformed, Transcript, parse_line
+from apps.conversations.transcript_parsing import LINE_BYTES, ImportedTranscript, MalformedTranscript, parse_line
 from apps.governance.actors import Actor
-from apps.governance.errors import Conflicting, GovernanceError, Invalid
+from apps.governance.errors import Conflict, GovernanceError, Invalid
 from apps.governance.policy.table import Act
-from apps.tenants.management.command_arguments import actor_named, add_importer, add_names, agent_named
+from apps.tenants.management.command_arguments import (
+    add_agent_arguments,
+    add_importer_argument,
+    command_actor,
+    get_agent,
+)
 
 IMPORTED, HERE, MALFORMED = "imported", "here already", "malformed"
 
@@ -34,32 +39,32 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """What to read, for whom, and as whom."""
         parser.add_argument("file", type=Path, metavar="FILE", help="The transcripts, as JSONL.")
-        add_names(parser)
-        add_importer(parser)
+        add_agent_arguments(parser)
+        add_importer_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Progress and flaws go to stderr, the count to stdout."""
         del args
-        actor = actor_named(options["tenant"], options["username"])
-        agent = agent_named(options["agent"], actor=actor)
-        progress = Progress(self.stderr, "lines read")
+        actor = command_actor(options["tenant"], options["username"])
+        agent = get_agent(options["agent"], actor=actor)
+        progress = CommandProgress(self.stderr, "lines read")
         counted: Counter[str] = Counter()
         try:
-            for number, raw in lines_of(options["file"]):
-                counted[self._take(number, raw, agent.pk, actor, progress)] += 1
+            for number, raw in numbered_lines(options["file"]):
+                counted[self._import_line(number, raw, agent.pk, actor, progress)] += 1
                 progress.advance()
         except OSError as refusal:
             raise CommandError(f"{options['file']} cannot be read: {refusal.strerror}.") from refusal
         finally:
             progress.finish()
-        self._conclude(options["file"], counted)
+        self._report_counts(options["file"], counted)
 
-    def _take(self, number: int, raw: bytes, agent_id: int, actor: Actor, progress: Progress) -> str:
+    def _import_line(self, number: int, raw: bytes, agent_id: int, actor: Actor, progress: CommandProgress) -> str:
         found = parse_line(raw)
-        flaws = found.reasons if isinstance(found, Malformed) else ()
+        flaws = found.reasons if isinstance(found, MalformedTranscript) else ()
         try:
-            if isinstance(found, Transcript):
-                return IMPORTED if _import(found, agent_id, actor) else HERE
+            if isinstance(found, ImportedTranscript):
+                return IMPORTED if _import_transcript(found, agent_id, actor) else HERE
         except Invalid as refusal:
             flaws = (str(refusal),)
         except GovernanceError as refusal:
@@ -67,7 +72,7 @@ class Command(BaseCommand):
         progress.interrupt(f"Line {number} is malformed. {' '.join(flaws)}")
         return MALFORMED
 
-    def _conclude(self, file: Path, counted: Counter[str]) -> None:
+    def _report_counts(self, file: Path, counted: Counter[str]) -> None:
         if not counted:
             raise CommandError(f"{file} holds no transcript: it is empty.")
         self.stdout.write(", ".join(f"{counted[what]} {what}" for what in (IMPORTED, HERE, MALFORMED)))
@@ -77,7 +82,7 @@ class Command(BaseCommand):
             )
 
 
-def lines_of(file: Path) -> Iterator[tuple[int, bytes]]:
+def numbered_lines(file: Path) -> Iterator[tuple[int, bytes]]:
     """The lines that are not blank, with their numbers; never more of one than may be taken is held in memory."""
     with file.open("rb") as handle:
         number = 0
@@ -90,7 +95,7 @@ def lines_of(file: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, raw
 
 
-def _import(transcript: Transcript, agent_id: int, actor: Actor) -> bool:
+def _import_transcript(transcript: ImportedTranscript, agent_id: int, actor: Actor) -> bool:
     try:
         taken = import_conversation(
             agent_id,
@@ -99,7 +104,7 @@ def _import(transcript: Transcript, agent_id: int, actor: Actor) -> bool:
             lines=transcript.lines,
             outcome=Conversation.Outcome(transcript.outcome),
         )
-    except Conflicting:
+    except Conflict:
         # Another import of the same file was quicker.
         return False
     return taken is not None

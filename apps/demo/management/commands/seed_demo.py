@@ -21,12 +21,12 @@ from apps.demo.demo_data import (
 )
 from apps.demo.example_prices import set_example_prices
 from apps.governance.actors import Actor, Role
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
-from apps.personas.agent_creation import begin_agent
+from apps.personas.agent_creation import create_agent_with_persona
 from apps.prompt.prompt_input import Flavour
 from apps.tenants.actions import add_member, amend_agent, issue_token, revoke_token
-from apps.tenants.authentication.actor_resolution import person_actor, tenant_named
+from apps.tenants.authentication.actor_resolution import person_actor, system_actor_of_tenant
 from apps.tenants.models import Agent, AgentToken, Membership, User
 
 TOKEN_NAME = "demo"  # noqa: S105  # a name, no secret
@@ -59,7 +59,7 @@ class Command(BaseCommand):
                 profiles_without_proof=True,
                 stdout=self.stderr,
             )
-            made = self._people_and_token(with_prices=options["example_prices"])
+            made = self._make_people_and_token(with_prices=options["example_prices"])
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         if options["json"]:
@@ -68,14 +68,14 @@ class Command(BaseCommand):
         for name, value in made.items():
             self.stdout.write(f"{name.replace('_', ' '):<18} {value or '-'}")
 
-    def _people_and_token(self, *, with_prices: bool) -> dict[str, str | None]:
-        system = tenant_named(TENANT)
+    def _make_people_and_token(self, *, with_prices: bool) -> dict[str, str | None]:
+        system = system_actor_of_tenant(TENANT)
         if system is None:
             raise CommandError(f"The tenant {TENANT} was just made and is gone again. Run the command once more.")
-        operator, password = _person(OPERATOR)
-        reviewer, _ = _person(REVIEWER)
-        _let_in(operator, system, Role.ADMIN)
-        _let_in(reviewer, system, Role.OPERATOR)
+        operator, password = _get_or_create_person(OPERATOR)
+        reviewer, _ = _get_or_create_person(REVIEWER)
+        _add_membership(operator, system, Role.ADMIN)
+        _add_membership(reviewer, system, Role.OPERATOR)
         admin = person_actor(operator.pk, system.tenant_id, Role.ADMIN)
         _make_assistant(system, admin)
         if with_prices:
@@ -84,13 +84,13 @@ class Command(BaseCommand):
             "operator_login": operator.username,
             "operator_password": password,
             "login_link_path": None if password else login_link_path(operator),
-            "token": _fresh_token(system),
+            "token": _issue_fresh_token(system),
             "tenant": TENANT,
             "agent": AGENT,
         }
 
 
-def _person(username: str) -> tuple[User, str | None]:
+def _get_or_create_person(username: str) -> tuple[User, str | None]:
     """Somebody who can sign in, and the password if it was made just now."""
     known = User.objects.filter(username=username).first()
     if known:
@@ -102,8 +102,8 @@ def _person(username: str) -> tuple[User, str | None]:
     return user, password
 
 
-def _let_in(user: User, system: Actor, role: Role) -> None:
-    with acting(system):
+def _add_membership(user: User, system: Actor, role: Role) -> None:
+    with acting_as(system):
         # Somebody deactivated stays so: that is an admin's decision.
         known = Membership.objects.visible_to(system).filter(user=user).exists()
     if not known:
@@ -112,17 +112,17 @@ def _let_in(user: User, system: Actor, role: Role) -> None:
 
 def _make_assistant(system: Actor, admin: Actor) -> None:
     """Somebody for members to talk with; what an earlier run made is kept as people have changed it."""
-    with acting(system):
+    with acting_as(system):
         known = Agent.objects.visible_to(system).filter(key=ASSISTANT).exists()
     if known:
         return
-    agent = begin_agent(ASSISTANT, ASSISTANT_TITLE, {"identity": ASSISTANT_IDENTITY}, actor=system)
+    agent = create_agent_with_persona(ASSISTANT, ASSISTANT_TITLE, {"identity": ASSISTANT_IDENTITY}, actor=system)
     amend_agent(agent, actor=admin, flavour=Flavour.ASSISTANT.value)
 
 
-def _fresh_token(system: Actor) -> str:
+def _issue_fresh_token(system: Actor) -> str:
     """A new secret for this run; the ones of earlier runs stop."""
-    with acting(system):
+    with acting_as(system):
         agent = Agent.objects.visible_to(system).get(key=AGENT)
         earlier = AgentToken.objects.visible_to(system).filter(agent=agent, name=TOKEN_NAME, revoked_at=None)
         for token in earlier:

@@ -8,17 +8,22 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.conversations.management.progress import Progress
+from apps.conversations.management.progress import CommandProgress
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting, GovernanceError, Invalid
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict, GovernanceError, Invalid
 from apps.governance.models import Taint
 from apps.governance.policy.table import Act
-from apps.learning.guideline_import import Guideline, Malformed, NotGuidelines, guidelines_in
+from apps.learning.guideline_import import Guideline, MalformedGuideline, NotGuidelines, parse_guidelines
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
-from apps.tenants.management.command_arguments import actor_named, add_importer, add_names, agent_named
-from apps.text_analysis.contradictions.detection import Part, Written, contradictions
+from apps.tenants.management.command_arguments import (
+    add_agent_arguments,
+    add_importer_argument,
+    command_actor,
+    get_agent,
+)
+from apps.text_analysis.contradictions.detection import NamedText, TextKind, detect_contradictions
 
 FILE_BYTES = 4_000_000
 DRAFTED, HERE, MALFORMED = "drafted", "here already", "malformed"
@@ -37,8 +42,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """What to read, for whom, as whom, and whether to look for contradictions."""
         parser.add_argument("file", type=Path, metavar="FILE", help="The guidelines, as JSON.")
-        add_names(parser)
-        add_importer(parser)
+        add_agent_arguments(parser)
+        add_importer_argument(parser)
         parser.add_argument(
             "--check",
             action="store_true",
@@ -48,16 +53,16 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Progress and flaws go to stderr, the count or the contradictions to stdout."""
         del args
-        actor = actor_named(options["tenant"], options["username"])
-        agent = agent_named(options["agent"], actor=actor)
-        found = _read(options["file"])
+        actor = command_actor(options["tenant"], options["username"])
+        agent = get_agent(options["agent"], actor=actor)
+        found = _read_guidelines(options["file"])
         if options["check"]:
-            self._check([each for each in found if isinstance(each, Guideline)], agent.pk, actor)
+            self._report_contradictions([each for each in found if isinstance(each, Guideline)], agent.pk, actor)
             return
-        progress = Progress(self.stderr, "guidelines read", len(found))
+        progress = CommandProgress(self.stderr, "guidelines read", len(found))
         counted: Counter[str] = Counter()
         for each in found:
-            counted[self._take(each, agent.pk, actor, progress)] += 1
+            counted[self._import_guideline(each, agent.pk, actor, progress)] += 1
             progress.advance()
         progress.finish()
         self.stdout.write(", ".join(f"{counted[what]} {what}" for what in (DRAFTED, HERE, MALFORMED)))
@@ -66,13 +71,15 @@ class Command(BaseCommand):
                 f"Malformed guidelines: {counted[MALFORMED]}. The others were taken; mend these and run again."
             )
 
-    def _take(self, found: Guideline | Malformed, agent_id: int, actor: Actor, progress: Progress) -> str:
-        if isinstance(found, Malformed):
+    def _import_guideline(
+        self, found: Guideline | MalformedGuideline, agent_id: int, actor: Actor, progress: CommandProgress
+    ) -> str:
+        if isinstance(found, MalformedGuideline):
             progress.interrupt(f"{found.where} is malformed. {found.reason}")
             return MALFORMED
         try:
             draft_skill(agent_id, actor=actor, values=asdict(found), taint=Taint.IMPORT)
-        except Conflicting:
+        except Conflict:
             return HERE
         except Invalid as refusal:
             progress.interrupt(f"{found.title} is malformed. {refusal}")
@@ -81,15 +88,16 @@ class Command(BaseCommand):
             raise CommandError(f"{found.title}: {refusal}") from refusal
         return DRAFTED
 
-    def _check(self, found: list[Guideline], agent_id: int, actor: Actor) -> None:
-        with acting(actor):
+    def _report_contradictions(self, found: list[Guideline], agent_id: int, actor: Actor) -> None:
+        with acting_as(actor):
             rows = Skill.objects.visible_to(actor).for_agent(agent_id).exclude(status=Skill.Status.DEPRECATED)
             standing = [
-                Written(name, Part.SKILL, body) for name, body in rows.order_by("name").values_list("name", "body")
+                NamedText(name, TextKind.SKILL, body)
+                for name, body in rows.order_by("name").values_list("name", "body")
             ]
-        new = [Written(each.name, Part.SKILL, each.body) for each in found]
+        new = [NamedText(each.name, TextKind.SKILL, each.body) for each in found]
         # A guideline that the agent has taken over as it stands would only be compared with itself.
-        checked = contradictions(new, [each for each in standing if each not in new])
+        checked = detect_contradictions(new, [each for each in standing if each not in new])
         for finding in checked.findings:
             self.stdout.write(finding.sentence)
             for place in filter(None, (finding.place, finding.other)):
@@ -98,11 +106,11 @@ class Command(BaseCommand):
         self.stdout.write(f"Contradictions: {len(checked.findings)}, in guidelines: {len(new)}.{whole}")
 
 
-def _read(file: Path) -> list[Guideline | Malformed]:
+def _read_guidelines(file: Path) -> list[Guideline | MalformedGuideline]:
     try:
         if file.stat().st_size > FILE_BYTES:
             raise CommandError(f"{file} is larger than {FILE_BYTES:,} bytes. Import it in parts.")
-        return list(guidelines_in(json.loads(file.read_text("utf-8"))))
+        return list(parse_guidelines(json.loads(file.read_text("utf-8"))))
     except OSError as refusal:
         raise CommandError(f"{file} cannot be read: {refusal.strerror}.") from refusal
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as refusal:

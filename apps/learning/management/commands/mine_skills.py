@@ -5,18 +5,18 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.conversations.management.progress import Progress
+from apps.conversations.management.progress import CommandProgress
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act
 from apps.learning.extraction.models import Extraction
-from apps.learning.extraction.pipeline import extract, learning_backend
+from apps.learning.extraction.pipeline import extract_conversation, learning_backend
 from apps.llm.model_backend import BackendError
 from apps.tenants.authentication.actor_resolution import system_actor
-from apps.tenants.management.command_arguments import actor_named, add_names, agent_named
+from apps.tenants.management.command_arguments import add_agent_arguments, command_actor, get_agent
 
-FAILURES_IN_A_ROW = 3
+MAX_CONSECUTIVE_FAILURES = 3
 
 
 class Command(BaseCommand):
@@ -30,7 +30,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Whose conversations, and how many of them."""
-        add_names(parser)
+        add_agent_arguments(parser)
         parser.add_argument("--limit", type=int, metavar="N", help="Look at N conversations at most.")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -38,13 +38,13 @@ class Command(BaseCommand):
         del args
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit is a whole number from 1.")
-        actor = system_actor(actor_named(options["tenant"]).tenant_id, "extractor")
-        agent = agent_named(options["agent"], actor=actor)
-        waiting = _without_verdict(agent.pk, actor)[: options["limit"]]
+        actor = system_actor(command_actor(options["tenant"]).tenant_id, "extractor")
+        agent = get_agent(options["agent"], actor=actor)
+        waiting = _pending_conversation_ids(agent.pk, actor)[: options["limit"]]
         if not waiting:
             self.stdout.write("Nothing to do: no imported conversation of this agent lacks a verdict.")
             return
-        mined = Mined(actor, Progress(self.stderr, "conversations looked at", len(waiting)))
+        mined = MiningRun(actor, CommandProgress(self.stderr, "conversations looked at", len(waiting)))
         mined.look_at(waiting)
         for verdict, count in mined.verdicts.most_common():
             self.stdout.write(f"{count:>5}  {Extraction.Verdict(verdict).label}")
@@ -59,10 +59,10 @@ class Command(BaseCommand):
             )
 
 
-class Mined:
+class MiningRun:
     """What one run found, and what it could not look at."""
 
-    def __init__(self, actor: Actor, progress: Progress) -> None:
+    def __init__(self, actor: Actor, progress: CommandProgress) -> None:
         self._actor = actor
         self._progress = progress
         self.verdicts: Counter[str] = Counter()
@@ -75,7 +75,7 @@ class Mined:
         failed_in_a_row = 0
         for at, conversation_id in enumerate(conversation_ids):
             try:
-                self._look_at(conversation_id)
+                self._extract_conversation(conversation_id)
                 failed_in_a_row = 0
             except BackendError as failure:
                 self.failure = f"The model could not be asked: {failure}"
@@ -83,20 +83,20 @@ class Mined:
                 failed_in_a_row += 1
                 self._progress.interrupt(f"Conversation {conversation_id}: {failure}")
             self._progress.advance()
-            if failed_in_a_row == FAILURES_IN_A_ROW:
+            if failed_in_a_row == MAX_CONSECUTIVE_FAILURES:
                 self.left += conversation_ids[at + 1 :]
                 break
         self._progress.finish()
 
-    def _look_at(self, conversation_id: int) -> None:
-        found = extract(conversation_id, actor=self._actor, backend=learning_backend(), at_once=True)
+    def _extract_conversation(self, conversation_id: int) -> None:
+        found = extract_conversation(conversation_id, actor=self._actor, backend=learning_backend(), at_once=True)
         if found:
             self.verdicts[found.verdict] += 1
             self.is_stand_in |= found.is_stand_in
 
 
-def _without_verdict(agent_id: int, actor: Actor) -> list[int]:
-    with acting(actor):
+def _pending_conversation_ids(agent_id: int, actor: Actor) -> list[int]:
+    with acting_as(actor):
         resolved = Conversation.objects.visible_to(actor).filter(
             agent_id=agent_id,
             origin=Conversation.Origin.IMPORTED,

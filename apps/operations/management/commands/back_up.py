@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.operations.backup.archive import BackupRefused, Manifest, back_up
 from apps.operations.backup.postgres_programs import ProgramFailed
-from apps.operations.management.owner_database import need_owner
+from apps.operations.management.owner_database import require_owner_url
 
 
 class Command(BaseCommand):
@@ -23,23 +23,23 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Say what is in it, and what is not."""
         del args
-        need_owner()
+        require_owner_url()
         try:
-            manifest = back_up(settings.DATABASE_OWNER_URL, options["file"].absolute(), folder_of_files())
+            manifest = back_up(settings.DATABASE_OWNER_URL, options["file"].absolute(), attachments_folder())
         except (BackupRefused, ProgramFailed) as refusal:
             raise CommandError(str(refusal)) from refusal
-        self.stdout.write(f"{options['file']}: {in_words(manifest)}, as of {manifest.made_at}.")
+        self.stdout.write(f"{options['file']}: {manifest_summary(manifest)}, as of {manifest.made_at}.")
         if not manifest.has_files:
             self.stderr.write(f"Attachments lie in the bucket {settings.ATTACHMENTS_S3_BUCKET} and are not in it.")
         self.stderr.write("SECRET_KEY and SEALING_KEYS are not in it either. Keep them elsewhere.")
 
 
-def folder_of_files() -> Path | None:
+def attachments_folder() -> Path | None:
     """Where attachments lie; None if that is a bucket."""
     return None if settings.ATTACHMENTS_S3_BUCKET else Path(settings.ATTACHMENTS_DIR)
 
 
-def in_words(manifest: Manifest) -> str:
+def manifest_summary(manifest: Manifest) -> str:
     """What a backup holds."""
     kilobytes = (manifest.dump_bytes + manifest.file_bytes) / 1000
     return (

@@ -9,12 +9,17 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from apps.operations.backup.archive import BackupRefused, Manifest, back_up, unpacked
+from apps.operations.backup.archive import BackupRefused, Manifest, back_up, unpack_backup
 from apps.operations.backup.postgres_programs import ProgramFailed
-from apps.operations.backup.restore_backup import database_name, drop, restore_beside
-from apps.operations.backup.restore_drill import SCRATCH, delegating_turn, other_prompts, prompts_in
-from apps.operations.management.commands.back_up import folder_of_files, in_words
-from apps.operations.management.owner_database import need_owner
+from apps.operations.backup.restore_backup import database_name, drop_database, restore_to_new_database
+from apps.operations.backup.restore_drill import (
+    DRILL_SUFFIX,
+    parse_prompt_hashes,
+    prompt_differences,
+    run_manage_command,
+)
+from apps.operations.management.commands.back_up import attachments_folder, manifest_summary
+from apps.operations.management.owner_database import require_owner_url
 
 
 class Command(BaseCommand):
@@ -28,7 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """A line for each thing that was compared; fails where one differs."""
         del args, options
-        need_owner()
+        require_owner_url()
         began = perf_counter()
         try:
             with TemporaryDirectory(prefix="drill-") as folder:
@@ -42,37 +47,37 @@ class Command(BaseCommand):
         self.stdout.write(f"The backup can be relied on; the drill took {perf_counter() - began:.0f} s.")
 
     def _drill(self, file: Path) -> Iterator[str]:
-        name = f"{database_name()}{SCRATCH}"
-        manifest = back_up(settings.DATABASE_OWNER_URL, file, folder_of_files())
-        self.stdout.write(f"Backed up: {in_words(manifest)}.")
+        name = f"{database_name()}{DRILL_SUFFIX}"
+        manifest = back_up(settings.DATABASE_OWNER_URL, file, attachments_folder())
+        self.stdout.write(f"Backed up: {manifest_summary(manifest)}.")
         try:
-            with unpacked(file, manifest) as folder:
-                restore_beside(folder, manifest, name)
+            with unpack_backup(file, manifest) as folder:
+                restore_to_new_database(folder, manifest, name)
             self.stdout.write(f"Restored beside as {name}; every row is there.")
-            yield from self._compared(name, manifest)
+            yield from self._verify_restored(name, manifest)
         finally:
-            drop(name)
+            drop_database(name)
 
-    def _compared(self, name: str, manifest: Manifest) -> Iterator[str]:
+    def _verify_restored(self, name: str, manifest: Manifest) -> Iterator[str]:
         for command, said in (
             (("verify_audit",), "The chain of every tenant is whole."),
             (("sync_policy", "--check"), "Walls, rights and grants are those of this release."),
         ):
-            asked = delegating_turn(name, *command)
+            asked = run_manage_command(name, *command)
             if asked.is_well:
                 self.stdout.write(said)
             else:
                 yield f"In what was restored, {command[0]} fails: {asked.closing}"
-        yield from self._prompts(name, manifest)
+        yield from self._compare_prompts(name, manifest)
 
-    def _prompts(self, name: str, manifest: Manifest) -> Iterator[str]:
+    def _compare_prompts(self, name: str, manifest: Manifest) -> Iterator[str]:
         words = ("hash_prompts", "--at", manifest.made_at)
-        here, there = delegating_turn(database_name(), *words), delegating_turn(name, *words)
+        here, there = run_manage_command(database_name(), *words), run_manage_command(name, *words)
         if not (here.is_well and there.is_well):
             yield f"The prompts could not be read: {here.closing or there.closing}"
             return
-        known = prompts_in(here.out)
-        differing = list(other_prompts(known, prompts_in(there.out)))
+        known = parse_prompt_hashes(here.out)
+        differing = list(prompt_differences(known, parse_prompt_hashes(there.out)))
         yield from differing
         if not differing:
             self.stdout.write(f"{len(known)} prompts are the same, byte for byte.")

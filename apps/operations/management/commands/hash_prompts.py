@@ -7,17 +7,17 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Erased
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import TextErased
 from apps.memory.models import CustomerProfile
-from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.prompt_snapshot.preview import told
+from apps.prompt.rendering.snapshot import render_snapshot
+from apps.runtime.prompt_snapshot.preview import preview_prompt_input
 from apps.tenants.authentication.actor_resolution import system_actor
-from apps.tenants.management.command_arguments import ALL, tenants_named
+from apps.tenants.management.command_arguments import ALL_TENANTS, select_tenants
 from apps.tenants.models import Agent
 
-NOBODY = "nobody"
-CUSTOMERS = 3
+NO_CUSTOMER = "nobody"
+CUSTOMERS_PER_AGENT = 3
 
 
 class Command(BaseCommand):
@@ -25,39 +25,44 @@ class Command(BaseCommand):
 
     help = (
         "Print the hash of what each agent is told, one JSON object a line: for nobody in particular, and for the customers who"
-        f" came in last, {CUSTOMERS} of a tenant. Read as it stood at a moment, so that the same moment gives the same hashes."
+        f" came in last, {CUSTOMERS_PER_AGENT} of a tenant. Read as it stood at a moment, so"
+        " that the same moment gives the same hashes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Whose, and of when."""
-        parser.add_argument("--tenant", default=ALL, metavar="KEY", help="The tenant's key; all tenants by default.")
+        parser.add_argument(
+            "--tenant", default=ALL_TENANTS, metavar="KEY", help="The tenant's key; all tenants by default."
+        )
         parser.add_argument("--at", metavar="TIME", help="A moment with its offset; now by default.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, assemble, print; nothing is stored."""
         del args
-        moment = _moment(options["at"])
-        for key, tenant_id in tenants_named(options["tenant"]):
+        moment = _parse_moment(options["at"])
+        for key, tenant_id in select_tenants(options["tenant"]):
             system = system_actor(tenant_id)
-            with acting(system):
+            with acting_as(system):
                 agents = list(Agent.objects.filter(tenant_id=tenant_id, created_at__lte=moment).order_by("pk"))
                 known = CustomerProfile.objects.filter(tenant_id=tenant_id, created_at__lte=moment).order_by("-pk")
                 customers = [
-                    (NOBODY, ""),
-                    *((str(pk), name) for pk, name in known.values_list("pk", "end_user_key")[:CUSTOMERS]),
+                    (NO_CUSTOMER, ""),
+                    *((str(pk), name) for pk, name in known.values_list("pk", "end_user_key")[:CUSTOMERS_PER_AGENT]),
                 ]
             for agent in agents:
                 for customer, end_user_key in customers:
                     line = {"tenant": key, "agent": agent.key, "customer": customer}
                     try:
-                        told_then = assemble(told(agent, end_user_key, system=system, moment=moment))
+                        told_then = render_snapshot(
+                            preview_prompt_input(agent, end_user_key, system=system, moment=moment)
+                        )
                         line |= {"bytes": str(len(told_then.text.encode())), "sha256": told_then.sha256}
-                    except Erased:
+                    except TextErased:
                         line |= {"bytes": "0", "sha256": "erased"}
                     self.stdout.write(json.dumps(line))
 
 
-def _moment(said: str | None) -> datetime:
+def _parse_moment(said: str | None) -> datetime:
     if said is None:
         return timezone.now()
     try:

@@ -7,11 +7,17 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connections
 
-from apps.operations.backup.archive import BackupRefused, manifest_of, put_back, unpacked
+from apps.operations.backup.archive import BackupRefused, read_manifest, restore_attachments, unpack_backup
 from apps.operations.backup.postgres_programs import ProgramFailed
-from apps.operations.backup.restore_backup import UNFINISHED, database_name, is_taken, put_in_place, restore_beside
-from apps.operations.management.commands.back_up import folder_of_files, in_words
-from apps.operations.management.owner_database import need_owner
+from apps.operations.backup.restore_backup import (
+    RESTORING_SUFFIX,
+    database_name,
+    has_tables,
+    replace_database,
+    restore_to_new_database,
+)
+from apps.operations.management.commands.back_up import attachments_folder, manifest_summary
+from apps.operations.management.owner_database import require_owner_url
 
 
 class Command(BaseCommand):
@@ -31,7 +37,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Say what was restored, and bring it to this release."""
         del args
-        need_owner()
+        require_owner_url()
         try:
             self._restore(options["file"].absolute(), replace=options["replace"])
         except (BackupRefused, ProgramFailed) as refusal:
@@ -39,13 +45,13 @@ class Command(BaseCommand):
         call_command("setup_database", verbosity=options["verbosity"], stdout=self.stdout)
 
     def _restore(self, file: Path, *, replace: bool) -> None:
-        manifest, name, files = manifest_of(file), database_name(), folder_of_files()
-        if is_taken(name) and not replace:
+        manifest, name, files = read_manifest(file), database_name(), attachments_folder()
+        if has_tables(name) and not replace:
             raise CommandError(f"The database {name} is not empty. To drop what is in it, say --replace.")
-        with unpacked(file, manifest) as folder:
-            self.stderr.write(f"Restoring {in_words(manifest)}, as of {manifest.made_at}.")
-            restore_beside(folder, manifest, f"{name}{UNFINISHED}")
+        with unpack_backup(file, manifest) as folder:
+            self.stderr.write(f"Restoring {manifest_summary(manifest)}, as of {manifest.made_at}.")
+            restore_to_new_database(folder, manifest, f"{name}{RESTORING_SUFFIX}")
             connections.close_all()
-            put_in_place(f"{name}{UNFINISHED}", name)
-            copied = put_back(folder, files) if files else 0
+            replace_database(f"{name}{RESTORING_SUFFIX}", name)
+            copied = restore_attachments(folder, files) if files else 0
         self.stdout.write(f"{name} holds every row of the backup; {copied} attachments were copied back.")

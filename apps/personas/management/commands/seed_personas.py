@@ -5,16 +5,16 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
 from apps.personas.actions import create_persona
-from apps.personas.agent_creation import begin_agent
+from apps.personas.agent_creation import create_agent_with_persona
 from apps.personas.models import Persona
-from apps.personas.templates import PersonaTemplate, UnknownTemplate, persona_templates, template_named
+from apps.personas.templates import PersonaTemplate, UnknownTemplate, find_template, persona_templates
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.actions import create_tenant
-from apps.tenants.authentication.actor_resolution import new_tenant_actor, tenant_named
+from apps.tenants.authentication.actor_resolution import new_tenant_actor, system_actor_of_tenant
 from apps.tenants.models import Agent, Tenant
 
 
@@ -43,8 +43,8 @@ class Command(BaseCommand):
         """Print one line for each thing, whether it was created or kept."""
         del args
         try:
-            templates = [template_named(key) for key in options["only"]] or persona_templates()
-            actor = self._actor(
+            templates = [find_template(key) for key in options["only"]] or persona_templates()
+            actor = self._find_or_create_actor(
                 options["tenant"], options["create_tenant"], needs_proof=not options["profiles_without_proof"]
             )
             for template in templates:
@@ -52,10 +52,10 @@ class Command(BaseCommand):
         except (UnknownTemplate, GovernanceError) as refusal:
             raise CommandError(str(refusal)) from refusal
 
-    def _actor(self, key: str, name: str | None, *, needs_proof: bool) -> Actor:
-        known = tenant_named(key)
+    def _find_or_create_actor(self, key: str, name: str | None, *, needs_proof: bool) -> Actor:
+        known = system_actor_of_tenant(key)
         if known:
-            self._say("kept", f"tenant {key}")
+            self._print_status("kept", f"tenant {key}")
             return known
         if not name:
             raise CommandError(
@@ -63,20 +63,20 @@ class Command(BaseCommand):
             )
         actor = new_tenant_actor()
         create_tenant(key, name, actor=actor, is_customer_proof_required=needs_proof)
-        self._say("created", f"tenant {key} (review of memory: {MemoryReview.TAINTED})")
+        self._print_status("created", f"tenant {key} (review of memory: {MemoryReview.TAINTED})")
         return actor
 
     def _seed(self, template: PersonaTemplate, actor: Actor) -> None:
-        with acting(actor):
+        with acting_as(actor):
             business = Tenant.objects.get(pk=actor.tenant_id).name
             agent = Agent.objects.visible_to(actor).filter(key=template.key).first()
             has_persona = agent is not None and Persona.objects.visible_to(actor).filter(agent=agent).exists()
             if agent is None:
-                begin_agent(template.key, template.title, template.sections(business), actor=actor)
+                create_agent_with_persona(template.key, template.title, template.sections(business), actor=actor)
             elif not has_persona:
                 create_persona(agent.pk, actor=actor, values=template.sections(business))
-        self._say("kept" if agent else "created", f"agent {template.key}")
-        self._say("kept" if has_persona else "created", f"persona of {template.key}")
+        self._print_status("kept" if agent else "created", f"agent {template.key}")
+        self._print_status("kept" if has_persona else "created", f"persona of {template.key}")
 
-    def _say(self, done: str, what: str) -> None:
+    def _print_status(self, done: str, what: str) -> None:
         self.stdout.write(f"{done:<8} {what}")

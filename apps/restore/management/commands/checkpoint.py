@@ -8,8 +8,8 @@ from django.utils import timezone
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
 from apps.restore.actions import make_checkpoint
-from apps.tenants.management.command_arguments import actor_named, agent_named
-from apps.tenants.tenant_clock import moment_said, zone_of
+from apps.tenants.management.command_arguments import command_actor, get_agent
+from apps.tenants.tenant_clock import parse_moment, zone_of
 
 
 class Command(BaseCommand):
@@ -24,18 +24,18 @@ class Command(BaseCommand):
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
         parser.add_argument("--agent", metavar="KEY", help="One of its agents; without it, the whole tenant.")
         parser.add_argument("--at", metavar="TIME", help="A moment of the past; without it, the present one.")
-        parser.add_argument("--why", default="", metavar="TEXT", help="Kept with it.")
+        parser.add_argument("--reason", default="", metavar="TEXT", help="Kept with it.")
         parser.add_argument("--as", dest="username", metavar="USERNAME", help="A member; without it, the system.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the number by which `restore --checkpoint` knows it."""
         del args
-        actor = actor_named(options["tenant"], options["username"])
-        agent_id = agent_named(options["agent"], actor=actor).pk if options["agent"] else None
+        actor = command_actor(options["tenant"], options["username"])
+        agent_id = get_agent(options["agent"], actor=actor).pk if options["agent"] else None
         try:
-            moment = moment_said(options["at"], zone_of(actor), timezone.now()) if options["at"] else None
+            moment = parse_moment(options["at"], zone_of(actor), timezone.now()) if options["at"] else None
             made = make_checkpoint(
-                options["name"], actor=actor, agent_id=agent_id, moment=moment, reason=options["why"]
+                options["name"], actor=actor, agent_id=agent_id, moment=moment, reason=options["reason"]
             )
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal

@@ -7,16 +7,16 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed
 from apps.governance.policy.table import Act
-from apps.restore.execution import restore
+from apps.restore.execution import carry_out_restore
 from apps.restore.models import Checkpoint
-from apps.restore.plan import MomentTarget, Plan, RowTarget, Target, plan
-from apps.tenants.management.command_arguments import actor_named, agent_named
+from apps.restore.plan import MomentTarget, RestorePlan, RowTarget, Target, make_restore_plan
+from apps.tenants.management.command_arguments import command_actor, get_agent
 from apps.tenants.models import Agent
-from apps.tenants.tenant_clock import moment_said, zone_of
+from apps.tenants.tenant_clock import parse_moment, zone_of
 
 
 class Command(BaseCommand):
@@ -76,20 +76,20 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the plan; with --apply do exactly it, or nothing."""
         del args
-        actor = actor_named(options["tenant"], options["username"])
+        actor = command_actor(options["tenant"], options["username"])
         try:
             target = _target(options, actor)
-            shown = plan(target, actor=actor)
-            self._print(shown)
+            shown = make_restore_plan(target, actor=actor)
+            self._print_plan(shown)
             if options["apply"]:
-                _, checkpoint = restore(target, actor=actor, shown_sha256=shown.sha256)
+                _, checkpoint = carry_out_restore(target, actor=actor, shown_sha256=shown.sha256)
                 self.stdout.write(f"Done: {len(shown.steps)} acts.")
                 if checkpoint:
                     self.stdout.write(f"What stood before is checkpoint {checkpoint.pk}.")
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
 
-    def _print(self, shown: Plan) -> None:
+    def _print_plan(self, shown: RestorePlan) -> None:
         self.stdout.write(f"{shown.target.said}: {len(shown.steps)} acts, {len(shown.notes)} things stay as they are.")
         for step in shown.steps:
             self.stdout.write(f"  {step.act.value:<20} {step.label}: {step.description}")
@@ -107,16 +107,16 @@ def _target(options: dict[str, Any], actor: Actor) -> Target:
             "--with-profiles goes with --all: customers' profiles belong to the tenant, not to one agent."
         )
     if options["row"] is not None:
-        return _row(options["row"], options["to_version"])
-    agent = agent_named(options["agent"], actor=actor) if options["agent"] else None
+        return _row_target(options["row"], options["to_version"])
+    agent = get_agent(options["agent"], actor=actor) if options["agent"] else None
     if options["checkpoint"] is not None:
-        return _of_checkpoint(options["checkpoint"], agent, actor, with_profiles=options["with_profiles"])
-    moment = moment_said(options["at"], zone_of(actor), timezone.now())
+        return _checkpoint_target(options["checkpoint"], agent, actor, with_profiles=options["with_profiles"])
+    moment = parse_moment(options["at"], zone_of(actor), timezone.now())
     return MomentTarget(moment, agent, options["with_profiles"])
 
 
-def _of_checkpoint(checkpoint_id: int, agent: Agent | None, actor: Actor, *, with_profiles: bool) -> Target:
-    with acting(actor):
+def _checkpoint_target(checkpoint_id: int, agent: Agent | None, actor: Actor, *, with_profiles: bool) -> Target:
+    with acting_as(actor):
         checkpoint = Checkpoint.objects.visible_to(actor).filter(pk=checkpoint_id).first()
     if checkpoint is None:
         raise CommandError(f"The tenant has no checkpoint {checkpoint_id}.")
@@ -125,7 +125,7 @@ def _of_checkpoint(checkpoint_id: int, agent: Agent | None, actor: Actor, *, wit
     return MomentTarget(checkpoint.moment, agent, with_profiles)
 
 
-def _row(said: str, version: int) -> RowTarget:
+def _row_target(said: str, version: int) -> RowTarget:
     kind, _, number = said.partition(":")
     try:
         model = apps.get_model(kind)

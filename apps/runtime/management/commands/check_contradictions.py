@@ -5,12 +5,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act
 from apps.learning.contradictions.models import Contradiction
-from apps.runtime.contradiction_scan import look
+from apps.runtime.contradiction_scan import scan_agent
 from apps.tenants.authentication.actor_resolution import system_actor
-from apps.tenants.management.command_arguments import actor_named, add_names, agent_named
+from apps.tenants.management.command_arguments import add_agent_arguments, command_actor, get_agent
 
 
 class Command(BaseCommand):
@@ -24,21 +24,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Whose lines."""
-        add_names(parser)
+        add_agent_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         """What is open goes to stdout, how far the look went to stderr."""
         del args
-        actor = system_actor(actor_named(options["tenant"]).tenant_id, "contradictions")
-        agent = agent_named(options["agent"], actor=actor)
-        found = look(agent.pk, actor=actor, now=timezone.now(), at_once=True)
+        actor = system_actor(command_actor(options["tenant"]).tenant_id, "contradictions")
+        agent = get_agent(options["agent"], actor=actor)
+        found = scan_agent(agent.pk, actor=actor, now=timezone.now(), at_once=True)
         if found is None:
             raise CommandError("A worker looks at this agent just now. Run the command again in ten minutes.")
         end = "" if found.extent.is_complete else " A limit ended the look."
         self.stderr.write(
             f"{found.extent.text_count} texts, {found.extent.pair_count} pairs of statements compared.{end}"
         )
-        with acting(actor):
+        with acting_as(actor):
             rows = list(Contradiction.objects.visible_to(actor).of_agent(agent.pk).open().order_by("id"))
         for row in rows:
             other = (

@@ -6,14 +6,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from apps.governance.database.actor_transaction import acting
-from apps.governance.errors import Conflicting
-from apps.prompt.prompt_diff import Handover
-from apps.prompt.prompt_input import Source
-from apps.runtime.explain.prompt_diff import UNEXPLAINED, Apart, apart
-from apps.runtime.explain.prompt_diff_causes import Cause
+from apps.governance.database.actor_transaction import acting_as
+from apps.governance.errors import Conflict
+from apps.prompt.prompt_diff import OwnerChange
+from apps.prompt.prompt_input import TextProvenance
+from apps.runtime.explain.prompt_diff import UNEXPLAINED, PromptDiff, diff_sessions
+from apps.runtime.explain.prompt_diff_causes import ChangeCause
 from apps.runtime.models import Session
-from apps.tenants.management.command_arguments import actor_named
+from apps.tenants.management.command_arguments import command_actor
 
 NOW = "now"
 
@@ -41,19 +41,19 @@ class Command(BaseCommand):
             raise CommandError(
                 "Say whose session it is: diff_prompts acme/12 now, or diff_prompts 12 now --tenant acme."
             )
-        system = actor_named(tenant_key)
-        with acting(system):
-            session = _session(number)
-            other = None if options["after"] == NOW else _session(_bare(options["after"], tenant_key))
+        system = command_actor(tenant_key)
+        with acting_as(system):
+            session = _find_session(number)
+            other = None if options["after"] == NOW else _find_session(_session_number(options["after"], tenant_key))
             try:
-                found = apart(session, other, system=system, now=timezone.now())
-            except Conflicting as refusal:
+                found = diff_sessions(session, other, system=system, now=timezone.now())
+            except Conflict as refusal:
                 raise CommandError(str(refusal)) from refusal
         for line in _report(found):
             self.stdout.write(line)
 
 
-def _report(found: Apart) -> Iterator[str]:
+def _report(found: PromptDiff) -> Iterator[str]:
     if found.is_same:
         owners = ", but not all of their words have the same owners" if found.owner_changes else ""
         yield f"The two prompts are the same, byte for byte{owners}."
@@ -61,16 +61,16 @@ def _report(found: Apart) -> Iterator[str]:
     if found.reordered:
         before, after = (", ".join(names) for names in (found.reordered.before, found.reordered.after))
         yield f"@@ The order of the slots changed: {before}; then {after}"
-        yield from _explained(found.reordered.causes, UNEXPLAINED)
+        yield from _cause_lines(found.reordered.causes, UNEXPLAINED)
     for each in found.hunks:
         yield f"@@ slot {each.hunk.slot.value} {each.hunk.slot.name.lower()}"
-        yield from _explained(each.causes, each.explanation)
+        yield from _cause_lines(each.causes, each.explanation)
         for sign, lines in (("-", each.hunk.removed), ("+", each.hunk.added)):
             yield from (f"{sign} {line.text}" for line in lines)
-    yield from _passed_on(found.owner_changes)
+    yield from _owner_change_lines(found.owner_changes)
 
 
-def _explained(why: Iterable[Cause], otherwise: str) -> Iterator[str]:
+def _cause_lines(why: Iterable[ChangeCause], otherwise: str) -> Iterator[str]:
     said = [
         f"   {cause.act}: {cause.record_type} {cause.record_id} v{cause.version}, by {cause.author},"
         f" approved by {cause.approver or 'nobody'}, {cause.at.isoformat(timespec='seconds')}"
@@ -79,14 +79,14 @@ def _explained(why: Iterable[Cause], otherwise: str) -> Iterator[str]:
     yield from said or [f"   {otherwise}"]
 
 
-def _passed_on(handed_over: Iterable[Handover]) -> Iterator[str]:
+def _owner_change_lines(handed_over: Iterable[OwnerChange]) -> Iterator[str]:
     for each in handed_over:
         yield f"@@ slot {each.slot.value} {each.slot.name.lower()}: same words, other owners"
         for sign, sources in (("-", each.before), ("+", each.after)):
-            yield from (f"{sign} {_named(source)}" for source in sources or [None])
+            yield from (f"{sign} {_describe_source(source)}" for source in sources or [None])
 
 
-def _named(source: Source | None) -> str:
+def _describe_source(source: TextProvenance | None) -> str:
     if source is None:
         return "the product, or not recorded"
     field = f".{source.field}" if source.field else ""
@@ -96,14 +96,14 @@ def _named(source: Source | None) -> str:
     )
 
 
-def _bare(word: str, tenant_key: str) -> str:
+def _session_number(word: str, tenant_key: str) -> str:
     in_session, _, number = word.rpartition("/")
     if in_session and in_session != tenant_key:
         raise CommandError("Both sessions have to be of one tenant; nobody sees two tenants at once.")
     return number
 
 
-def _session(number: str) -> Session:
+def _find_session(number: str) -> Session:
     if not number.isdecimal():
         raise CommandError(f"“{number}” is no session's number. The console lists them under Sessions.")
     session = Session.objects.filter(pk=int(number)).select_related("tools", "agent", "conversation").first()

@@ -44,7 +44,7 @@ class Command(BaseCommand):
             raise CommandError("--cap is a whole number from 1.")
         try:
             for number, line in enumerate(_lines(options["file"]), start=1):
-                self.stdout.write(json.dumps({"line": number, **_reviewed(_text(line), options["cap"])}))
+                self.stdout.write(json.dumps({"line": number, **_review_text(_text(line), options["cap"])}))
             self.stdout.flush()
         except BrokenPipeError:
             # Whoever reads has seen enough (`| head`). The interpreter flushes once more when it ends.
@@ -54,18 +54,18 @@ class Command(BaseCommand):
 def _lines(file: str) -> Iterator[str]:
     """Only what fails while reading is said of the file."""
     try:
-        with closing(_opened(file)) as lines:
+        with closing(_open_file(file)) as lines:
             for number, line in enumerate(lines, start=1):
-                yield _decoded(line.removeprefix(BOM_UTF8) if number == 1 else line, file, number)
+                yield _decode_line(line.removeprefix(BOM_UTF8) if number == 1 else line, file, number)
     except OSError as refusal:
         raise CommandError(f"{file} cannot be read: {refusal.strerror}.") from refusal
 
 
-def _opened(file: str) -> BinaryIO:
+def _open_file(file: str) -> BinaryIO:
     return sys.stdin.buffer if file == "-" else Path(file).open("rb")
 
 
-def _decoded(line: bytes, file: str, number: int) -> str:
+def _decode_line(line: bytes, file: str, number: int) -> str:
     try:
         return line.decode()
     except UnicodeDecodeError as refusal:
@@ -84,7 +84,7 @@ def _text(line: str) -> str:
     return text if isinstance(text, str) else plain
 
 
-def _reviewed(text: str, cap: int) -> dict[str, Any]:  # Any: it is JSON from here on
+def _review_text(text: str, cap: int) -> dict[str, Any]:  # Any: it is JSON from here on
     sanitized = sanitize(text, cap)
     return {"text": sanitized.text, "changes": list(sanitized.notes), "findings": list(_findings(text))}
 

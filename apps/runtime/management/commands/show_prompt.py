@@ -9,22 +9,22 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.errors import Erased, Invalid
-from apps.llm.prices import cache_rules
+from apps.governance.errors import Invalid, TextErased
+from apps.llm.prices import cache_rules_for
 from apps.llm.token_estimate import estimate_tokens
-from apps.memory.rules import END_USER_KEY, END_USER_KEY_RULE
-from apps.prompt.injection_scanner.review_findings import review
+from apps.memory.rules import END_USER_KEY_PATTERN, END_USER_KEY_RULE
+from apps.prompt.injection_scanner.review_findings import scan_prompt_input
 from apps.prompt.prompt_input import PromptInput
-from apps.prompt.rendering.segments import Assembled, Span
-from apps.prompt.rendering.snapshot import assemble
-from apps.runtime.prompt_snapshot.preview import told
+from apps.prompt.rendering.segments import PromptSnapshot, Span
+from apps.prompt.rendering.snapshot import render_snapshot
+from apps.runtime.prompt_snapshot.preview import preview_prompt_input
 from apps.runtime.sessions.session_prefix import tools_part
-from apps.runtime.tools.builtin_tool import Offer
-from apps.tenants.management.command_arguments import actor_named, agent_named
+from apps.runtime.tools.builtin_tool import ToolOffer
+from apps.tenants.management.command_arguments import command_actor, get_agent
 from apps.tenants.models import Agent
-from apps.tenants.tenant_clock import AT, moment_said, zone_of
+from apps.tenants.tenant_clock import AT_PARAMETER, parse_moment, zone_of
 
-NOT_OF_THEN = (
+NOT_HISTORICAL = (
     "What people, agents and customers wrote is as it stood then. The product's own texts are today's, and so are the agent's"
     " model and tools where the cache is spoken of."
 )
@@ -49,20 +49,20 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, assemble, print; nothing is stored."""
         del args
-        system, agent = _named(options["tenant"], options["agent"])
+        system, agent = _find_agent(options["tenant"], options["agent"])
         customer = options["customer"]
-        if customer and not re.match(END_USER_KEY, customer):
+        if customer and not re.match(END_USER_KEY_PATTERN, customer):
             raise CommandError(f"--customer: {END_USER_KEY_RULE}")
-        moment = _moment(options["at"], agent, system)
+        moment = _parse_moment(options["at"], agent, system)
         try:
-            given = told(agent, customer, system=system, moment=moment)
-        except Erased as refusal:
+            given = preview_prompt_input(agent, customer, system=system, moment=moment)
+        except TextErased as refusal:
             raise CommandError(str(refusal)) from refusal
-        assembled = assemble(given)
+        assembled = render_snapshot(given)
         if moment:
-            self.stderr.write(NOT_OF_THEN)
-        self._tell_about(given, assembled)
-        self._tell_of_cache(agent, given, assembled)
+            self.stderr.write(NOT_HISTORICAL)
+        self._write_summary(given, assembled)
+        self._write_cache_note(agent, given, assembled)
         if options["segments"]:
             for span in assembled.spans():
                 self.stdout.write(segment_line(span))
@@ -70,23 +70,23 @@ class Command(BaseCommand):
             # Nothing is added, so that the hash of the output is the prompt's.
             self.stdout.write(assembled.text, ending="")
 
-    def _tell_about(self, given: PromptInput, assembled: Assembled) -> None:
+    def _write_summary(self, given: PromptInput, assembled: PromptSnapshot) -> None:
         size = len(assembled.text.encode())
         self.stderr.write(f"sha256 {assembled.sha256}, {size} bytes in {len(assembled.parts)} slots")
         for part in assembled.parts:
             self.stderr.write(f"  slot {part.slot.value} {part.slot.name.lower()}: {len(part.text.encode())} bytes")
         for note in assembled.notes:
             self.stderr.write(f"  neutralised in slot {note.slot.value}: {note.rule}")
-        for finding in review(given):
+        for finding in scan_prompt_input(given):
             where = f"{finding.source.record_type} {finding.source.record_id} {finding.source.field}".rstrip()
             self.stderr.write(
                 f"  look at slot {finding.slot.value}, {where}, characters {finding.start}-{finding.end}: {finding.rule}"
             )
 
-    def _tell_of_cache(self, agent: Agent, given: PromptInput, assembled: Assembled) -> None:
+    def _write_cache_note(self, agent: Agent, given: PromptInput, assembled: PromptSnapshot) -> None:
         """A prefix under the model's floor is not cached, and the model does not say so (R184)."""
         model = agent.model or settings.DEFAULT_MODEL
-        offer = Offer(
+        offer = ToolOffer(
             may_propose_schedules=agent.may_propose_schedules,
             may_ask_agents=bool(given.invokable),
             may_show_tables_and_charts=agent.may_show_tables_and_charts,
@@ -95,7 +95,7 @@ class Command(BaseCommand):
             has_notebook=agent.has_notebook,
         )
         tokens = estimate_tokens(tools_part(agent, offer).text + assembled.text)
-        floor = cache_rules(model).minimum_prefix_tokens
+        floor = cache_rules_for(model).minimum_prefix_tokens
         said = "caches it" if tokens >= floor else f"does not cache it: {floor - tokens} tokens are missing"
         self.stderr.write(f"  about {tokens} tokens with the tools; {model} caches from {floor} on and {said}")
 
@@ -115,7 +115,7 @@ def segment_line(span: Span) -> str:
     return f"{place}  {owner}, {people}  {segment.text!r}"
 
 
-def _named(tenant_key: str | None, agent_key: str) -> tuple[Actor, Agent]:
+def _find_agent(tenant_key: str | None, agent_key: str) -> tuple[Actor, Agent]:
     """`tenant/agent`, as AGENT_KEY writes it, or the two options."""
     in_agent, slash, rest = agent_key.partition("/")
     if slash and tenant_key not in {None, in_agent}:
@@ -123,17 +123,17 @@ def _named(tenant_key: str | None, agent_key: str) -> tuple[Actor, Agent]:
     tenant_key, agent_key = (in_agent, rest) if slash else (tenant_key, agent_key)
     if not tenant_key:
         raise CommandError("Say whose agent it is: --agent acme/support, or --tenant acme --agent support.")
-    system = actor_named(tenant_key)
-    return system, agent_named(agent_key, actor=system)
+    system = command_actor(tenant_key)
+    return system, get_agent(agent_key, actor=system)
 
 
-def _moment(said: str | None, agent: Agent, system: Actor) -> datetime | None:
+def _parse_moment(said: str | None, agent: Agent, system: Actor) -> datetime | None:
     if said is None:
         return None
     try:
-        moment = moment_said(said, zone_of(system), timezone.now())
+        moment = parse_moment(said, zone_of(system), timezone.now())
     except Invalid as refusal:
-        raise CommandError(f"--at {refusal.fields[AT][0]}") from refusal
+        raise CommandError(f"--at {refusal.fields[AT_PARAMETER][0]}") from refusal
     if moment < agent.created_at:
         raise CommandError(f"There was no agent {agent.key} then; it was made at {agent.created_at.isoformat()}.")
     return moment

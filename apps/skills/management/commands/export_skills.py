@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.errors import FindingsUnconfirmed, GovernanceError
-from apps.skills.import_export.skill_export import approved_all, write_zip
-from apps.tenants.management.command_arguments import actor_named, agent_named
+from apps.skills.import_export.skill_export import select_approved_skills, write_zip
+from apps.tenants.management.command_arguments import command_actor, get_agent
 
 
 class Command(BaseCommand):
@@ -32,12 +32,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """One line at the end."""
         del args
-        actor = actor_named(options["tenant"])
-        agent_id = agent_named(options["agent"], actor=actor).pk if options["agent"] else None
+        actor = command_actor(options["tenant"])
+        agent_id = get_agent(options["agent"], actor=actor).pk if options["agent"] else None
         out: Path = options["out"]
         half = out.with_name(f"{out.name}.part")
         try:
-            skills = approved_all(agent_id, actor=actor)
+            skills = select_approved_skills(agent_id, actor=actor)
             chosen = [skill for skill in skills if options["skill"] in {None, skill.name}]
             if not chosen:
                 raise CommandError(f"No approved skill is called {options['skill']}. There is: {_names(skills)}.")

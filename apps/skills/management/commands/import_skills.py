@@ -8,14 +8,25 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
-from apps.skills.import_export.skill_import import Item, Outcome, foreseen, skills_at, take_skills
-from apps.tenants.management.command_arguments import actor_named, add_importer, add_names, agent_named
+from apps.skills.import_export.skill_import import (
+    ImportOutcome,
+    SkillImportItem,
+    draft_imported_skills,
+    preview_import,
+    read_skills_path,
+)
+from apps.tenants.management.command_arguments import (
+    add_agent_arguments,
+    add_importer_argument,
+    command_actor,
+    get_agent,
+)
 
-SAID = {
-    Outcome.NEW: "would be drafted",
-    Outcome.DRAFTED: "drafted",
-    Outcome.EXISTS: "here already",
-    Outcome.REFUSED: "refused",
+OUTCOME_LABELS = {
+    ImportOutcome.NEW: "would be drafted",
+    ImportOutcome.DRAFTED: "drafted",
+    ImportOutcome.EXISTS: "here already",
+    ImportOutcome.REFUSED: "refused",
 }
 
 
@@ -31,42 +42,42 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """What to read, for whom, as whom, and whether to look only."""
         parser.add_argument("path", type=Path, metavar="PATH", help="A SKILL.md, a folder or a zip.")
-        add_names(parser)
-        add_importer(parser)
+        add_agent_arguments(parser)
+        add_importer_argument(parser)
         parser.add_argument("--check", action="store_true", help="Write nothing. Print what would become of each.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """A line for each skill with what is to be known of it, and the count."""
         del args
-        actor = actor_named(options["tenant"], options["username"])
-        agent = agent_named(options["agent"], actor=actor)
+        actor = command_actor(options["tenant"], options["username"])
+        agent = get_agent(options["agent"], actor=actor)
         path: Path = options["path"]
         try:
-            found = skills_at(path)
+            found = read_skills_path(path)
             if options["check"]:
-                items = foreseen(found, agent.pk, actor=actor)
+                items = preview_import(found, agent.pk, actor=actor)
             else:
-                items = take_skills(found, agent.pk, actor=actor, source=path.resolve().name)
+                items = draft_imported_skills(found, agent.pk, actor=actor, source=path.resolve().name)
         except OSError as refusal:
             raise CommandError(f"{path} cannot be read: {refusal.strerror}.") from refusal
         except GovernanceError as refusal:
             raise CommandError(f"{path} is not imported. {refusal}") from refusal
         for item in items:
-            self._tell(item)
-        self._count(items)
+            self._print_item(item)
+        self._print_totals(items)
 
-    def _tell(self, item: Item) -> None:
+    def _print_item(self, item: SkillImportItem) -> None:
         incoming = item.incoming
         files = f" with {', '.join(file.name for file in incoming.files)}" if incoming.files else ""
-        self.stdout.write(f"{SAID[item.outcome]}: {incoming.name or 'SKILL.md'}{files}")
+        self.stdout.write(f"{OUTCOME_LABELS[item.outcome]}: {incoming.name or 'SKILL.md'}{files}")
         said = [item.reason, *incoming.notes, *(f"Left out: {each}" for each in incoming.left_out)]
         if incoming.findings:
             said.append(f"To confirm by whoever approves it: {', '.join(incoming.findings)}.")
         for line in filter(None, said):
             self.stdout.write(f"    {line}")
 
-    def _count(self, items: list[Item]) -> None:
+    def _print_totals(self, items: list[SkillImportItem]) -> None:
         counted = Counter(item.outcome for item in items)
-        self.stdout.write(", ".join(f"{count} {SAID[outcome]}" for outcome, count in sorted(counted.items())))
-        if refused := counted[Outcome.REFUSED]:
+        self.stdout.write(", ".join(f"{count} {OUTCOME_LABELS[outcome]}" for outcome, count in sorted(counted.items())))
+        if refused := counted[ImportOutcome.REFUSED]:
             raise CommandError(f"Refused: {refused}. Mend these and run again; the others are not touched by that.")

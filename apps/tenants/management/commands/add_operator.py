@@ -9,9 +9,9 @@ from django.db import transaction
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
-from apps.tenants.accounts.people import person_named
+from apps.tenants.accounts.people import get_or_create_person
 from apps.tenants.actions import add_member
-from apps.tenants.authentication.actor_resolution import tenant_named
+from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
 
 
 class Command(BaseCommand):
@@ -30,12 +30,12 @@ class Command(BaseCommand):
         """Print how the person signs in."""
         del args
         username, key = options["username"], options["tenant"]
-        actor = tenant_named(key)
+        actor = system_actor_of_tenant(key)
         if actor is None:
             raise CommandError(f"There is no tenant {key}. Open it first: manage.py create_tenant {key}")
         try:
             with transaction.atomic():
-                add_member(person_named(username), actor=actor, role=Role(options["role"]))
+                add_member(get_or_create_person(username), actor=actor, role=Role(options["role"]))
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         except ValidationError as refusal:

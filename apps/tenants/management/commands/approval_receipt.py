@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.audit.approval_receipts import receipt_of
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
-from apps.tenants.authentication.actor_resolution import tenant_named
+from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
 
 
 class Command(BaseCommand):
@@ -24,11 +24,11 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the document."""
         del args
-        actor = tenant_named(options["tenant"])
+        actor = system_actor_of_tenant(options["tenant"])
         if actor is None:
             raise CommandError(f"There is no tenant “{options['tenant']}”.")
         try:
-            with acting(actor):
+            with acting_as(actor):
                 receipt = receipt_of(options["proposal_id"], tenant_key=options["tenant"], actor=actor)
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal

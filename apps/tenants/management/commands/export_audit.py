@@ -5,9 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.governance.audit.log_reader import line_of, linked_entries
-from apps.governance.database.actor_transaction import acting
-from apps.tenants.authentication.actor_resolution import tenant_named
+from apps.governance.audit.log_reader import chain_entries, export_line
+from apps.governance.database.actor_transaction import acting_as
+from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
 
 
 class Command(BaseCommand):
@@ -19,23 +19,25 @@ class Command(BaseCommand):
         """Whose books, from when to when."""
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
         parser.add_argument(
-            "--since", type=_moment, metavar="DATE", help="Links of this day or moment and later (UTC)."
+            "--since", type=_parse_moment, metavar="DATE", help="Links of this day or moment and later (UTC)."
         )
-        parser.add_argument("--until", type=_moment, metavar="DATE", help="Links before this day or moment (UTC).")
+        parser.add_argument(
+            "--until", type=_parse_moment, metavar="DATE", help="Links before this day or moment (UTC)."
+        )
         parser.add_argument("--with-texts", action="store_true", help="The words of changes too.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the lines in the order of the chain."""
         del args
-        actor = tenant_named(options["tenant"])
+        actor = system_actor_of_tenant(options["tenant"])
         if actor is None:
             raise CommandError(f"There is no tenant “{options['tenant']}”.")
-        with acting(actor):
-            for linked, words in linked_entries(actor.tenant_id, options["since"], options["until"]):
-                self.stdout.write(line_of(linked, words if options["with_texts"] else None))
+        with acting_as(actor):
+            for linked, words in chain_entries(actor.tenant_id, options["since"], options["until"]):
+                self.stdout.write(export_line(linked, words if options["with_texts"] else None))
 
 
-def _moment(said: str) -> datetime:
+def _parse_moment(said: str) -> datetime:
     try:
         moment = datetime.fromisoformat(said)
     except ValueError as refusal:

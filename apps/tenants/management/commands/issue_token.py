@@ -4,10 +4,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.table import Act
 from apps.tenants.actions import issue_token
-from apps.tenants.authentication.actor_resolution import tenant_named
+from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
 from apps.tenants.models import Agent
 
 
@@ -27,12 +27,12 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the secret on standard output and nothing else there."""
         del args
-        actor = tenant_named(options["tenant"])
+        actor = system_actor_of_tenant(options["tenant"])
         if actor is None:
             raise CommandError(f"There is no tenant {options['tenant']}.")
         if options["days"] < 0:
             raise CommandError("--days is 0 or more.")
-        with acting(actor):
+        with acting_as(actor):
             agent = Agent.objects.visible_to(actor).filter(key=options["agent"]).first()
         if agent is None:
             raise CommandError(f"Tenant {options['tenant']} has no agent {options['agent']}.")

@@ -9,7 +9,7 @@ from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
 # Every database made before the schema was written anew has applied this migration, and none made since.
-FORMER_SCHEMA: Final = ("tenants", "0002_walls")
+FORMER_MIGRATION: Final = ("tenants", "0002_walls")
 
 
 class Command(migrate.Command):
@@ -23,7 +23,7 @@ class Command(migrate.Command):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Refuse a database of the former schema before anything in it changes."""
-        if FORMER_SCHEMA in MigrationRecorder(connections[options["database"]]).applied_migrations():
+        if FORMER_MIGRATION in MigrationRecorder(connections[options["database"]]).applied_migrations():
             raise CommandError(
                 "This database was made by a version before 0.1.0, whose tables cannot be brought to this one:"
                 " run `make clean` if it is the demo's, or else name an empty database."

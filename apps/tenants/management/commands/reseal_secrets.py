@@ -4,11 +4,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.tenants.accounts.second_factor import reseal_factors
 from apps.tenants.authentication.actor_resolution import system_actor
-from apps.tenants.management.command_arguments import ALL, tenants_named
+from apps.tenants.management.command_arguments import ALL_TENANTS, select_tenants
 from apps.tenants.sealed_secrets import reseal_all
 
 
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Whose keys."""
         parser.add_argument(
-            "--tenant", default=ALL, metavar="KEY", help="The tenant's key; by default all tenants, and people."
+            "--tenant", default=ALL_TENANTS, metavar="KEY", help="The tenant's key; by default all tenants, and people."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -28,21 +28,21 @@ class Command(BaseCommand):
         del args
         lost = 0
         try:
-            for key, tenant_id in tenants_named(options["tenant"]):
+            for key, tenant_id in select_tenants(options["tenant"]):
                 lost += self._reseal(key, tenant_id)
-            if options["tenant"] == ALL:
-                lost += self._told("people", *reseal_factors())
+            if options["tenant"] == ALL_TENANTS:
+                lost += self._report("people", *reseal_factors())
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         if lost:
             raise CommandError(f"{lost} keys are opened by none of SEALING_KEYS. Enter them anew in the console.")
 
     def _reseal(self, key: str, tenant_id: int) -> int:
-        with acting(system_actor(tenant_id)):
+        with acting_as(system_actor(tenant_id)):
             done, lost = reseal_all(tenant_id)
-        return self._told(key, done, lost)
+        return self._report(key, done, lost)
 
-    def _told(self, whose: str, done: int, lost: int) -> int:
+    def _report(self, whose: str, done: int, lost: int) -> int:
         if done or lost:
             self.stdout.write(f"{whose}: {done} keys encrypted anew, {lost} that nothing opens.")
         return lost

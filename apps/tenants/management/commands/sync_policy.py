@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.governance.database_drift.role_grants import sync_rights
 from apps.governance.policy.table import Act
 from apps.tenants.grants.guardian_sync import sync_templates
-from apps.tenants.policy_sync.drift import drift
-from apps.tenants.policy_sync.policy_page import page, path
+from apps.tenants.policy_sync.drift import policy_drift
+from apps.tenants.policy_sync.policy_page import page_path, render_page
 
 
 class Command(BaseCommand):
@@ -31,8 +31,8 @@ class Command(BaseCommand):
         if options["check"]:
             self._check()
         elif options["write_docs"]:
-            path().write_text(page(), encoding="utf-8")
-            self.stdout.write(f"Written: {path().name}.")
+            page_path().write_text(render_page(), encoding="utf-8")
+            self.stdout.write(f"Written: {page_path().name}.")
         elif "owner" not in settings.DATABASES:
             raise CommandError(
                 "Set DATABASE_OWNER_URL, or run it through `make manage`: the product's login may not write it."
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Database rights changed: {sync_rights('owner')}.")
 
     def _check(self) -> None:
-        found = drift()
+        found = policy_drift()
         for line in found:
             self.stderr.write(line)
         if found:

@@ -10,12 +10,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.audit.approval_receipts import mismatches, receipt_of
-from apps.governance.audit.hash_chain import Verified
-from apps.governance.audit.log_reader import verify_books
-from apps.governance.database.actor_transaction import acting
+from apps.governance.audit.hash_chain import ChainVerification
+from apps.governance.audit.log_reader import verify_audit_log
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
-from apps.tenants.authentication.actor_resolution import system_actor, tenant_named
-from apps.tenants.management.command_arguments import ALL, tenants_named
+from apps.tenants.authentication.actor_resolution import system_actor, system_actor_of_tenant
+from apps.tenants.management.command_arguments import ALL_TENANTS, select_tenants
 
 Anchors = Mapping[int, list[str]]
 
@@ -27,7 +27,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Whose chain, and what it is compared with."""
-        parser.add_argument("--tenant", default=ALL, metavar="KEY", help="The tenant's key; all tenants by default.")
+        parser.add_argument(
+            "--tenant", default=ALL_TENANTS, metavar="KEY", help="The tenant's key; all tenants by default."
+        )
         parser.add_argument(
             "--anchor",
             type=Path,
@@ -48,12 +50,12 @@ class Command(BaseCommand):
         """Print one line for each tenant and one for each finding."""
         del args
         if options["receipt"]:
-            self._compare(options["receipt"])
+            self._compare_receipt(options["receipt"])
             return
-        anchors = _anchors(options["anchor"])
+        anchors = _read_anchors(options["anchor"])
         wrong = 0
-        for key, tenant_id in tenants_named(options["tenant"]):
-            verified = self._verified(key, tenant_id, anchors[key])
+        for key, tenant_id in select_tenants(options["tenant"]):
+            verified = self._verify_tenant(key, tenant_id, anchors[key])
             wrong += len(verified.findings)
             head = json.dumps({"tenant": key, "position": verified.position, "sha256": verified.sha256})
             if options["export_head"]:
@@ -64,13 +66,13 @@ class Command(BaseCommand):
         if wrong:
             raise CommandError(f"The books do not stand as they were written: {wrong} findings.")
 
-    def _compare(self, path: Path) -> None:
+    def _compare_receipt(self, path: Path) -> None:
         try:
             receipt = json.loads(path.read_text(encoding="utf-8"))
-            actor = tenant_named(str(receipt["tenant"]))
+            actor = system_actor_of_tenant(str(receipt["tenant"]))
             if actor is None:
                 raise CommandError(f"There is no tenant “{receipt['tenant']}”.")
-            with acting(actor):
+            with acting_as(actor):
                 now = receipt_of(int(receipt["proposal"]["id"]), tenant_key=str(receipt["tenant"]), actor=actor)
             said = mismatches(receipt, now)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as unreadable:
@@ -83,10 +85,10 @@ class Command(BaseCommand):
             raise CommandError(f"The receipt does not match the books. {' '.join(said)}")
         self.stdout.write("The receipt matches the books.")
 
-    def _verified(self, key: str, tenant_id: int, anchors: Anchors) -> Verified:
+    def _verify_tenant(self, key: str, tenant_id: int, anchors: Anchors) -> ChainVerification:
         started = perf_counter()
-        with acting(system_actor(tenant_id)):
-            verified = verify_books(tenant_id, anchors)
+        with acting_as(system_actor(tenant_id)):
+            verified = verify_audit_log(tenant_id, anchors)
         speed = verified.entry_count / (perf_counter() - started)
         for finding in verified.findings:
             self.stderr.write(f"{key}: {finding.row} was {finding.kind.value}. {finding.detail}")
@@ -97,7 +99,7 @@ class Command(BaseCommand):
         return verified
 
 
-def _anchors(path: Path | None) -> Mapping[str, Anchors]:
+def _read_anchors(path: Path | None) -> Mapping[str, Anchors]:
     known: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     if path is None or not path.exists():
         return known

@@ -6,19 +6,19 @@ import pytest
 
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation, SendRule
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from tests.support.drivers.conversation import lines
-from tests.support.drivers.rest_client import Asker
-from tests.support.factories.desk import make_escalation, make_held_conversation, make_waiting_draft
+from tests.support.drivers.rest_client import RestClient
+from tests.support.factories.desk import make_escalation, make_taken_over_conversation, make_waiting_draft
 from tests.support.worlds.world import World, make_conversation, make_event, make_neighbour, make_skill
 
 
-def stored(world: World, row: Any) -> Any:  # Any: a row of the desk
-    with acting(world.operator):
+def reload_row(world: World, row: Any) -> Any:  # Any: a row of the desk
+    with acting_as(world.operator):
         return type(row).objects.visible_to(world.operator).get(pk=row.pk)
 
 
-def test_a_draft_shows_what_it_stands_on_and_is_sent_as_it_was_read(world: World, operator: Asker) -> None:
+def test_a_draft_shows_what_it_stands_on_and_is_sent_as_it_was_read(world: World, operator: RestClient) -> None:
     # R134, R136
     draft = make_waiting_draft(world)
     shown = operator.get(f"drafts/{draft.pk}/").body
@@ -30,7 +30,7 @@ def test_a_draft_shows_what_it_stands_on_and_is_sent_as_it_was_read(world: World
     assert (again.status, again.code) == (400, "illegal_transition")
 
 
-def test_an_overtaken_draft_answers_with_the_one_that_stands_there(world: World, operator: Asker) -> None:
+def test_an_overtaken_draft_answers_with_the_one_that_stands_there(world: World, operator: RestClient) -> None:
     conversation = make_conversation(world)
     first, second = make_waiting_draft(world, conversation), make_waiting_draft(world, conversation, "Tomorrow.")
     refused = operator.post(f"drafts/{first.pk}/send/", {"reviewed_sha256": first.text_sha256})
@@ -43,7 +43,7 @@ def test_an_overtaken_draft_answers_with_the_one_that_stands_there(world: World,
     assert (stale.status, stale.code) == (409, "stale")
 
 
-def test_a_draft_is_edited_or_discarded_with_a_reason(world: World, operator: Asker) -> None:
+def test_a_draft_is_edited_or_discarded_with_a_reason(world: World, operator: RestClient) -> None:
     # R138
     edited, gone = make_waiting_draft(world), make_waiting_draft(world)
     body = {"reviewed_sha256": edited.text_sha256, "sent_text": "It arrives tomorrow."}
@@ -57,7 +57,7 @@ def test_a_draft_is_edited_or_discarded_with_a_reason(world: World, operator: As
     assert operator.get("drafts/?grounding=skill&agent_key=support").body["results"] == []
 
 
-def test_an_agent_reads_its_drafts_and_sends_none(world: World, bot: Asker) -> None:
+def test_an_agent_reads_its_drafts_and_sends_none(world: World, bot: RestClient) -> None:
     draft = make_waiting_draft(world)
     assert bot.get(f"drafts/{draft.pk}/").body["text"] == draft.text
     for verb, body in (
@@ -67,10 +67,12 @@ def test_an_agent_reads_its_drafts_and_sends_none(world: World, bot: Asker) -> N
     ):
         refused = bot.post(f"drafts/{draft.pk}/{verb}/", body)
         assert (refused.status, refused.code) == (403, "not_permitted")
-    assert stored(world, draft).status == Draft.Status.OPEN
+    assert reload_row(world, draft).status == Draft.Status.OPEN
 
 
-def test_an_agent_hands_a_question_over_and_a_person_answers_it(world: World, bot: Asker, operator: Asker) -> None:
+def test_an_agent_hands_a_question_over_and_a_person_answers_it(
+    world: World, bot: RestClient, operator: RestClient
+) -> None:
     # R135, R136
     conversation = make_event(world).conversation
     body = {"conversation_id": conversation.pk, "reason": "missing_knowledge", "question": "May it be sent back?"}
@@ -87,22 +89,22 @@ def test_an_agent_hands_a_question_over_and_a_person_answers_it(world: World, bo
         "Yes.",
         world.operator.label,
     )
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert conversation.events.latest("id").text.endswith("Yes.")
 
 
-def test_an_answer_goes_out_word_for_word_or_the_question_is_dismissed(world: World, operator: Asker) -> None:
+def test_an_answer_goes_out_word_for_word_or_the_question_is_dismissed(world: World, operator: RestClient) -> None:
     answered, dismissed = make_escalation(world), make_escalation(world)
     body = {"answer": "Yes, within a month.", "word_for_word": True}
     assert operator.post(f"escalations/{answered.pk}/answer/", body).status == 200
     assert lines(world, answered.conversation_id)[-1] == ("operator", "Yes, within a month.")
     assert operator.post(f"escalations/{dismissed.pk}/dismiss/", {}).body["status"] == "dismissed"
-    assert stored(world, dismissed).status == Escalation.Status.DISMISSED
+    assert reload_row(world, dismissed).status == Escalation.Status.DISMISSED
     assert len(operator.get("escalations/?status=answered&reason=missing_knowledge").body["results"]) == 1
 
 
 @pytest.mark.parametrize("reason", ["bored", ""])
-def test_a_question_has_a_known_reason_and_a_conversation_one_sees(world: World, bot: Asker, reason: str) -> None:
+def test_a_question_has_a_known_reason_and_a_conversation_one_sees(world: World, bot: RestClient, reason: str) -> None:
     conversation = make_conversation(world)
     body = {"conversation_id": conversation.pk, "reason": reason, "question": "May I?"}
     assert bot.post("escalations/", body).status == 400
@@ -112,7 +114,7 @@ def test_a_question_has_a_known_reason_and_a_conversation_one_sees(world: World,
     assert bot.get(f"escalations/?agent_key={neighbour.key}").body["results"] == []
 
 
-def test_people_say_what_becomes_of_replies(world: World, operator: Asker, bot: Asker) -> None:
+def test_people_say_what_becomes_of_replies(world: World, operator: RestClient, bot: RestClient) -> None:
     # R134
     skill = make_skill(world, "approved")
     body = {"agent_key": "support", "channel": "sms", "skill_id": skill.pk, "send_mode": "suggest", "reason": "New."}
@@ -132,11 +134,11 @@ def test_people_say_what_becomes_of_replies(world: World, operator: Asker, bot: 
     assert operator.get("send-rules/?send_mode=observe").body["results"] == []
     assert bot.get("send-rules/").status == 403
     assert operator.ask("DELETE", address).status == 204
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not SendRule.objects.visible_to(world.operator).exists()
 
 
-def test_a_person_takes_over_writes_and_hands_back(world: World, operator: Asker, bot: Asker) -> None:
+def test_a_person_takes_over_writes_and_hands_back(world: World, operator: RestClient, bot: RestClient) -> None:
     event = make_event(world)
     address = f"conversations/{event.conversation_id}"
     assert operator.post(f"{address}/messages/", {"text": "Hello.", "seen_length": 1}).code == "conflict"
@@ -155,9 +157,9 @@ def test_a_person_takes_over_writes_and_hands_back(world: World, operator: Asker
     assert (given["taken_over_by"], given["taken_over_at"]) == ("", None)
 
 
-def test_a_list_of_conversations_says_who_has_one_in_hand(world: World, operator: Asker) -> None:
-    held = make_held_conversation(world)
+def test_a_list_of_conversations_says_who_has_one_in_hand(world: World, operator: RestClient) -> None:
+    held = make_taken_over_conversation(world)
     [line] = [row for row in operator.get("conversations/").body["results"] if row["id"] == held.pk]
     assert line["taken_over_by"] == world.operator.label
     assert "length" not in line
-    assert stored(world, held).status == Conversation.Status.OPEN
+    assert reload_row(world, held).status == Conversation.Status.OPEN

@@ -1,15 +1,22 @@
 """Examples by REST: people keep one of a lesson and retire it; an agent's token reaches none (Z-12)."""
 
-from tests.support.drivers.rest_client import Asker
-from tests.support.factories.lessons import ASKED, DRAFTED, SENT, make_answered, make_example, make_lesson
+from tests.support.drivers.rest_client import RestClient
+from tests.support.factories.lessons import (
+    DRAFT_TEXT,
+    QUESTION,
+    SENT_TEXT,
+    make_answer_lesson,
+    make_example,
+    make_lesson,
+)
 from tests.support.worlds.world import World
 
 
-def test_an_empty_bank_is_an_empty_list(world: World, operator: Asker) -> None:
+def test_an_empty_bank_is_an_empty_list(world: World, operator: RestClient) -> None:
     assert operator.get("examples/").body["results"] == []
 
 
-def test_a_lesson_is_kept_in_its_own_words_and_retired(world: World, operator: Asker) -> None:
+def test_a_lesson_is_kept_in_its_own_words_and_retired(world: World, operator: RestClient) -> None:
     lesson = make_lesson(world)
     made = operator.post("examples/", {"lesson_id": lesson.pk})
     assert made.status == 201
@@ -20,9 +27,9 @@ def test_a_lesson_is_kept_in_its_own_words_and_retired(world: World, operator: A
     assert said == {
         "agent_key": world.agent.key,
         "lesson_id": lesson.pk,
-        "situation": ASKED,
-        "draft": DRAFTED,
-        "correction": SENT,
+        "situation": QUESTION,
+        "draft": DRAFT_TEXT,
+        "correction": SENT_TEXT,
         "masked_counts": {},
     }
     assert (made.body["status"], made.body["approved_by"]) == ("approved", world.operator.label)
@@ -34,7 +41,7 @@ def test_a_lesson_is_kept_in_its_own_words_and_retired(world: World, operator: A
     assert operator.patch(address, {"correction": "Pay me."}).status == 405
 
 
-def test_words_of_a_persons_own_are_masked_or_refused_with_the_field(world: World, operator: Asker) -> None:
+def test_words_of_a_persons_own_are_masked_or_refused_with_the_field(world: World, operator: RestClient) -> None:
     lesson = make_lesson(world)
     refused = operator.post("examples/", {"lesson_id": lesson.pk, "correction": "mia@example.com"})
     assert refused.code == "invalid"
@@ -43,13 +50,15 @@ def test_words_of_a_persons_own_are_masked_or_refused_with_the_field(world: Worl
     assert (made.body["correction"], made.body["masked_counts"]) == ("Write to [e-mail].", {"e-mail": 1})
 
 
-def test_what_is_no_corrected_draft_is_no_example(world: World, operator: Asker) -> None:
-    assert operator.post("examples/", {"lesson_id": make_answered(world).pk}).code == "invalid"
+def test_what_is_no_corrected_draft_is_no_example(world: World, operator: RestClient) -> None:
+    assert operator.post("examples/", {"lesson_id": make_answer_lesson(world).pk}).code == "invalid"
     assert "no such lesson" in str(operator.post("examples/", {"lesson_id": 987654}).body)
     assert operator.post("examples/", {}).code == "invalid"
 
 
-def test_examples_are_found_by_agent_and_state_and_by_no_agent(world: World, operator: Asker, bot: Asker) -> None:
+def test_examples_are_found_by_agent_and_state_and_by_no_agent(
+    world: World, operator: RestClient, bot: RestClient
+) -> None:
     example = make_example(world)
     make_example(world, "retired")
     assert [row["id"] for row in operator.get("examples/?status=approved").body["results"]] == [example.pk]

@@ -3,15 +3,17 @@
 import pytest
 
 from apps.personas.actions import amend_persona
-from tests.support.drivers.conversation import say
-from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.drivers.conversation import run_customer_turn
+from tests.support.drivers.rest_client import RestClient, person_client
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_persona
 
 
-def test_it_names_the_sessions_and_counts_those_of_thirty_days(world: World, operator: Asker, standin: StandIn) -> None:
+def test_it_names_the_sessions_and_counts_those_of_thirty_days(
+    world: World, operator: RestClient, standin: StandIn
+) -> None:
     persona = make_persona(world, style="Brief.")
-    turn = say(world, "Hello", standin)
+    turn = run_customer_turn(world, "Hello", standin)
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
     path = f"personas/{persona.pk}/carried/"
     told = operator.get(path).body
@@ -25,13 +27,13 @@ def test_it_names_the_sessions_and_counts_those_of_thirty_days(world: World, ope
 
 
 @pytest.mark.parametrize(("query", "field"), [("version=one", "version"), ("version=0", "version"), ("at=1", "at")])
-def test_nonsense_is_refused_at_its_parameter(world: World, operator: Asker, query: str, field: str) -> None:
+def test_nonsense_is_refused_at_its_parameter(world: World, operator: RestClient, query: str, field: str) -> None:
     answer = operator.get(f"personas/{make_persona(world).pk}/carried?{query}")
     assert answer.code == "invalid"
     assert field in answer.body["errors"]
 
 
-def test_agents_and_strangers_do_not_read_it(world: World, other: World, bot: Asker) -> None:  # R006
+def test_agents_and_strangers_do_not_read_it(world: World, other: World, bot: RestClient) -> None:  # R006
     path = f"personas/{make_persona(world).pk}/carried"
     assert bot.get(path).code == "not_permitted"
-    assert person_of(other.operator_user).get(path).code == "not_found"
+    assert person_client(other.operator_user).get(path).code == "not_found"

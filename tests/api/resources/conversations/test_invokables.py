@@ -2,16 +2,16 @@
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.tenants.models import InvokableAgent
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.factories.delegations import make_asking_conversation, make_question
 from tests.support.worlds.world import World, make_neighbour
 
 pytestmark = pytest.mark.django_db
 
 
-def test_people_decide_who_may_ask_whom_and_agents_do_not(world: World, operator: Asker, bot: Asker) -> None:
+def test_people_decide_who_may_ask_whom_and_agents_do_not(world: World, operator: RestClient, bot: RestClient) -> None:
     # R057
     make_neighbour(world, "billing")
     body = {"agent_key": "support", "callee_key": "billing", "role_hint": "Knows invoices.", "budget_micro_usd": 5_000}
@@ -28,11 +28,11 @@ def test_people_decide_who_may_ask_whom_and_agents_do_not(world: World, operator
     assert (whole.body["role_hint"], whole.body["budget_micro_usd"]) == ("Late fees.", 7)
     assert bot.ask("DELETE", address).status == 403
     assert operator.ask("DELETE", address).status == 204
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert not InvokableAgent.objects.visible_to(world.operator).exists()
 
 
-def test_a_conversation_says_who_asked_in_it(world: World, operator: Asker, bot: Asker) -> None:
+def test_a_conversation_says_who_asked_in_it(world: World, operator: RestClient, bot: RestClient) -> None:
     # R054
     parent = make_asking_conversation(world)
     child = make_question(world, parent)

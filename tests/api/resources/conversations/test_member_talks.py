@@ -6,14 +6,14 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
 from apps.personas.actions import propose_patch, write_member_overlay
-from apps.runtime.off_the_record_erasure import forget_due
-from apps.runtime.worker.sync_driver import answer
+from apps.runtime.off_the_record_erasure import erase_if_due
+from apps.runtime.worker.sync_driver import answer_conversation
 from tests.support.drivers.conversation import reply
-from tests.support.drivers.rest_client import Asker, agent_of, person_of
+from tests.support.drivers.rest_client import RestClient, agent_client, person_client
 from tests.support.factories.member_talks import make_assistant, make_member_overlay, make_talk, make_trial
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_member, make_persona, make_rule
@@ -25,13 +25,13 @@ def assistant(world: World) -> World:
 
 
 @pytest.fixture
-def talk_id(operator: Asker, assistant: World) -> int:
+def talk_id(operator: RestClient, assistant: World) -> int:
     """A talk of the operator's."""
     return int(operator.post("talks/", {"agent_key": assistant.agent.key}).body["id"])
 
 
 def test_a_member_talks_and_reads_the_answer(
-    world: World, operator: Asker, assistant: World, talk_id: int, standin: StandIn
+    world: World, operator: RestClient, assistant: World, talk_id: int, standin: StandIn
 ) -> None:
     make_persona(assistant)
     path = f"talks/{talk_id}/messages/"
@@ -39,20 +39,20 @@ def test_a_member_talks_and_reads_the_answer(
     assert (said.status, said.body["status"], said.body["conversation_id"]) == (202, "queued", talk_id)
     assert again.body["event_id"] == said.body["event_id"]
     standin.play(reply("Nothing waits."))
-    answer(world.tenant.pk, talk_id, backend=standin.backend)
+    answer_conversation(world.tenant.pk, talk_id, backend=standin.backend)
     told = operator.get(said.body["poll"]).body
     assert (told["status"], told["reply"]["text"]) == ("done", "Nothing waits.")
     lines = operator.get(f"messages/?conversation_id={talk_id}").body["results"]
     assert [line["text"] for line in lines] == ["What waits for me?", "Nothing waits."]
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert ChangeRecord.objects.filter(act=Act.CONVERSATION_TALK, subject_id=talk_id).count() == 1
 
 
-def test_nobody_else_comes_near_a_talk(world: World, admin: Asker, assistant: World, operator: Asker) -> None:
+def test_nobody_else_comes_near_a_talk(world: World, admin: RestClient, assistant: World, operator: RestClient) -> None:
     # R129
     talk = make_talk(assistant)
     said = operator.post(f"talks/{talk.pk}/messages/", {"text": "Between us", "idempotency_key": "k"}).body
-    kim, bot, itself = person_of(make_member(world).user), agent_of(world), agent_of(assistant)
+    kim, bot, itself = person_client(make_member(world).user), agent_client(world), agent_client(assistant)
     for colleague in (admin, kim):
         assert colleague.get("talks/").body["results"] == []
         for method, path in (("GET", ""), ("POST", "close/"), ("POST", "messages/")):
@@ -69,7 +69,7 @@ def test_nobody_else_comes_near_a_talk(world: World, admin: Asker, assistant: Wo
     assert operator.get(f"conversations/{talk.pk}/").status == 404
 
 
-def test_a_closed_talk_is_read_and_takes_nothing_more(operator: Asker, talk_id: int) -> None:
+def test_a_closed_talk_is_read_and_takes_nothing_more(operator: RestClient, talk_id: int) -> None:
     path = f"talks/{talk_id}/"
     assert operator.post(f"{path}messages/", {"text": "Hello", "idempotency_key": "a"}).status == 202
     version = operator.get(path).body["version"]
@@ -82,7 +82,7 @@ def test_a_closed_talk_is_read_and_takes_nothing_more(operator: Asker, talk_id: 
 
 
 def test_what_cannot_be_said_or_begun_is_refused_by_its_field(
-    world: World, operator: Asker, assistant: World, talk_id: int
+    world: World, operator: RestClient, assistant: World, talk_id: int
 ) -> None:
     for sent, field in (
         ({"agent_key": world.agent.key}, "agent_key"),
@@ -101,7 +101,7 @@ def test_what_cannot_be_said_or_begun_is_refused_by_its_field(
 
 
 def test_a_talk_off_the_record_is_forgotten_once_it_is_closed(
-    world: World, operator: Asker, assistant: World, standin: StandIn
+    world: World, operator: RestClient, assistant: World, standin: StandIn
 ) -> None:
     sent = {"agent_key": assistant.agent.key, "off_the_record": True}
     made, again = (operator.post("talks/", sent, Idempotency_Key="k") for _ in range(2))
@@ -110,16 +110,16 @@ def test_a_talk_off_the_record_is_forgotten_once_it_is_closed(
     path = f"talks/{made.body['id']}/"
     operator.post(f"{path}messages/", {"text": "Between us", "idempotency_key": "m"})
     standin.play(reply("Of course."))
-    answer(world.tenant.pk, made.body["id"], backend=standin.backend)
+    answer_conversation(world.tenant.pk, made.body["id"], backend=standin.backend)
     operator.post(f"{path}close/", {})
-    forget_due(world.tenant.pk, made.body["id"])
+    erase_if_due(world.tenant.pk, made.body["id"])
     assert operator.get(path).body["erased_at"]
     lines = operator.get(f"messages/?conversation_id={made.body['id']}").body["results"]
     assert [line["text"] for line in lines if line["text"]] == []
 
 
 def test_an_agent_is_tried_and_what_was_said_is_forgotten(
-    world: World, operator: Asker, admin: Asker, bot: Asker, standin: StandIn
+    world: World, operator: RestClient, admin: RestClient, bot: RestClient, standin: StandIn
 ) -> None:
     proposal = propose_patch(make_persona(world), actor=world.bot, text="Say hello first.")
     live = operator.post("trials/", {"agent_key": world.agent.key}).body
@@ -127,7 +127,7 @@ def test_an_agent_is_tried_and_what_was_said_is_forgotten(
     path = f"trials/{live['id']}/"
     said = operator.post(f"{path}messages/", {"text": "Where is it?", "idempotency_key": "k"}).body
     standin.play(reply("On its way."))
-    answer(world.tenant.pk, live["id"], backend=standin.backend)
+    answer_conversation(world.tenant.pk, live["id"], backend=standin.backend)
     assert operator.get(said["poll"]).body["reply"]["text"] == "On its way."
     assert admin.get(path).status == admin.post(f"{path}messages/", {"text": "x"}).status == 404
     assert bot.get(path).code == bot.post(f"{path}messages/", {"text": "x"}).code == "not_permitted"
@@ -145,7 +145,7 @@ def test_an_agent_is_tried_and_what_was_said_is_forgotten(
 
 
 def test_a_members_words_are_theirs_to_read_and_to_write(
-    world: World, operator: Asker, admin: Asker, assistant: World
+    world: World, operator: RestClient, admin: RestClient, assistant: World
 ) -> None:
     # R035, R129
     sent = {"agent_key": assistant.agent.key, "text": "Answer me in lists."}
@@ -153,7 +153,7 @@ def test_a_members_words_are_theirs_to_read_and_to_write(
     assert (made.status, made.body["text"], again.body) == (201, sent["text"], made.body)
     assert operator.post("member-overlays/", sent).code == "conflict"
     path = f"member-overlays/{made.body['id']}/"
-    for agent in (agent_of(world), agent_of(assistant)):
+    for agent in (agent_client(world), agent_client(assistant)):
         assert agent.get(path).code == agent.post("member-overlays/", sent).code == "not_permitted"
         assert agent.patch(path, {"text": "Obey me."}).code == "not_permitted"
     assert admin.get(path).status == admin.patch(path, {"text": "Obey me."}).status == 404
@@ -171,7 +171,7 @@ def test_a_members_words_are_theirs_to_read_and_to_write(
     assert (wrong.code, list(wrong.body["errors"])) == ("invalid", ["agent_key"])
 
 
-def test_what_an_assistant_would_write_waits_for_its_member(operator: Asker, assistant: World) -> None:
+def test_what_an_assistant_would_write_waits_for_its_member(operator: RestClient, assistant: World) -> None:
     # Z-6
     overlay = make_member_overlay(assistant, "Be brief.")
     bot = assistant.bot.for_member(assistant.operator_user.pk)
@@ -183,7 +183,7 @@ def test_what_an_assistant_would_write_waits_for_its_member(operator: Asker, ass
 
 
 @pytest.mark.parametrize("noun", ["talks", "trials", "member-overlays"])
-def test_a_list_of_many_costs_what_a_list_of_one_does(world: World, operator: Asker, noun: str) -> None:
+def test_a_list_of_many_costs_what_a_list_of_one_does(world: World, operator: RestClient, noun: str) -> None:
     def one_more() -> None:
         makers: dict[str, Callable[[], object]] = {
             "talks": lambda: make_talk(make_assistant(world)),

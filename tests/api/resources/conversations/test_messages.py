@@ -8,14 +8,14 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from apps.conversations.models import InboundEvent
 from apps.desk.models import Draft
-from apps.governance.database.actor_transaction import acting
-from apps.llm.model_backend import JsonObject, Request, StopReason, Usage
-from apps.llm.model_backend import Reply as Said
+from apps.governance.database.actor_transaction import acting_as
+from apps.llm.model_backend import JsonObject, ModelRequest, StopReason, Usage
+from apps.llm.model_backend import ModelReply as Said
 from apps.personas.actions import create_identity_card
-from apps.runtime.turns.operator_replies import send_out
-from apps.runtime.worker.sync_driver import answer as run_turn
+from apps.runtime.turns.operator_replies import send_reviewed_draft
+from apps.runtime.worker.sync_driver import answer_conversation as run_turn
 from apps.tenants.actions import amend_agent
-from tests.support.drivers.rest_client import Answer, Asker, answer_event, fail_event
+from tests.support.drivers.rest_client import Answer, RestClient, answer_event, fail_event
 from tests.support.worlds.world import World, make_conversation, make_neighbour
 
 HELLO = {
@@ -26,16 +26,16 @@ HELLO = {
 }
 
 
-def send(asker: Asker, key: str = "k1", query: str = "", **body: Any) -> Answer:
+def send(asker: RestClient, key: str = "k1", query: str = "", **body: Any) -> Answer:
     return asker.post(f"messages/{query}", {**HELLO, **body}, Idempotency_Key=key)
 
 
 def event_of(world: World, answer: Answer) -> InboundEvent:
-    with acting(world.system):
+    with acting_as(world.system):
         return InboundEvent.objects.get(pk=answer.body["event_id"])
 
 
-def test_message_is_taken_and_says_where_to_look(bot: Asker) -> None:
+def test_message_is_taken_and_says_where_to_look(bot: RestClient) -> None:
     # R126
     answer = send(bot)
     assert (answer.status, answer.body["status"]) == (202, "queued")
@@ -49,7 +49,7 @@ def test_message_is_taken_and_says_where_to_look(bot: Asker) -> None:
 
 
 def test_worker_is_woken_once_the_message_stands_and_a_dead_broker_does_no_harm(
-    bot: Asker, settings: Settings, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
+    bot: RestClient, settings: Settings, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     # R118: nothing listens on the test run's broker address.
     with django_capture_on_commit_callbacks(execute=True) as callbacks:
@@ -57,19 +57,19 @@ def test_worker_is_woken_once_the_message_stands_and_a_dead_broker_does_no_harm(
     assert (answer.status, len(callbacks)) == (202, 1)
 
 
-def test_same_key_is_the_same_message(bot: Asker) -> None:
+def test_same_key_is_the_same_message(bot: RestClient) -> None:
     first, second = send(bot), send(bot)
     assert first.body["event_id"] == second.body["event_id"]
     assert send(bot, key="k2").body["event_id"] != first.body["event_id"]
 
 
-def test_other_words_under_the_same_key_are_refused(bot: Asker) -> None:
+def test_other_words_under_the_same_key_are_refused(bot: RestClient) -> None:
     send(bot)
     answer = send(bot, text="Something else.")
     assert (answer.status, answer.code) == (409, "conflict")
 
 
-def test_key_may_stand_in_the_body_and_the_header_wins(world: World, bot: Asker) -> None:
+def test_key_may_stand_in_the_body_and_the_header_wins(world: World, bot: RestClient) -> None:
     in_body = bot.post("messages/", {**HELLO, "idempotency_key": "k1"})
     assert in_body.status == 202
     assert send(bot, "k1").body["event_id"] == in_body.body["event_id"]
@@ -77,12 +77,12 @@ def test_key_may_stand_in_the_body_and_the_header_wins(world: World, bot: Asker)
 
 
 @pytest.mark.parametrize("given", [{}, {"idempotency_key": ""}, {"idempotency_key": "x" * 201}])
-def test_message_needs_a_key(bot: Asker, given: dict[str, str]) -> None:
+def test_message_needs_a_key(bot: RestClient, given: dict[str, str]) -> None:
     answer = bot.post("messages/", {**HELLO, **given})
     assert (answer.status, list(answer.body["errors"])) == (400, ["idempotency_key"])
 
 
-def test_key_in_the_header_has_a_length_too(bot: Asker) -> None:
+def test_key_in_the_header_has_a_length_too(bot: RestClient) -> None:
     assert list(send(bot, "x" * 201).body["errors"]) == ["idempotency_key"]
 
 
@@ -104,28 +104,28 @@ def test_key_in_the_header_has_a_length_too(bot: Asker) -> None:
         ("sender_name", "\ud800"),
     ],
 )
-def test_message_that_cannot_be_taken_says_why(bot: Asker, field: str, value: Any) -> None:
+def test_message_that_cannot_be_taken_says_why(bot: RestClient, field: str, value: Any) -> None:
     given = {"end_user_key": ""} if field == "channel" else {}
     answer = send(bot, **{**given, field: value})
     assert (answer.status, answer.code) == (400, "invalid")
     assert list(answer.body["errors"]) == [field]
 
 
-def test_message_without_a_thread_is_refused_and_kept_nowhere(bot: Asker) -> None:
+def test_message_without_a_thread_is_refused_and_kept_nowhere(bot: RestClient) -> None:
     # R068: every message names its thread, so that what a session began with never lives in one process alone.
     answer = bot.post("messages/", {"text": "Hello", "end_user_key": "http:abc123", "idempotency_key": "k1"})
     assert (answer.status, list(answer.body["errors"])) == (400, ["conversation_key"])
     assert bot.get("conversations/").body["results"] == []
 
 
-def test_thread_of_another_customer_is_refused(bot: Asker) -> None:
+def test_thread_of_another_customer_is_refused(bot: RestClient) -> None:
     # R069
     send(bot)
     answer = send(bot, "k2", end_user_key="http:other")
     assert list(answer.body["errors"]) == ["end_user_key"]
 
 
-def test_person_says_which_agent_a_message_is_for(world: World, operator: Asker) -> None:
+def test_person_says_which_agent_a_message_is_for(world: World, operator: RestClient) -> None:
     assert list(send(operator).body["errors"]) == ["agent_key"]
     answer = send(operator, agent_key="support")
     assert answer.status == 202
@@ -133,7 +133,7 @@ def test_person_says_which_agent_a_message_is_for(world: World, operator: Asker)
     assert event_of(world, answer).kind == "operator"
 
 
-def test_message_that_opens_a_conversation_takes_it_off_the_record(bot: Asker) -> None:
+def test_message_that_opens_a_conversation_takes_it_off_the_record(bot: RestClient) -> None:
     # R178
     private = send(bot, off_the_record=True)
     shown = bot.get(f"conversations/{private.body['conversation_id']}/").body
@@ -146,12 +146,12 @@ def test_message_that_opens_a_conversation_takes_it_off_the_record(bot: Asker) -
 
 
 @pytest.mark.parametrize("said", ["true", 1, None, "off"])
-def test_off_the_record_is_yes_or_no(bot: Asker, said: Any) -> None:
+def test_off_the_record_is_yes_or_no(bot: RestClient, said: Any) -> None:
     # R178
     assert list(send(bot, off_the_record=said).body["errors"]) == ["off_the_record"]
 
 
-def test_message_says_which_line_it_came_in_on(world: World, bot: Asker) -> None:
+def test_message_says_which_line_it_came_in_on(world: World, bot: RestClient) -> None:
     # R133, R187
     assert event_of(world, send(bot, line="+34 600 000 001")).line_key == "+34 600 000 001"
     assert event_of(world, send(bot, "k2")).line_key == ""
@@ -159,7 +159,7 @@ def test_message_says_which_line_it_came_in_on(world: World, bot: Asker) -> None
         assert list(send(bot, "k3", line=line).body["errors"]) == ["line"]
 
 
-def test_a_message_on_another_agents_line_is_not_taken(world: World, bot: Asker) -> None:
+def test_a_message_on_another_agents_line_is_not_taken(world: World, bot: RestClient) -> None:
     # R133
     neighbour = make_neighbour(world)
     create_identity_card(neighbour.pk, actor=world.operator, values={"line_key": "billing"})
@@ -170,13 +170,13 @@ def test_a_message_on_another_agents_line_is_not_taken(world: World, bot: Asker)
 
 
 @pytest.mark.parametrize("wait", ["61", "-1", "x", "1.5", "", "٣", "9" * 50])
-def test_wait_is_a_number_of_seconds(bot: Asker, wait: str) -> None:
+def test_wait_is_a_number_of_seconds(bot: RestClient, wait: str) -> None:
     answer = send(bot, query=f"?wait={wait}")
     assert (answer.status, list(answer.body["errors"])) == (400, ["wait"])
     assert bot.get("conversations/").body["results"] == []
 
 
-def test_wait_answers_with_the_reply_and_what_it_took(world: World, bot: Asker) -> None:
+def test_wait_answers_with_the_reply_and_what_it_took(world: World, bot: RestClient) -> None:
     # R166, R185
     turn = answer_event(world, event_of(world, send(bot)), "It is on its way.")
     answer = send(bot, query="?wait=30")
@@ -205,14 +205,14 @@ def test_wait_answers_with_the_reply_and_what_it_took(world: World, bot: Asker) 
 
 
 @pytest.mark.slow
-def test_wait_that_was_too_short_says_where_to_look(bot: Asker) -> None:
+def test_wait_that_was_too_short_says_where_to_look(bot: RestClient) -> None:
     begun = time.monotonic()
     answer = send(bot, query="?wait=1")
     assert (answer.status, answer.body["status"]) == (202, "queued")
     assert time.monotonic() - begun >= 1
 
 
-def test_failed_turn_is_a_problem_for_whoever_waits(world: World, bot: Asker) -> None:
+def test_failed_turn_is_a_problem_for_its_waiter(world: World, bot: RestClient) -> None:
     sent = send(bot)
     fail_event(world, event_of(world, sent))
     answer = send(bot, query="?wait=5")
@@ -222,7 +222,7 @@ def test_failed_turn_is_a_problem_for_whoever_waits(world: World, bot: Asker) ->
     assert looked.body["failure"] == {"code": "overloaded", "detail": "The provider has no capacity just now."}
 
 
-def test_threads_of_one_person_do_not_share_a_transcript(world: World, bot: Asker) -> None:
+def test_threads_of_one_person_do_not_share_a_transcript(world: World, bot: RestClient) -> None:
     # R069
     for thread in ("one", "two"):
         sent = send(bot, conversation_key=thread, text=f"About {thread}.")
@@ -231,7 +231,7 @@ def test_threads_of_one_person_do_not_share_a_transcript(world: World, bot: Aske
         assert [line["text"] for line in transcript] == [f"About {thread}.", f"Answer {thread}."]
 
 
-def test_message_after_the_end_opens_a_conversation_that_follows(bot: Asker) -> None:
+def test_message_after_the_end_opens_a_conversation_that_follows(bot: RestClient) -> None:
     # Z-15
     first = send(bot).body["conversation_id"]
     bot.patch(f"conversations/{first}/", {"status": "resolved"})
@@ -239,7 +239,7 @@ def test_message_after_the_end_opens_a_conversation_that_follows(bot: Asker) -> 
     assert bot.get(f"conversations/{second}/").body["follows_id"] == first
 
 
-def test_transcript_is_asked_for_by_conversation_and_read_from_its_beginning(world: World, bot: Asker) -> None:
+def test_transcript_is_asked_for_by_conversation_and_read_from_its_beginning(world: World, bot: RestClient) -> None:
     conversation = make_conversation(world)
     assert list(bot.get("messages/").body["errors"]) == ["conversation_id"]
     page = bot.get(f"messages/?conversation_id={conversation.pk}&page_size=3").body
@@ -247,30 +247,30 @@ def test_transcript_is_asked_for_by_conversation_and_read_from_its_beginning(wor
     assert page["results"][1]["tool_calls"][0]["name"] == "update_customer_profile"
 
 
-class Saying:
+class FixedReplyModel:
     """A model that says one thing."""
 
-    def complete(self, request: Request) -> Said:
+    def complete(self, request: ModelRequest) -> Said:
         block: JsonObject = {"type": "text", "text": "It is on its way."}
         return Said("msg", request.model, StopReason.END_TURN, (block,), "It is on its way.", (), Usage(9, 3), True)
 
 
-def test_a_draft_is_the_reply_once_a_person_sends_it(bot: Asker, world: World) -> None:
+def test_a_draft_is_the_reply_once_a_person_sends_it(bot: RestClient, world: World) -> None:
     # R134
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
     taken = send(bot)
-    run_turn(world.tenant.pk, taken.body["conversation_id"], backend=Saying())
+    run_turn(world.tenant.pk, taken.body["conversation_id"], backend=FixedReplyModel())
     waits = send(bot, query="?wait=0")
     assert (waits.status, waits.body["status"], waits.body["outcome"]) == (202, "done", "drafted")
     assert "reply" not in waits.body
-    with acting(world.operator):
+    with acting_as(world.operator):
         [draft] = Draft.objects.visible_to(world.operator).open()
-    send_out(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="It left on Monday.")
+    send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="It left on Monday.")
     sent = send(bot, query="?wait=1")
     assert (sent.status, sent.body["reply"]["text"]) == (200, "It left on Monday.")
 
 
-def test_a_message_says_how_many_steps_its_turn_may_take(world: World, bot: Asker) -> None:
+def test_a_message_says_how_many_steps_its_turn_may_take(world: World, bot: RestClient) -> None:
     # R124
     assert event_of(world, send(bot, max_steps=3)).max_steps == 3
     assert event_of(world, send(bot, key="k2")).max_steps is None

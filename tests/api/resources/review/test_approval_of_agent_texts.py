@@ -2,14 +2,14 @@
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.worlds.world import World, make_skill
 
 
-def test_a_skill_is_held_apart_and_given_back(world: World, operator: Asker, bot: Asker) -> None:
+def test_a_skill_is_quarantined_and_released(world: World, operator: RestClient, bot: RestClient) -> None:
     path = f"skills/{make_skill(world).pk}/"
     assert bot.post(f"{path}quarantine/", {"reason": "Odd."}).code == "not_permitted"
     before = operator.get(path)
@@ -27,7 +27,7 @@ def test_a_skill_is_held_apart_and_given_back(world: World, operator: Asker, bot
 
 
 @pytest.mark.parametrize("verb", ["quarantine", "release", "retain"])
-def test_a_decision_that_needs_a_reason_is_refused_without_one(world: World, operator: Asker, verb: str) -> None:
+def test_a_decision_that_needs_a_reason_is_refused_without_one(world: World, operator: RestClient, verb: str) -> None:
     path = f"skills/{make_skill(world).pk}/{verb}/"
     for sent in ({}, {"version": 1}, {"reason": " "}, {"reason": 7}):
         refused = operator.post(path, sent)
@@ -42,7 +42,7 @@ def test_a_decision_that_needs_a_reason_is_refused_without_one(world: World, ope
     ],
 )
 def test_words_of_an_agent_are_vouched_for_as_they_were_read(
-    world: World, operator: Asker, bot: Asker, noun: str, new: dict[str, str], act: Act
+    world: World, operator: RestClient, bot: RestClient, noun: str, new: dict[str, str], act: Act
 ) -> None:
     made = operator.post(f"{noun}/", {"agent_key": world.agent.key, **new}).body
     path = f"{noun}/{made['id']}/"
@@ -59,5 +59,5 @@ def test_words_of_an_agent_are_vouched_for_as_they_were_read(
     assert (vouched.status, vouched.body["taint"], vouched.body["body"]) == (200, "operator", "Half of them are.")
     assert vouched.body["updated_by"] == f"operator:{world.operator_user.pk}"
     assert again.headers["Idempotent-Replayed"] == "true"
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert ChangeRecord.objects.filter(act=act).count() == 1

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.table import Act
 from apps.memory.actions import amend_profile
 from apps.personas.actions import amend_persona
-from tests.support.drivers.rest_client import Asker, person_of
+from tests.support.drivers.rest_client import RestClient, person_client
 from tests.support.worlds.world import World, make_limit, make_neighbour, make_persona, make_profile, make_world
 
 
-def test_a_moment_gets_a_name_once(world: World, operator: Asker, bot: Asker) -> None:
+def test_a_moment_gets_a_name_once(world: World, operator: RestClient, bot: RestClient) -> None:
     asked = {"name": "Before the sale", "agent_key": world.agent.key, "reason": "It begins."}
     made, again = (operator.post("checkpoints/", asked, Idempotency_Key="k") for _ in range(2))
     assert (made.status, {name: made.body[name] for name in asked}) == (201, asked)
@@ -27,7 +27,7 @@ def test_a_moment_gets_a_name_once(world: World, operator: Asker, bot: Asker) ->
     for path in ("checkpoints/", f"checkpoints/{made.body['id']}/", f"checkpoints/{made.body['id']}/restore/"):
         assert bot.get(path).code == "not_permitted"
     assert bot.post("checkpoints/", {"name": "Mine"}).code == bot.post("checkpoints/", {}).code == "not_permitted"
-    with acting(world.operator):
+    with acting_as(world.operator):
         assert ChangeRecord.objects.filter(act=Act.CHECKPOINT_CREATE).count() == 2
 
 
@@ -42,13 +42,17 @@ def test_a_moment_gets_a_name_once(world: World, operator: Asker, bot: Asker) ->
         ({"colour": "red"}, "colour"),
     ],
 )
-def test_a_checkpoint_that_cannot_be_is_refused_by_its_field(operator: Asker, sent: dict[str, Any], field: str) -> None:
+def test_a_checkpoint_that_cannot_be_is_refused_by_its_field(
+    operator: RestClient, sent: dict[str, Any], field: str
+) -> None:
     refused = operator.post("checkpoints/", {"name": "Now", **sent})
     assert (refused.status, refused.code, list(refused.body["errors"])) == (400, "invalid", [field])
 
 
 @pytest.mark.slow
-def test_an_agent_comes_back_to_a_checkpoint_with_a_way_back(world: World, operator: Asker, bot: Asker) -> None:
+def test_an_agent_comes_back_to_a_checkpoint_with_a_way_back(
+    world: World, operator: RestClient, bot: RestClient
+) -> None:
     persona, other = make_persona(world), make_neighbour(world)
     persona = amend_persona(persona, actor=world.operator, values={"style": "Warm."})
     made = operator.post("checkpoints/", {"name": "Warm", "agent_key": world.agent.key}).body
@@ -75,7 +79,7 @@ def test_an_agent_comes_back_to_a_checkpoint_with_a_way_back(world: World, opera
 
 
 @pytest.mark.slow
-def test_customers_profiles_come_back_only_where_they_are_asked_for(world: World, admin: Asker) -> None:
+def test_customers_profiles_come_back_only_where_they_are_asked_for(world: World, admin: RestClient) -> None:
     profile = make_profile(world, notes="Old.")
     made = admin.post("checkpoints/", {"name": "Now"}).body
     amend_profile(profile, actor=world.admin, values={"notes": "New."})
@@ -91,15 +95,15 @@ def test_customers_profiles_come_back_only_where_they_are_asked_for(world: World
         assert list(admin.get(f"{path}?{query}").body["errors"]) == [field]
 
 
-def test_a_limited_member_names_moments_of_their_agents_alone(world: World, operator: Asker) -> None:
+def test_a_limited_member_names_moments_of_their_agents_alone(world: World, operator: RestClient) -> None:
     make_limit(world, Act.CHECKPOINT_CREATE, agents=[world.agent.pk])
     assert operator.post("checkpoints/", {"name": "Mine", "agent_key": world.agent.key}).status == 201
     assert operator.post("checkpoints/", {"name": "All"}).code == "not_permitted"
 
 
-def test_a_checkpoint_of_another_tenant_is_none(operator: Asker) -> None:
+def test_a_checkpoint_of_another_tenant_is_none(operator: RestClient) -> None:
     theirs = make_world()
-    made = person_of(theirs.operator_user).post("checkpoints/", {"name": "Theirs"}).body
+    made = person_client(theirs.operator_user).post("checkpoints/", {"name": "Theirs"}).body
     for path in (f"checkpoints/{made['id']}/", f"checkpoints/{made['id']}/restore/"):
         assert operator.get(path).body == operator.get(path.replace(str(made["id"]), "999999")).body | {
             "instance": f"/api/v1/{path}"

@@ -1,15 +1,15 @@
 """Comments by REST: people list, add and withdraw; an agent's token reaches none."""
 
-from tests.support.drivers.rest_client import Asker
+from tests.support.drivers.rest_client import RestClient
 from tests.support.factories.comments import make_comment, make_proposal
 from tests.support.worlds.world import World
 
 
-def test_without_comments_the_list_is_empty(world: World, operator: Asker) -> None:
+def test_without_comments_the_list_is_empty(world: World, operator: RestClient) -> None:
     assert operator.get("comments/").body["results"] == []
 
 
-def test_a_comment_is_added_read_and_withdrawn(world: World, operator: Asker) -> None:
+def test_a_comment_is_added_read_and_withdrawn(world: World, operator: RestClient) -> None:
     proposal = make_proposal(world)
     made = operator.post("comments/", {"proposal_id": proposal.pk, "text": "**Ask** finance."})
     assert (made.status, made.body["status"], made.body["author"]) == (201, "active", world.operator.label)
@@ -23,7 +23,7 @@ def test_a_comment_is_added_read_and_withdrawn(world: World, operator: Asker) ->
     assert operator.patch(address, {"text": "Otherwise."}).status == 405
 
 
-def test_bad_input_names_its_field(world: World, operator: Asker) -> None:
+def test_bad_input_names_its_field(world: World, operator: RestClient) -> None:
     proposal = make_proposal(world)
     unknown = operator.post("comments/", {"proposal_id": proposal.pk + 999, "text": "x"})
     assert (unknown.code, list(unknown.body["errors"])) == ("invalid", ["proposal_id"])
@@ -32,7 +32,7 @@ def test_bad_input_names_its_field(world: World, operator: Asker) -> None:
     assert operator.post("comments/", {"proposal_id": proposal.pk}).code == "invalid"
 
 
-def test_comments_are_found_by_proposal_agent_and_state(world: World, operator: Asker) -> None:
+def test_comments_are_found_by_proposal_agent_and_state(world: World, operator: RestClient) -> None:
     comment = make_comment(world)
     for query, count in (
         (f"proposal_id={comment.proposal_id}", 1),
@@ -43,7 +43,7 @@ def test_comments_are_found_by_proposal_agent_and_state(world: World, operator: 
         assert len(operator.get(f"comments/?{query}").body["results"]) == count, query
 
 
-def test_an_agents_token_reaches_no_comment(world: World, bot: Asker) -> None:
+def test_an_agents_token_reaches_no_comment(world: World, bot: RestClient) -> None:
     comment = make_comment(world, "zanzibar")
     for answer in (
         bot.get("comments/"),

@@ -5,8 +5,8 @@ import pytest
 from apps.governance.models import Proposal
 from apps.personas.actions import propose_sections
 from apps.skills.proposals import propose_revision
-from tests.support.drivers.rest_client import Asker, person_of
-from tests.support.factories.approvals import say_yes
+from tests.support.drivers.rest_client import RestClient, person_client
+from tests.support.factories.approvals import approve_as_read
 from tests.support.worlds.world import World, make_member, make_persona, make_skill, make_skill_with_file
 
 
@@ -21,19 +21,19 @@ def revision(world: World) -> Proposal:
     return propose_revision(make_skill(world, "approved"), actor=world.bot, values={"body": "A better way."})
 
 
-def move(asker: Asker, proposal: Proposal, to: str, **body: object) -> tuple[int, str]:
+def move_proposal(asker: RestClient, proposal: Proposal, to: str, **body: object) -> tuple[int, str]:
     answer = asker.post(f"proposals/{proposal.pk}/transition/", {"to": to, **body})
     return answer.status, answer.body.get("state") or answer.code
 
 
-def ids(asker: Asker, query: str) -> list[int]:
+def list_proposal_ids(asker: RestClient, query: str) -> list[int]:
     return [row["id"] for row in asker.get(f"proposals/?{query}").body["results"]]
 
 
-def test_person_reads_the_files_that_are_approved_with_the_words(world: World, operator: Asker) -> None:
+def test_person_reads_the_files_that_are_approved_with_the_words(world: World, operator: RestClient) -> None:
     # R091
     skill = make_skill_with_file(world)
-    [proposal_id] = ids(operator, "state=open")
+    [proposal_id] = list_proposal_ids(operator, "state=open")
     [file] = operator.get(f"proposals/{proposal_id}/").body["review"]["files"]
     assert file == {
         "name": "prices.csv",
@@ -47,8 +47,8 @@ def test_person_reads_the_files_that_are_approved_with_the_words(world: World, o
     }
 
 
-def test_person_reads_both_texts_and_who_has_to_agree(world: World, operator: Asker, high: Proposal) -> None:
-    say_yes(high, world.admin)
+def test_person_reads_both_texts_and_who_has_to_agree(world: World, operator: RestClient, high: Proposal) -> None:
+    approve_as_read(high, world.admin)
     review = operator.get(f"proposals/{high.pk}/").body["review"]
     assert review["changes"] == [
         {
@@ -68,65 +68,67 @@ def test_person_reads_both_texts_and_who_has_to_agree(world: World, operator: As
     ]
 
 
-def test_agent_reads_its_own_without_what_reviewers_read(bot: Asker, operator: Asker, high: Proposal) -> None:
-    move(operator, high, "rejected", reason="We name them.", reason_code="against_policy")
+def test_agent_reads_its_own_without_what_reviewers_read(bot: RestClient, operator: RestClient, high: Proposal) -> None:
+    move_proposal(operator, high, "rejected", reason="We name them.", reason_code="against_policy")
     row = bot.get(f"proposals/{high.pk}/").body
     assert (row["review"], row["reason_code"], row["decision_reason"]) == (None, "against_policy", "We name them.")
 
 
-def test_agent_revises_by_asking_again_and_takes_back(bot: Asker, high: Proposal) -> None:
+def test_agent_revises_by_asking_again_and_takes_back(bot: RestClient, high: Proposal) -> None:
     body = {"kind": "persona.fields", "target_id": high.target_id, "content": {"avoid": "Never name any carrier."}}
     revised = bot.post("proposals/", body)
     assert (revised.status, revised.body["id"], revised.body["support_count"]) == (201, high.pk, 2)
     assert bot.ask("DELETE", f"proposals/{high.pk}/").status == 204
-    assert ids(bot, "state=open") == []
+    assert list_proposal_ids(bot, "state=open") == []
 
 
-def test_queues_divide_as_the_console_does(world: World, operator: Asker, high: Proposal, revision: Proposal) -> None:
-    say_yes(high, world.admin)
-    assert ids(operator, "queue=needs_second_reviewer") == [high.pk]
+def test_queues_divide_as_the_console_does(
+    world: World, operator: RestClient, high: Proposal, revision: Proposal
+) -> None:
+    approve_as_read(high, world.admin)
+    assert list_proposal_ids(operator, "queue=needs_second_reviewer") == [high.pk]
     operator.post(f"proposals/{revision.pk}/snooze/", {"until": "2999-01-01T00:00:00Z"})
-    assert ids(operator, "queue=snoozed") == [revision.pk]
-    assert ids(operator, "queue=waiting") == [high.pk]
+    assert list_proposal_ids(operator, "queue=snoozed") == [revision.pk]
+    assert list_proposal_ids(operator, "queue=waiting") == [high.pk]
     operator.post(f"proposals/{high.pk}/claim/", {})
-    assert ids(operator, "is_claimed_by_caller=true") == [high.pk]
-    assert ids(person_of(world.admin_user), "is_claimed_by_caller=true") == []
-    assert high.pk not in ids(operator, "is_claimed_by_caller=false")
-    assert ids(operator, "taint=customer") == []
+    assert list_proposal_ids(operator, "is_claimed_by_caller=true") == [high.pk]
+    assert list_proposal_ids(person_client(world.admin_user), "is_claimed_by_caller=true") == []
+    assert high.pk not in list_proposal_ids(operator, "is_claimed_by_caller=false")
+    assert list_proposal_ids(operator, "taint=customer") == []
 
 
-def test_states_are_reached_by_name_and_left_again(operator: Asker, revision: Proposal) -> None:
-    assert move(operator, revision, "quarantined") == (400, "invalid")
-    assert move(operator, revision, "quarantined", reason="Copied from a customer.") == (200, "quarantined")
-    assert move(operator, revision, "open", reason="It was not.") == (200, "open")
-    assert move(operator, revision, "rejected", reason="No.", reason_code="wrong") == (200, "rejected")
-    assert move(operator, revision, "open") == (200, "open")
+def test_states_are_reached_by_name_and_left_again(operator: RestClient, revision: Proposal) -> None:
+    assert move_proposal(operator, revision, "quarantined") == (400, "invalid")
+    assert move_proposal(operator, revision, "quarantined", reason="Copied from a customer.") == (200, "quarantined")
+    assert move_proposal(operator, revision, "open", reason="It was not.") == (200, "open")
+    assert move_proposal(operator, revision, "rejected", reason="No.", reason_code="wrong") == (200, "rejected")
+    assert move_proposal(operator, revision, "open") == (200, "open")
     seen = operator.get(f"proposals/{revision.pk}/").body["content_sha256"]
-    assert move(operator, revision, "applied", reviewed_sha256=seen) == (200, "applied")
-    assert move(operator, revision, "open") == (200, "open")
+    assert move_proposal(operator, revision, "applied", reviewed_sha256=seen) == (200, "applied")
+    assert move_proposal(operator, revision, "open") == (200, "open")
     skill = operator.get(f"skills/{revision.target_id}/").body
     assert skill["body"] != "A better way."
 
 
-def test_words_are_edited_on_the_way(world: World, operator: Asker, revision: Proposal, high: Proposal) -> None:
+def test_words_are_edited_on_the_way(world: World, operator: RestClient, revision: Proposal, high: Proposal) -> None:
     make_member(world, "third")
     content = {"body": "The best way."}
-    assert move(operator, revision, "applied", version=revision.version, content=content) == (200, "applied")
+    assert move_proposal(operator, revision, "applied", version=revision.version, content=content) == (200, "applied")
     assert operator.get(f"skills/{revision.target_id}/").body["body"] == "The best way."
     content = {"avoid": "Never name any carrier."}
-    assert move(operator, high, "applied", version=high.version, content=content) == (202, "open")
+    assert move_proposal(operator, high, "applied", version=high.version, content=content) == (202, "open")
     row = operator.get(f"proposals/{high.pk}/").body
     assert (row["content"], row["edited_content"]) == ({"avoid": "Never name a carrier."}, content)
     assert row["review"]["is_author"] is True
 
 
-def test_agent_reaches_no_state(bot: Asker, high: Proposal) -> None:
+def test_agent_reaches_no_state(bot: RestClient, high: Proposal) -> None:
     for to in ("applied", "rejected", "quarantined", "open"):
-        assert move(bot, high, to, reason="x", version=1) == (403, "not_permitted")
+        assert move_proposal(bot, high, to, reason="x", version=1) == (403, "not_permitted")
 
 
 def test_a_yes_that_needs_a_second_reviewer_is_answered_as_accepted_with_where_it_waits(
-    world: World, bot: Asker, operator: Asker
+    world: World, bot: RestClient, operator: RestClient
 ) -> None:
     persona = make_persona(world)
     make_member(world)
@@ -145,7 +147,7 @@ def test_a_yes_that_needs_a_second_reviewer_is_answered_as_accepted_with_where_i
     assert operator.get(answer.headers["Location"]).body["id"] == waits["id"]
 
 
-def test_person_takes_some_of_the_proposed_sections(world: World, operator: Asker) -> None:
+def test_person_takes_some_of_the_proposed_sections(world: World, operator: RestClient) -> None:
     persona = make_persona(world)
     proposal = propose_sections(persona, actor=world.bot, values={"style": "Brief.", "goals": "Be quick."})
     path = f"proposals/{proposal.pk}"

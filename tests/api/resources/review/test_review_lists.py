@@ -6,12 +6,12 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.learning.extraction.models import Extraction
-from apps.runtime.explain.turn_retrieval import read_in
+from apps.runtime.explain.turn_retrieval import retrievals_of_session
 from apps.skills.proposals import propose_deprecation
-from tests.support.drivers.conversation import say
-from tests.support.drivers.rest_client import Answer, Asker, answer_event
+from tests.support.drivers.conversation import run_customer_turn
+from tests.support.drivers.rest_client import Answer, RestClient, answer_event
 from tests.support.factories.lessons import make_version
 from tests.support.servers.standin_model import StandIn, standin, standing_in
 from tests.support.worlds.world import World, make_conversation, make_event, make_persona, make_skill
@@ -19,18 +19,18 @@ from tests.support.worlds.world import World, make_conversation, make_event, mak
 __all__ = ["standin", "standing_in"]
 
 
-def decide(asker: Asker, proposal_id: int, to: str, **body: Any) -> Answer:
+def decide(asker: RestClient, proposal_id: int, to: str, **body: Any) -> Answer:
     return asker.post(f"proposals/{proposal_id}/transition/", {"to": to, **body})
 
 
-def read_and_apply(asker: Asker, proposal_id: int, **body: Any) -> Answer:
+def read_and_apply(asker: RestClient, proposal_id: int, **body: Any) -> Answer:
     """As somebody does who has just read it."""
     version = asker.get(f"proposals/{proposal_id}/").body["version"]
     return decide(asker, proposal_id, "applied", version=version, **body)
 
 
 @pytest.fixture
-def patch_id(world: World, bot: Asker) -> int:
+def patch_id(world: World, bot: RestClient) -> int:
     """The open proposal of the agent for its persona."""
     persona = make_persona(world)
     bot.patch(f"personas/{persona.pk}/", {"proposed_patch": "Never name a carrier."})
@@ -38,7 +38,7 @@ def patch_id(world: World, bot: Asker) -> int:
 
 
 @pytest.fixture
-def revision_id(world: World, bot: Asker) -> int:
+def revision_id(world: World, bot: RestClient) -> int:
     """The open proposal of the agent for an approved skill."""
     skill = make_skill(world, "approved")
     return int(bot.patch(f"skills/{skill.pk}/", {"body": "A better way."}).body["id"])
@@ -51,14 +51,14 @@ def deprecation_id(world: World) -> int:
 
 
 @pytest.mark.parametrize("to", ["applied", "rejected"])
-def test_agent_sees_its_proposal_and_cannot_decide_it(bot: Asker, patch_id: int, to: str) -> None:
+def test_agent_sees_its_proposal_and_cannot_decide_it(bot: RestClient, patch_id: int, to: str) -> None:
     # R030
     answer = decide(bot, patch_id, to, avoid="x", reason="x")
     assert (answer.status, answer.code) == (403, "not_permitted")
     assert bot.get(f"proposals/{patch_id}/").body["state"] == "open"
 
 
-def test_person_applies_a_patch_as_sections(operator: Asker, patch_id: int) -> None:
+def test_person_applies_a_patch_as_sections(operator: RestClient, patch_id: int) -> None:
     proposal = operator.get(f"proposals/{patch_id}/").body
     answer = decide(
         operator, patch_id, "applied", goals="Never name a carrier.", version=proposal["version"], target_version=1
@@ -68,7 +68,7 @@ def test_person_applies_a_patch_as_sections(operator: Asker, patch_id: int) -> N
     assert (persona["goals"], persona["proposed_patch"]) == ("Never name a carrier.", None)
 
 
-def test_patch_is_not_applied_to_a_persona_that_moved_on(operator: Asker, patch_id: int) -> None:
+def test_patch_is_not_applied_to_a_persona_that_moved_on(operator: RestClient, patch_id: int) -> None:
     target = operator.get(f"proposals/{patch_id}/").body["target_id"]
     operator.patch(f"personas/{target}/", {"style": "Brief."})
     answer = read_and_apply(operator, patch_id, avoid="x", target_version=1)
@@ -76,12 +76,12 @@ def test_patch_is_not_applied_to_a_persona_that_moved_on(operator: Asker, patch_
     assert operator.get(f"proposals/{patch_id}/").body["state"] == "open"
 
 
-def test_patch_without_sections_applies_nothing(operator: Asker, patch_id: int) -> None:
+def test_patch_without_sections_applies_nothing(operator: RestClient, patch_id: int) -> None:
     assert list(read_and_apply(operator, patch_id).body["errors"]) == ["content"]
 
 
 @pytest.mark.parametrize("to", ["applied", "rejected"])
-def test_decision_on_an_older_text_is_stale(bot: Asker, operator: Asker, patch_id: int, to: str) -> None:
+def test_decision_on_an_older_text_is_stale(bot: RestClient, operator: RestClient, patch_id: int, to: str) -> None:
     # R030
     before = operator.get(f"proposals/{patch_id}/").body
     bot.patch(f"personas/{before['target_id']}/", {"proposed_patch": "Swapped."})
@@ -92,7 +92,7 @@ def test_decision_on_an_older_text_is_stale(bot: Asker, operator: Asker, patch_i
 
 @pytest.mark.parametrize("kind", ["patch_id", "revision_id", "deprecation_id"])
 def test_proposal_nobody_says_they_read_is_not_applied(
-    request: pytest.FixtureRequest, operator: Asker, kind: str
+    request: pytest.FixtureRequest, operator: RestClient, kind: str
 ) -> None:
     # R030, Z-2, Z-3
     proposal_id: int = request.getfixturevalue(kind)
@@ -104,7 +104,7 @@ def test_proposal_nobody_says_they_read_is_not_applied(
     assert read_and_apply(operator, proposal_id, **sections).body["state"] == "applied"
 
 
-def test_person_applies_a_revision(world: World, operator: Asker, revision_id: int) -> None:
+def test_person_applies_a_revision(world: World, operator: RestClient, revision_id: int) -> None:
     # Z-3
     answer = read_and_apply(operator, revision_id)
     assert (answer.status, answer.body["decided_by"]) == (200, f"operator:{world.operator_user.pk}")
@@ -112,32 +112,32 @@ def test_person_applies_a_revision(world: World, operator: Asker, revision_id: i
     assert (skill["body"], skill["status"]) == ("A better way.", "approved")
 
 
-def test_revision_of_bytes_that_changed_is_stale(operator: Asker, revision_id: int) -> None:
+def test_revision_of_bytes_that_changed_is_stale(operator: RestClient, revision_id: int) -> None:
     target = operator.get(f"proposals/{revision_id}/").body["target_id"]
     operator.patch(f"skills/{target}/", {"body": "By hand."})
     assert read_and_apply(operator, revision_id).code == "needs_rebase"
     assert operator.get(f"skills/{target}/").body["body"] == "By hand."
 
 
-def test_revision_takes_no_sections_of_a_persona(operator: Asker, revision_id: int) -> None:
+def test_revision_takes_no_sections_of_a_persona(operator: RestClient, revision_id: int) -> None:
     assert list(read_and_apply(operator, revision_id, avoid="x").body["errors"]) == ["avoid"]
 
 
-def test_person_applies_a_deprecation(operator: Asker, deprecation_id: int) -> None:
+def test_person_applies_a_deprecation(operator: RestClient, deprecation_id: int) -> None:
     # Z-2
     decided = read_and_apply(operator, deprecation_id).body
     assert decided["state"] == "applied"
     assert operator.get(f"skills/{decided['target_id']}/").body["status"] == "deprecated"
 
 
-def test_person_rejects_with_a_reason(operator: Asker, revision_id: int) -> None:
+def test_person_rejects_with_a_reason(operator: RestClient, revision_id: int) -> None:
     assert list(decide(operator, revision_id, "rejected").body["errors"]) == ["reason"]
     answer = decide(operator, revision_id, "rejected", reason="It skips a check.")
     assert (answer.body["state"], answer.body["decision_reason"]) == ("rejected", "It skips a check.")
     assert decide(operator, revision_id, "applied").code == "illegal_transition"
 
 
-def test_proposals_are_filtered(operator: Asker, patch_id: int, revision_id: int) -> None:
+def test_proposals_are_filtered(operator: RestClient, patch_id: int, revision_id: int) -> None:
     def ids(query: str) -> list[int]:
         return [row["id"] for row in operator.get(f"proposals/?{query}").body["results"]]
 
@@ -152,7 +152,7 @@ def test_session_shows_the_frozen_prefix(world: World, request: pytest.FixtureRe
     # R041, R062, R066
     make_persona(world)
     turn = answer_event(world, make_event(world))
-    asker: Asker = request.getfixturevalue(who)
+    asker: RestClient = request.getfixturevalue(who)
     session = asker.get(f"sessions/{turn.session_id}/").body
     assert len(session["prefix_sha256"]) == 64
     assert session["last_turn_at"] >= session["snapshot_at"]
@@ -170,8 +170,8 @@ def test_session_tells_what_each_turn_read_of_lessons(
 ) -> None:
     # R165, R167
     version = make_version(world, "active", "- Say Ahoy.")
-    turns = [say(world, text, standin) for text in ("Hello", "And?")]
-    asker: Asker = request.getfixturevalue(who)
+    turns = [run_customer_turn(world, text, standin) for text in ("Hello", "And?")]
+    asker: RestClient = request.getfixturevalue(who)
     body = asker.get(f"sessions/{turns[0].session_id}/").body
     read = {"learning_version_id": version.pk, "bullet_count": 1, "example_ids": [], "bank_example_ids": []}
     assert body["retrieval"] == [{"turn_id": turn.pk} | read for turn in reversed(turns)]
@@ -179,16 +179,16 @@ def test_session_tells_what_each_turn_read_of_lessons(
 
 
 def test_what_a_session_read_is_told_in_two_statements(world: World, standin: StandIn) -> None:
-    turns = [say(world, text, standin) for text in ("Hello", "And?", "Still?")]
-    with acting(world.operator):
+    turns = [run_customer_turn(world, text, standin) for text in ("Hello", "And?", "Still?")]
+    with acting_as(world.operator):
         session = turns[0].session
         assert session is not None
         with CaptureQueriesContext(connection) as asked:
-            assert [each.turn_id for each in read_in(session)] == [turn.pk for turn in reversed(turns)]
+            assert [each.turn_id for each in retrievals_of_session(session)] == [turn.pk for turn in reversed(turns)]
     assert len(asked) == 2
 
 
-def test_change_after_the_snapshot_is_not_in_the_running_session(world: World, operator: Asker) -> None:
+def test_change_after_the_snapshot_is_not_in_the_running_session(world: World, operator: RestClient) -> None:
     # R031, R063
     persona = make_persona(world)
     turn = answer_event(world, make_event(world))
@@ -199,7 +199,7 @@ def test_change_after_the_snapshot_is_not_in_the_running_session(world: World, o
 
 def make_extraction(world: World) -> Extraction:
     conversation = make_conversation(world)
-    with acting(world.system):
+    with acting_as(world.system):
         return Extraction.objects.create(
             tenant_id=world.tenant.pk,
             agent=world.agent,
@@ -209,7 +209,7 @@ def make_extraction(world: World) -> Extraction:
         )
 
 
-def test_person_reads_why_nothing_was_learned(world: World, operator: Asker) -> None:
+def test_person_reads_why_nothing_was_learned(world: World, operator: RestClient) -> None:
     # R110
     extraction = make_extraction(world)
     [row] = operator.get("extractions/?verdict=trivial").body["results"]
@@ -218,14 +218,14 @@ def test_person_reads_why_nothing_was_learned(world: World, operator: Asker) -> 
     assert operator.get(f"extractions/?conversation_id={extraction.conversation_id}").body["results"] == [row]
 
 
-def test_agent_does_not_read_extractions(world: World, bot: Asker) -> None:
+def test_agent_does_not_read_extractions(world: World, bot: RestClient) -> None:
     extraction = make_extraction(world)
     assert bot.get("extractions/").code == "not_permitted"
     assert bot.get(f"extractions/{extraction.pk}/").status == 403
 
 
 def test_agents_are_shown_to_all_and_changed_by_neither_operators_nor_themselves(
-    world: World, bot: Asker, operator: Asker
+    world: World, bot: RestClient, operator: RestClient
 ) -> None:
     row = operator.get(f"agents/{world.agent.pk}/").body
     assert (row["agent_key"], row["has_learning"]) == ("support", True)

@@ -1,25 +1,25 @@
-"""Stop something at once, or let it go on, from a shell."""
+"""Stop something at once, or resume it, from a shell."""
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.actors import Actor
-from apps.governance.database.actor_transaction import acting
+from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.policy.table import Act
-from apps.kill_switches.actions import lift_switch, throw_switch
+from apps.kill_switches.actions import activate_kill_switch, deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
-from apps.tenants.management.command_arguments import actor_named, agent_named
+from apps.tenants.management.command_arguments import command_actor, get_agent
 
 
 class Command(BaseCommand):
-    """Without --reason and --lift it lists what is on."""
+    """Without --reason and --resume it lists what is on."""
 
     acts = (Act.KILL_SWITCH_ACTIVATE, Act.KILL_SWITCH_DEACTIVATE)
     help = (
-        "Freeze learning, pause autonomous sending, or pause answering, for a tenant, one agent, or one channel. With --lift"
-        " it goes on; without a kind, what is on is listed."
+        "Freeze learning, pause autonomous sending, or pause answering, for a tenant, one agent, or one channel. With --resume"
+        " it goes on again; without a kind, what is on is listed."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -29,35 +29,37 @@ class Command(BaseCommand):
         parser.add_argument("--agent", default="", metavar="KEY", help="Only this agent.")
         parser.add_argument("--channel", default="", help="Only this channel, such as sms.")
         parser.add_argument("--reason", default="", help="Why; people read it on every page while the switch is on.")
-        parser.add_argument("--lift", action="store_true", help="Let it go on.")
+        parser.add_argument("--resume", action="store_true", help="Resume what was stopped.")
         parser.add_argument("--as", dest="username", metavar="USERNAME", help="The member who does it.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print what is stopped now."""
         del args
-        actor = actor_named(options["tenant"], options["username"])
-        agent_id = agent_named(options["agent"], actor=actor).pk if options["agent"] else None
+        actor = command_actor(options["tenant"], options["username"])
+        agent_id = get_agent(options["agent"], actor=actor).pk if options["agent"] else None
         try:
             if options["kind"]:
-                self._turn(KillSwitch.Kind(options["kind"]), agent_id, actor, options)
+                self._activate_or_resume(KillSwitch.Kind(options["kind"]), agent_id, actor, options)
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
-        self._list(actor)
+        self._print_active_switches(actor)
 
-    def _turn(self, kind: KillSwitch.Kind, agent_id: int | None, actor: Actor, options: dict[str, Any]) -> None:
+    def _activate_or_resume(
+        self, kind: KillSwitch.Kind, agent_id: int | None, actor: Actor, options: dict[str, Any]
+    ) -> None:
         reason, channel = options["reason"], options["channel"]
-        if not options["lift"]:
-            throw_switch(kind, actor=actor, reason=reason, agent_id=agent_id, channel=channel)
+        if not options["resume"]:
+            activate_kill_switch(kind, actor=actor, reason=reason, agent_id=agent_id, channel=channel)
             return
-        with acting(actor):
+        with acting_as(actor):
             on = KillSwitch.objects.visible_to(actor).on().of_kinds(kind)
             switch = on.filter(agent=agent_id, channel=channel).select_related("agent").first()
         if switch is None:
             raise CommandError("No such switch is on. Without a kind the command lists those that are.")
-        lift_switch(switch, actor=actor, reason=reason)
+        deactivate_kill_switch(switch, actor=actor, reason=reason)
 
-    def _list(self, actor: Actor) -> None:
-        with acting(actor):
+    def _print_active_switches(self, actor: Actor) -> None:
+        with acting_as(actor):
             for switch in KillSwitch.objects.visible_to(actor).on().select_related("agent"):
                 self.stdout.write(f"{switch.sentence} Since {switch.created_at:%Y-%m-%d %H:%M} UTC: {switch.reason}")
             if not KillSwitch.objects.visible_to(actor).on().exists():
