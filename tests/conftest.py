@@ -33,7 +33,7 @@ from tests.support.database.clones import clone_database, close_connections, dis
 from tests.support.database.committed_worlds import COMMITTED_WORLDS
 from tests.support.database.committing_fixture import committing
 from tests.support.database.migrated_cluster import TEMPLATE, ready_server
-from tests.support.sampling import IS_FAST, whole_or
+from tests.support.parameter_sampling import IS_FAST, whole_or
 from tests.support.servers.standin_model import base_url, shared_url, standin, standing_in
 from tests.support.servers.tool_server_fixtures import asked_server, reaching, served
 from tests.support.worlds.world import make_world

@@ -8,8 +8,8 @@ from typing import Any, cast
 from apps.api.framework.base_views import ActorView, RowViewSet
 from apps.api.protocol.request_bodies import RequestBody
 from apps.api.urls import router, urlpatterns
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
-from apps.governance.policy.table import POLICY, Act
 
 # A row is spoken of by its agent's key, not by an id, and a person who is let in by their address.
 FIELD_ALIASES = {"agent": "agent_key", "callee": "callee_key", "user": "email", "member": "member_id"}

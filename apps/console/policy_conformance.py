@@ -9,8 +9,8 @@ from apps.console.site import site
 from apps.governance.actors import Role
 from apps.governance.authorization import noun_written_by
 from apps.governance.models import Governed
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
-from apps.governance.policy.table import POLICY, Act
 
 
 def forms_by_act() -> dict[Act, list[str]]:

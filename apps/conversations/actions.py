@@ -32,7 +32,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, NotVisible
 from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.agent_flavours import refuse_assistant
 from apps.webhooks.outbox import enqueue_delivery
 from apps.webhooks.rules import WebhookEvent

@@ -14,7 +14,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, TooManyRequests
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import TenantSettings
 

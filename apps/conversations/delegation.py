@@ -14,7 +14,7 @@ from apps.conversations.rules import DELEGATION_CHANNEL, EVENT_CHARACTERS, SENDE
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.stored_text import content_sha256
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent

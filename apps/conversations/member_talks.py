@@ -19,7 +19,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import IllegalTransition, Invalid, NotVisible
 from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.agent_flavours import refuse_agent_for_customers, refuse_assistant, refuse_unknown_agent
 
 

@@ -7,7 +7,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import execute_as
 from apps.governance.errors import Conflict
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 # What waits for a turn, or is answered by one that runs, is needed still.
 _ERASE_EVENTS: Final = """

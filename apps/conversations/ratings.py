@@ -7,7 +7,7 @@ from apps.conversations.rules import COMMENT_CHARACTERS, RATINGS
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflict, IllegalTransition, Invalid
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 
 def rate_conversation(conversation: Conversation, *, actor: Actor, score: int, comment: str = "") -> Conversation:

@@ -14,7 +14,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotVisible, ReviewedContentChanged, refuse_blank
 from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.webhooks.outbox import enqueue_delivery
 from apps.webhooks.rules import WebhookEvent
 

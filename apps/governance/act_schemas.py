@@ -7,7 +7,7 @@ from django.core.validators import MaxLengthValidator, RegexValidator
 from django.db import models
 
 from apps.governance.database_drift.role_grants import governed_models
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 
 # Any: a JSON document is what it is.
 Schema = dict[str, Any]

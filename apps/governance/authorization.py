@@ -8,7 +8,7 @@ from typing import Final
 from apps.governance.actors import ANYWHERE, PEOPLE, Actor, AgentScope, Role
 from apps.governance.errors import MissingActor, NotPermitted, NotVisible, UngovernedWrite
 from apps.governance.models import Governed
-from apps.governance.policy.table import POLICY, PROPOSAL, Act, codename
+from apps.governance.policy.policy_table import POLICY, PROPOSAL, Act, codename
 from apps.governance.refusal_log import recording_refusals
 
 # What a person's assistant does in their place: it may be asked, and then reads.

@@ -41,7 +41,7 @@ from apps.governance.errors import (
 )
 from apps.governance.models import ChangeRecord, ChangeText, Governed
 from apps.governance.models.base import governed_write_open
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.refusal_log import RefusalSubject, recording_refusals
 
 Values = dict[str, Any]

@@ -14,7 +14,7 @@ from django.db.models import Model
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, after_transaction
 from apps.governance.errors import GovernanceError, IllegalTransition, NotPermitted, NotVisible, UngovernedWrite
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 # What somebody tried who may not. Wrong values, stale versions and taken names are honest mistakes.
 RECORDED_REFUSALS = (NotPermitted, NotVisible, IllegalTransition, UngovernedWrite)

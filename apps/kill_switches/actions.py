@@ -5,7 +5,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.errors import refuse_blank
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.kill_switches.models import KillSwitch
 
 

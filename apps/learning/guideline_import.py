@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from apps.learning.extraction.vetting import RUNBOOK_SECTIONS
+from apps.learning.extraction.draft_validation import RUNBOOK_SECTIONS
 from apps.llm.model_backend import Json
 from apps.skills.skill_validation import DESCRIPTION_CHARACTERS, slug
 

@@ -13,7 +13,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import refuse_blank
 from apps.governance.governed_write import authorize
 from apps.governance.models import ChangeRecord, Governed, Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import quarantine_proposal
 from apps.governance.proposals.approval_rules import CONVERSATION, CONVERSATIONS
 from apps.memory.line_decisions import quarantine_block_lines, quarantine_memory_lines, quarantine_profile_lines

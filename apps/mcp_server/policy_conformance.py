@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from apps.governance.actors import Role
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
-from apps.governance.policy.table import POLICY, Act
 from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.catalog import TOOLS
 

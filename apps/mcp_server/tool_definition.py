@@ -10,7 +10,7 @@ from apps.api.framework.in_process_requests import ApiRequest, ApiResponse
 from apps.api.framework.json_schema import PAGING_PARAMETERS, body_schema, filter_schemas, handler_at, required_fields
 from apps.api.protocol.request_bodies import RequestBody
 from apps.governance.act_schemas import Schema
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.row_ids import LARGEST_ROW_ID
 from apps.mcp_server.tool_calls import answer_data
 

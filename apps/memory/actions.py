@@ -10,7 +10,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import assign_values, governed, refuse_ungoverned_fields
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.memory.line_dates import update_line_dates, update_profile_line_dates
 from apps.memory.line_ledger import update_line_ledger
 from apps.memory.models import AGENT, AgentMemory, CustomerProfile, MemoryBlock

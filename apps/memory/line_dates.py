@@ -14,7 +14,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.memory.line_ledger import RememberedText, update_line_ledger
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryLine
 from apps.memory.profile_line_ledger import sync_profile_line_dates

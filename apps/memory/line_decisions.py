@@ -7,7 +7,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import governed
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import quarantine_proposal
 from apps.memory.line_dates import proposed_dates, update_line_dates, update_profile_line_dates
 from apps.memory.line_ledger import update_line_ledger

@@ -7,7 +7,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import governed
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.memory.models import DISTILLER, MemoryTier
 
 Facts = Sequence[Mapping[str, Any]]

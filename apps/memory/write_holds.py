@@ -8,8 +8,8 @@ from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, MissingReceivedTexts
 from apps.governance.models import Proposal, Taint
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskFactor, tier_of
-from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import open_proposal
 from apps.governance.proposals.approval_rules import ProposedChange
 from apps.governance.stored_text import content_sha256
@@ -23,7 +23,7 @@ from apps.prompt.memory_lines.line_expiry import LineDates, format_line_dates
 from apps.prompt.memory_lines.write_holds import HeldLine, MemoryReview, repeated_lines, split_write, write_feedback
 from apps.prompt.text_reuse.derived_lines import ReceivedTexts
 from apps.tenants.models import TenantSettings
-from apps.tenants.review_terms import review_terms
+from apps.tenants.review_settings import review_terms
 from apps.tenants.tenant_clock import zone_of
 
 ProposalKind = Proposal.Kind

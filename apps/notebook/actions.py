@@ -8,7 +8,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, IllegalTransition, NotPermitted
 from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.notebook.models import Note
 from apps.notebook.rules import (
     CUSTOMER_WORDS_REFUSAL,

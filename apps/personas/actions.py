@@ -7,8 +7,8 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NotPermitted, refuse_blank
 from apps.governance.governed_write import assign_values, governed, refuse_ungoverned_fields
 from apps.governance.models import Proposal, Taint
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskFactor, tier_of
-from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import open_proposal
 from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
 from apps.governance.stored_text import content_sha256
@@ -16,7 +16,7 @@ from apps.personas.models import SECTIONS, IdentityCard, MemberOverlay, Persona,
 from apps.personas.rules import section_risk_factors
 from apps.tenants.agent_flavours import refuse_agent_for_customers
 from apps.tenants.models import Agent, TenantSettings
-from apps.tenants.review_terms import review_terms
+from apps.tenants.review_settings import review_terms
 
 RULES_RISK_TIER = tier_of({RiskFactor.RULES})
 # No person has this id.

@@ -7,7 +7,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.restore.models import Checkpoint
 
 

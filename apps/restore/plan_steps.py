@@ -11,7 +11,7 @@ from django.db.models import Model
 from apps.governance.actors import Actor
 from apps.governance.audit.row_history import row_from_record
 from apps.governance.models import ChangeRecord, Governed
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 
 Row = TypeVar("Row", bound=Governed)
 Values = dict[str, Any]  # Any: whatever a row's fields hold

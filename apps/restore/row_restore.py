@@ -9,7 +9,7 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.actions import restore_version, retire_version
 from apps.learning.lessons.models import LearningVersion
 from apps.memory.actions import amend_memory, amend_profile, write_block

@@ -6,7 +6,7 @@ from functools import partial
 
 from apps.governance.actors import Actor
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.restore.plan_steps import RestoreStep, RowPair, UnchangedNote, Values, make_step, values_to_restore
 from apps.restore.rules import fresh_name
 from apps.skills.actions import (

@@ -5,7 +5,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.review.models import Comment
 from apps.review.rules import ONLY_AUTHOR_WITHDRAWS, too_many_comments
 

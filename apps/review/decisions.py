@@ -13,8 +13,8 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import FindingsUnconfirmed, IllegalTransition, Invalid, NeedsRebase, NotVisible
 from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Governed, Proposal
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import tier_of
-from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import (
     approve_proposal,
     expire_proposal,
@@ -33,7 +33,7 @@ from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.review.appliers.base import Applier, Target, Values, changed_fields
 from apps.review.appliers.registry import ACT_OF, applier_of, lock_target
 from apps.tenants.authentication.actor_resolution import system_actor
-from apps.tenants.review_terms import review_terms
+from apps.tenants.review_settings import review_terms
 
 logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import AuditLink, ChangeRecord, Governed, Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.authentication.actor_resolution import system_actor
 
 # Whoever is further behind reads anew: that is less work than to be told of each.

@@ -5,8 +5,8 @@ from typing import Final
 
 from apps.governance.act_schemas import schema_of
 from apps.governance.actors import Role
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
-from apps.governance.policy.table import POLICY, Act
 from apps.runtime.tools.builtin_catalog import BUILTIN_TOOLS
 from apps.runtime.tools.builtin_tool import BuiltinTool
 

@@ -10,7 +10,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted
 from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.refusal_log import RefusalSubject, recording_refusals
 from apps.prompt.builtin_tools import WITHDRAW_SCHEDULE
 from apps.schedules.models import Schedule, ScheduleClock

@@ -20,8 +20,8 @@ from apps.governance.database.deferred_constraints import check_references_to
 from apps.governance.errors import Conflict, IllegalTransition, NotPermitted, NotVisible, Stale, refuse_blank
 from apps.governance.governed_write import assign_values, authorize, governed, refuse_stale
 from apps.governance.models import Proposal, Taint
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import tier_of
-from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import (
     approve_proposal,
     reject_proposal,
@@ -50,7 +50,7 @@ from apps.skills.skill_validation import (
     reorder_files,
     risk_factors_in,
 )
-from apps.tenants.review_terms import review_terms
+from apps.tenants.review_settings import review_terms
 
 AttachmentFiles = tuple[Attachment, ...]
 

@@ -10,7 +10,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import authorize
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.skills.actions import attach_file
 from apps.skills.attachments.attachment_access import invalid_from_refusal, refuse_change
 from apps.skills.attachments.blob_store import store_bytes

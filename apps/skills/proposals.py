@@ -17,14 +17,14 @@ from apps.governance.errors import (
 )
 from apps.governance.governed_write import refuse_stale, refuse_ungoverned_fields
 from apps.governance.models import Proposal, ProposalQuerySet, Taint
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskFactor, RiskTier, tier_of
-from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import open_proposal, reject_proposal
 from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
 from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.skills.models import Skill
 from apps.skills.skill_validation import file_findings, risk_factors_in
-from apps.tenants.review_terms import review_terms
+from apps.tenants.review_settings import review_terms
 
 
 def submit_draft(skill: Skill, *, actor: Actor, evidence: Mapping[str, Any] | None = None) -> Proposal:

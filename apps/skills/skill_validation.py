@@ -10,7 +10,7 @@ from typing import Final
 from apps.governance.policy.risk_tiers import RiskFactor
 from apps.prompt.builtin_tools import ToolEffect, tool_effects_in
 from apps.prompt.injection_scanner.review_findings import rules_to_confirm
-from apps.prompt.normalization.folding import fold, identity_fold
+from apps.prompt.normalization.lookalike_folding import fold, identity_fold
 from apps.prompt.sanitizer.invisible_characters import remove_invisible
 
 NAME_CHARACTERS = 64

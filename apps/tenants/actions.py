@@ -13,7 +13,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted, refuse_blank
 from apps.governance.governed_write import assign_values, governed, invalid_from_validation
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.agent_flavours import refuse_assistant
 from apps.tenants.authentication.actor_resolution import token_digest

@@ -7,7 +7,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models.endpoints import SealedSecret
 from apps.tenants.models.tenant import TenantSettings

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from django.core.management import get_commands, load_command_class
 
 from apps.governance.actors import PEOPLE, Role
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.policy.surface_conformance import SurfaceConformance, register_surface
-from apps.governance.policy.table import POLICY, Act
 
 CommandsByAct = Mapping[Act, list[str]]
 

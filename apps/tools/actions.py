@@ -10,7 +10,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotVisible
 from apps.governance.governed_write import assign_values, authorize, governed
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.outbound.ssrf import origin_of
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import SealedSecret

@@ -10,7 +10,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, execute_as
 from apps.governance.errors import NotVisible
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.refusal_log import recording_refusals
 from apps.llm.mcp_client.tool_server import ListedTool, ToolServerListing
 from apps.tools.models import ToolServer

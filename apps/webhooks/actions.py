@@ -6,7 +6,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import assign_values, governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.sealed_secrets import delete_secrets, store_secret
 from apps.webhooks.models import EVENT_FIELDS, Webhook
 from apps.webhooks.rules import secret_flaw

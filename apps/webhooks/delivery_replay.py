@@ -8,7 +8,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, NotVisible
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.refusal_log import recording_refusals
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.webhooks.models import Delivery, Webhook, WebhookHealth

@@ -15,8 +15,8 @@ from statistics import median, quantiles
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.api.benchmark_setup import PAGE, Answer, BenchmarkInstallation, WsgiClient, ground
 from benchmarks.api.load_test import LoadResult, run_load
-from benchmarks.api.testbed import PAGE, Answer, BenchmarkInstallation, WsgiClient, ground
 
 STATEMENTS = 3
 LIST_SHARE, ROW_SHARE, WRITE_SHARE, TAIL = 0.6, 0.6, 0.5, 3.0

@@ -18,7 +18,7 @@ import aiohttp
 
 from apps.launcher.child_processes import spawn_child, stop_child, wait_until
 from apps.launcher.data_folders import PROJECT
-from benchmarks.api.testbed import BenchmarkInstallation, close_pools
+from benchmarks.api.benchmark_setup import BenchmarkInstallation, close_pools
 from tests.settings import PREFIX
 
 CLIENTS, READY_SECONDS, FINDING_SECONDS, SHARE = 8, 60, 10, 0.8

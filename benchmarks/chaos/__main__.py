@@ -23,9 +23,9 @@ from rich.console import Console  # noqa: E402
 from rich.table import Table  # noqa: E402
 
 from benchmarks.chaos.approver import Approver  # noqa: E402
+from benchmarks.chaos.benchmark_setup import WRONG_CLOCKS, ChaosTestbed, ground  # noqa: E402
 from benchmarks.chaos.customers import SimulatedCustomers, Thread, make_threads  # noqa: E402
 from benchmarks.chaos.faults import FAULT_SECONDS, FAULTS, MODEL_SECONDS, FaultInjector, FaultPace  # noqa: E402
-from benchmarks.chaos.testbed import WRONG_CLOCKS, ChaosTestbed, ground  # noqa: E402
 from benchmarks.chaos.turn_counts import ResultReader, TurnCounts  # noqa: E402
 from tests.support.database.clones import close_connections  # noqa: E402
 from tests.support.servers.effects_server import set_fault_share  # noqa: E402

@@ -13,7 +13,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.tools.tool_server_refresh import refresh_server
 from apps.runtime.wakeup import wake_worker
 from apps.tenants.actions import amend_agent
-from benchmarks.chaos.testbed import ChaosTestbed
+from benchmarks.chaos.benchmark_setup import ChaosTestbed
 from tests.support.drivers.external_tool_turns import allow_agent_tool
 from tests.support.factories.external_tools import make_tool_server
 from tests.support.servers.webhook_receiver import make_webhook

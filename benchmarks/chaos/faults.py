@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import redis
 
 from apps.launcher.child_processes import last_lines
-from benchmarks.chaos.testbed import LEASE_SECONDS, ChaosTestbed, WorkerProcess
+from benchmarks.chaos.benchmark_setup import LEASE_SECONDS, ChaosTestbed, WorkerProcess
 
 # Shares of the model's calls that fail, three in ten together.
 # A spent account is not among them: it pauses its agent until a person lifts that, and nobody does here.

@@ -8,8 +8,8 @@ from typing import Any
 
 import psycopg
 
+from benchmarks.chaos.benchmark_setup import ChaosTestbed
 from benchmarks.chaos.customers import WRITES, SimulatedCustomers
-from benchmarks.chaos.testbed import ChaosTestbed
 from tests.durability.invariants import Bill, Effects, counted, watch
 from tests.settings import PREFIX
 from tests.support.servers.effects_server import read_effects

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from apps.llm.model_backend import ModelBackend
-from benchmarks.turn.testbed import TimedBackend, TurnRunner, TurnTestbed
+from benchmarks.turn.benchmark_setup import TimedBackend, TurnRunner, TurnTestbed
 
 CALLS_OF_A_TURN = 2
 SKILL_WORDS = "Look the order up, and say what was found."

@@ -6,6 +6,7 @@ from statistics import mean, median
 
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.llm.model_backend import ModelBackend, ModelReply, ModelRequest, StopReason, ToolUse, Usage
+from benchmarks.turn.benchmark_setup import LoggedStatements, TimedBackend, TurnRunner, TurnTestbed, ground
 from benchmarks.turn.measurement import (
     TurnContractBroken,
     TurnCost,
@@ -17,7 +18,6 @@ from benchmarks.turn.measurement import (
 from benchmarks.turn.product_turn import ProductTurnRunner, make_database
 from benchmarks.turn.raw_sql_turn import DATABASE, ClaimedTurn, FenceLost, RawTurnRunner, make_tables
 from benchmarks.turn.replayed_sql_turn import ReplayTurnRunner, record_statements
-from benchmarks.turn.testbed import LoggedStatements, TimedBackend, TurnRunner, TurnTestbed, ground
 from tests.settings import PREFIX
 
 EDGE_TURNS = 10

@@ -24,8 +24,8 @@ from apps.governance.database.actor_transaction import acting_as  # noqa: E402
 from apps.llm.model_backend import ModelBackend  # noqa: E402
 from apps.runtime.worker.sync_driver import answer_conversation  # noqa: E402
 from apps.skills.models import Skill  # noqa: E402
+from benchmarks.turn.benchmark_setup import TurnTestbed, statements_in  # noqa: E402
 from benchmarks.turn.measurement import SKILL_WORDS  # noqa: E402
-from benchmarks.turn.testbed import TurnTestbed, statements_in  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import close_connections, point_to, run_as_superuser  # noqa: E402
 from tests.support.worlds.world import (  # noqa: E402

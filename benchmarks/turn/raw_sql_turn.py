@@ -18,8 +18,8 @@ from rich.table import Table
 
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.llm.model_backend import JsonObject, ModelBackend, ModelReply, ModelRequest, SystemBlock, ToolDefinition
+from benchmarks.turn.benchmark_setup import TurnTestbed, ground, statements_in
 from benchmarks.turn.measurement import SKILL_WORDS, find_unanswered, measure_turn
-from benchmarks.turn.testbed import TurnTestbed, ground, statements_in
 
 DATABASE = "raw_turns"
 SKILL = "issue-a-refund"

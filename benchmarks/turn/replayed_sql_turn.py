@@ -14,9 +14,9 @@ from typing import Any
 from django.db import connection
 
 from apps.llm.model_backend import JsonObject, ModelBackend, ModelReply, ModelRequest
+from benchmarks.turn.benchmark_setup import statements_in
 from benchmarks.turn.measurement import TurnContractBroken
 from benchmarks.turn.product_turn import ProductTurnRunner
-from benchmarks.turn.testbed import statements_in
 
 MESSAGES_OF_A_TURN = 4
 # Of a message that has a statement planned and calls it.

@@ -19,11 +19,11 @@ from rich.table import Table
 
 from apps.llm.anthropic.sync_client import AnthropicBackend
 from apps.llm.model_backend import ModelBackend
+from benchmarks.turn.benchmark_setup import TurnRunner, TurnTestbed, ground
 from benchmarks.turn.measurement import measure_turn
 from benchmarks.turn.overhead import WALLED, sample_request
 from benchmarks.turn.product_turn import ProductTurnRunner, make_database
 from benchmarks.turn.raw_sql_turn import DATABASE, RawTurnRunner, make_tables
-from benchmarks.turn.testbed import TurnRunner, TurnTestbed, ground
 from tests.settings import PREFIX
 
 RECORD = re.compile(r"rmgr: (\S+) +len \(rec/tot\): *\d+/ *(\d+), .* lsn: (\w+)/(\w+), prev \S+, desc: (\w+)(.*)")

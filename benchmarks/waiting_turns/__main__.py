@@ -29,8 +29,8 @@ from apps.governance.database.actor_transaction import acting_as  # noqa: E402
 from apps.launcher.child_processes import CannotStart, last_lines, spawn_child  # noqa: E402
 from apps.launcher.data_folders import PROJECT  # noqa: E402
 from apps.launcher.supervisor import python_command  # noqa: E402
+from benchmarks.chaos.benchmark_setup import ChaosTestbed, ground  # noqa: E402
 from benchmarks.chaos.customers import Thread, send  # noqa: E402
-from benchmarks.chaos.testbed import ChaosTestbed, ground  # noqa: E402
 from benchmarks.chaos.turn_counts import waits_of  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
 from tests.support.database.clones import close_connections  # noqa: E402

@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.turn.__main__ import FigureRow
-from benchmarks.turn.testbed import LoggedStatements, is_transaction_word, logged_statements, statements_in
+from benchmarks.turn.benchmark_setup import LoggedStatements, is_transaction_word, logged_statements, statements_in
 
 pytestmark = pytest.mark.pure
 

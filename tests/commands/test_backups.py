@@ -1,4 +1,4 @@
-"""Backups, from the first to the day they are needed: back_up, restore_backup, drill_backup, hash_prompts."""
+"""Backups, from the first to the day they are needed: create_backup, restore_backup, drill_backup, hash_prompts."""
 
 import json
 import tarfile
@@ -22,7 +22,7 @@ from apps.personas.models import Persona
 from apps.tenants.policy_sync.drift import policy_drift
 from tests.support.database.committing_fixture import committing
 from tests.support.drivers.management_command import run_command
-from tests.support.sampling import IS_WHOLE
+from tests.support.parameter_sampling import IS_WHOLE
 from tests.support.worlds.world import World, make_persona, make_profile, make_skill, make_world
 
 __all__ = ["committing"]
@@ -47,7 +47,7 @@ def world(committing: str, postgres: Postgres, settings: Settings, tmp_path: Pat
 @pytest.fixture
 def backup(world: World, tmp_path: Path) -> Path:
     file = tmp_path / "backup.tar"
-    assert run_command("back_up", str(file)).failure == ""
+    assert run_command("create_backup", str(file)).failure == ""
     return file
 
 
@@ -112,10 +112,10 @@ def test_a_backup_is_its_owners_alone_and_says_what_it_lacks(
     world: World, backup: Path, settings: Settings, tmp_path: Path
 ) -> None:
     assert backup.stat().st_mode & 0o777 == 0o600
-    assert "is there already" in run_command("back_up", str(backup)).failure
-    assert "There is no folder" in run_command("back_up", str(tmp_path / "nowhere" / "x.tar")).failure
+    assert "is there already" in run_command("create_backup", str(backup)).failure
+    assert "There is no folder" in run_command("create_backup", str(tmp_path / "nowhere" / "x.tar")).failure
     settings.ATTACHMENTS_S3_BUCKET = "files-of-acme"
-    seen = run_command("back_up", str(tmp_path / "bucket.tar"))
+    seen = run_command("create_backup", str(tmp_path / "bucket.tar"))
     assert "Attachments lie in the bucket files-of-acme and are not in it." in seen.err
     assert "SEALING_KEYS" in seen.err
     assert not read_manifest(tmp_path / "bucket.tar").has_files
@@ -161,7 +161,7 @@ def test_who_does_not_see_every_row_makes_no_backup(postgres: Postgres, tmp_path
 
 def test_commands_about_the_whole_database_need_its_owner(settings: Settings, tmp_path: Path) -> None:
     settings.DATABASE_OWNER_URL = ""
-    for words in (("back_up", str(tmp_path / "x")), ("restore_backup", str(tmp_path / "x")), ("drill_backup",)):
+    for words in (("create_backup", str(tmp_path / "x")), ("restore_backup", str(tmp_path / "x")), ("drill_backup",)):
         assert "Set DATABASE_OWNER_URL" in run_command(*words).failure
 
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import add_member
 from apps.tenants.authentication.actor_resolution import memberships_of
 from apps.tenants.models import User

@@ -11,7 +11,7 @@ from apps.demo.example_prices import PRICE_REASON
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.accounts.people import deactivate_and_sign_out
 from apps.tenants.authentication.actor_resolution import agent_of_token, member_by_username, system_actor_of_tenant
 from apps.tenants.models import Agent, AgentToken, Membership, ModelPrice, User

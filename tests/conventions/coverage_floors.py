@@ -36,7 +36,7 @@ NAMED_RULES = (
     "apps/learning/reflection/reflection_day.py",
     "apps/learning/retry_delay.py",
     "apps/learning/transcript_masking.py",
-    "apps/learning/extraction/vetting.py",
+    "apps/learning/extraction/draft_validation.py",
     "apps/learning/distillation/tier_schedule.py",
     "apps/learning/lessons/lesson_cases.py",
     "apps/learning/digest/digest_answer.py",

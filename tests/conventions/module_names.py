@@ -19,7 +19,7 @@ IRREGULAR: Final = (
 # What a module does not end in: the name breaks off.
 PREPOSITIONS: Final = "by in of on at to with from about apart anew for into over under out off up down"
 # Nouns that look like one of these.
-NOUNS: Final = "billing decoding folding masking sampling sign_in testbed vetting"
+NOUNS: Final = "billing masking sign_in"
 
 
 def unnamed_modules(source: Source) -> Iterator[str]:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.durability.crash_and_recover import check_scene_crash, decisive_points, record_scene_crossings
 from tests.durability.crash_scenarios import SCENES, ExternalStage
-from tests.support.sampling import share_of, whole_or
+from tests.support.parameter_sampling import share_of, whole_or
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 

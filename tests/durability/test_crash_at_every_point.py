@@ -4,7 +4,7 @@ import pytest
 
 from tests.durability.crash_and_recover import check_crash, record_turn_crossings, spread_points
 from tests.durability.forked_workers import CrashStage
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured, pytest.mark.whole]
 

@@ -21,7 +21,7 @@ from apps.runtime.turns.turn_machine import start_turn
 from apps.runtime.worker.sync_driver import drive_turn
 from tests.durability.invariants import Effects, broken
 from tests.support.drivers.conversation import send_customer_message
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.servers.standin_model import StandIn
 from tests.support.timeouts import PATIENCE_SECONDS
 from tests.support.worlds.world import World, make_world

@@ -29,7 +29,7 @@ from apps.runtime.models import Turn
 from apps.skills.models import Skill
 from apps.tenants.actions import amend_agent
 from tests.support.drivers.conversation import run_turn
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.servers.obedient_model import ObedientModel
 from tests.support.worlds.world import World, make_memory, make_persona, make_profile, make_skill, make_world
 

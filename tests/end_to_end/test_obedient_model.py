@@ -13,7 +13,7 @@ from apps.conversations.models import Message
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord, Proposal
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.launcher.postgres import Postgres
 from apps.learning.extraction.models import Extraction
 from apps.prompt.text_limits import IDENTITY_CHARACTERS
@@ -36,7 +36,7 @@ from tests.settings import PREFIX
 from tests.support.database.clones import clone_database, close_connections, point_to, run_as_superuser
 from tests.support.drivers.console_client import list_of, page_of, page_text, signed_in
 from tests.support.drivers.rest_client import person_client
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.servers.obedient_model import run_obedient_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]

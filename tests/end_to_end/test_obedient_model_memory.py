@@ -9,7 +9,7 @@ from pytest_django import DjangoDbBlocker
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord, Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.launcher.postgres import Postgres
 from apps.memory.models import AgentMemory
 from apps.prompt.memory_lines.write_holds import MemoryReview

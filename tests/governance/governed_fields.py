@@ -12,7 +12,7 @@ from apps.governance.authorization import noun_written_by
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database_drift.role_grants import governed_models
 from apps.governance.models import ChangeRecord, Governed, Refusal
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from tests.support.worlds.lawful_acts import Scene
 
 # The database stamps these, and nobody chooses the tenant.

@@ -17,7 +17,7 @@ TENANT_TESTS = (
     "tests/governance/database/test_row_security.py::test_another_tenants_rows_are_invisible_in_every_table",
     "tests/governance/database/test_row_security.py::test_no_role_writes_a_row_into_another_tenant",
     "tests/governance/database/test_row_security.py::test_a_service_user_is_shown_and_made_for_its_own_tenant_only",
-    "tests/governance/database/test_walls_on_committed_rows.py::test_a_tenants_own_grants_replace_the_template_and_narrow_it",
+    "tests/governance/database/test_row_security_on_committed_rows.py::test_a_tenants_own_grants_replace_the_template_and_narrow_it",
     *DRIFT_TESTS,
 )
 AGENT_TESTS = (
@@ -48,7 +48,7 @@ REFERENCES = (
     *DRIFT_TESTS,
 )
 SESSION_SETTING_TESTS = (
-    "tests/governance/database/test_walls_on_committed_rows.py::test_every_commit_leaves_the_connection_without_role_and_tenant",
+    "tests/governance/database/test_row_security_on_committed_rows.py::test_every_commit_leaves_the_connection_without_role_and_tenant",
     "tests/governance/database/test_actor_transaction.py",
 )
 DEFINER_TESTS = (

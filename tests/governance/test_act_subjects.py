@@ -4,7 +4,7 @@ import pytest
 
 from apps.governance.errors import NotPermitted, UngovernedWrite
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from tests.support.worlds.world import World, make_memory, make_persona, make_skill, make_world
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db]

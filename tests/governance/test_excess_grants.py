@@ -4,10 +4,10 @@ import pytest
 from django.contrib.auth.models import Group
 
 from apps.governance.actors import Role
-from apps.governance.policy.table import default_grants
+from apps.governance.policy.policy_table import default_grants
 from apps.tenants.grants.excess_grants import grants_beyond_floor
 from apps.tenants.policy_sync.drift import policy_drift
-from tests.governance.database.test_walls_on_committed_rows import grant_to
+from tests.governance.database.test_row_security_on_committed_rows import grant_to
 from tests.support.worlds.world import make_world
 
 pytestmark = pytest.mark.kernel

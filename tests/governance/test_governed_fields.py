@@ -13,7 +13,7 @@ from apps.governance.database_drift.role_grants import governed_models
 from apps.governance.errors import GovernanceError, UngovernedWrite
 from apps.governance.governed_write import governed, recorded_values
 from apps.governance.models import Taint
-from apps.governance.policy.table import POLICY, Act, codename
+from apps.governance.policy.policy_table import POLICY, Act, codename
 from tests.governance.governed_fields import (
     CHANGING_ACTS,
     columns,
@@ -25,7 +25,7 @@ from tests.governance.governed_fields import (
 )
 from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
 from tests.support.factories.member_talks import make_member_overlay
-from tests.support.sampling import share_of
+from tests.support.parameter_sampling import share_of
 from tests.support.worlds.lawful_acts import Scene, make_scene
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.

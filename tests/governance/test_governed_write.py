@@ -21,7 +21,7 @@ from apps.governance.errors import (
 )
 from apps.governance.governed_write import assign_values, authorize, governed, may, recorded_values
 from apps.governance.models import Proposal
-from apps.governance.policy.table import POLICY, Act, codename, default_grants
+from apps.governance.policy.policy_table import POLICY, Act, codename, default_grants
 from apps.personas.actions import amend_persona, archive_persona, create_persona, propose_patch
 from apps.personas.models import Persona
 from apps.schedules.models import Schedule

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.governance.actors import PEOPLE, Actor, Role
-from apps.governance.policy.table import POLICY, Act, Risk, codename, codenames, default_grants, permissions
+from apps.governance.policy.policy_table import POLICY, Act, Risk, codename, codenames, default_grants, permissions
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

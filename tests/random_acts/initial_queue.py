@@ -7,7 +7,7 @@ from apps.desk.actions import make_draft, open_escalation, write_send_rule
 from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Grounding, GroundingFact
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act, default_grants
+from apps.governance.policy.policy_table import Act, default_grants
 from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.learning.lessons.lesson_capture import capture_agent_lessons

@@ -12,7 +12,7 @@ from apps.governance.audit.log_reader import chain_entries, unlinked_entries
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed
-from apps.governance.policy.table import POLICY, Act, RowEffect
+from apps.governance.policy.policy_table import POLICY, Act, RowEffect
 from apps.governance.refusal_log import RECORDED_REFUSALS
 from apps.tenants.authentication.actor_resolution import system_actor
 from tests.random_acts.session_prefix_check import flaws_of_session

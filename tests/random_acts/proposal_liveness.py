@@ -10,7 +10,7 @@ from apps.governance.errors import GovernanceError
 from apps.governance.models import ChangeText, Proposal
 from apps.governance.proposals.actions import reject_proposal, reopen_proposal
 from apps.review.decisions import ApprovalRequest, approve, rebase
-from apps.review.proposal_sheet import read_review_sheet
+from apps.review.review_sheet import read_review_sheet
 from tests.random_acts.crowded_inbox import CrowdedInbox
 
 State = Proposal.State

@@ -6,7 +6,7 @@ from typing import Final
 
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import POLICY
+from apps.governance.policy.policy_table import POLICY
 from apps.prompt.prompt_input import TextProvenance
 from apps.prompt.rendering.segments import Segment, Span
 from apps.runtime.models import Session

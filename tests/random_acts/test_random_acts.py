@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.db import connection
 
-from apps.governance.policy.table import POLICY
+from apps.governance.policy.policy_table import POLICY
 from apps.launcher.postgres import Postgres
 from tests.random_acts.acts.registry import ACT_RUNNERS, UNTRIED_ACTS
 from tests.random_acts.mutants import MUTANTS, remove_protection

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from apps.governance.actors import PEOPLE, Role
 from apps.governance.errors import GovernanceError
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.refusal_log import recording_refusals
 from apps.llm.model_backend import ModelBackend
 from apps.restore.actions import make_checkpoint

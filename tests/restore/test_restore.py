@@ -40,7 +40,7 @@ from tests.restore.restore_scenario import (
 )
 from tests.support.database.committing_fixture import committing
 from tests.support.drivers.conversation import prompt, run_customer_turn
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.servers.standin_model import StandIn, standin, standing_in
 from tests.support.worlds.world import (
     World,

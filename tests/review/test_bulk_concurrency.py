@@ -8,7 +8,7 @@ from django.conf import settings
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.review.bulk.execution import UNEXPECTED_ERROR, decide_all_items, decide_next_item
 from apps.review.models import BulkDecision
 from tests.desk.test_concurrent_sending import run_together

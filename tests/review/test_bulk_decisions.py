@@ -6,7 +6,7 @@ from django.db import ProgrammingError
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError, Invalid, NotPermitted, NotVisible
 from apps.governance.models import ChangeRecord, Proposal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import quarantine_proposal, snooze_proposal, withdraw_proposal
 from apps.personas.actions import propose_patch
 from apps.review.bulk.eligibility import MOST_PROPOSALS, Verb, refuse_ineligible, targets_of

@@ -19,8 +19,8 @@ from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.segments import PromptSnapshot
 from apps.prompt.rendering.snapshot import render_snapshot
 from apps.prompt.text_reuse.derived_lines import RepeatedSource
-from apps.review.proposal_sheet import read_review_sheet
 from apps.review.proposal_submission import submit_proposal
+from apps.review.review_sheet import read_review_sheet
 from apps.runtime.explain.impact import Impact, ImpactCost, impact_of
 from apps.runtime.prompt_snapshot.prompt_input_builder import read_prompt_input
 from apps.skills.proposals import propose_deprecation, propose_revision

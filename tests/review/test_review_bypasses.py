@@ -13,7 +13,7 @@ from apps.governance.errors import (
     StoppedByKillSwitch,
 )
 from apps.governance.models import Approval, Proposal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import amend_block, amend_profile, approve_block, create_profile, write_block

@@ -10,7 +10,7 @@ from apps.conversations.rules import RESERVED_CHANNELS
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.models import Turn
 from apps.runtime.schedules.schedule_runner import run_if_due, run_schedule_now
 from apps.schedules.actions import (

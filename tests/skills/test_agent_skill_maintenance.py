@@ -8,7 +8,7 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.table import Act, codename
+from apps.governance.policy.policy_table import Act, codename
 from apps.runtime.tools.builtin_catalog import builtin_tools
 from apps.runtime.tools.builtin_tool import ToolOffer
 from apps.skills.models import Skill, SkillUse

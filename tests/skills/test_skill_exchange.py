@@ -12,7 +12,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted, NotVisible
 from apps.governance.models import ChangeRecord, Proposal
-from apps.governance.policy.table import Act, codename
+from apps.governance.policy.policy_table import Act, codename
 from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.skills.actions import deprecate_skill, revise_skill

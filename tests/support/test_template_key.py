@@ -19,7 +19,7 @@ KINDS = {
     "a module of models by another name": "apps/memory/models.py",
     "a module in a package of models": "apps/skills/models/skill.py",
     "a mixin with fields": "apps/learning/usage_columns.py",
-    "a module of the policy": "apps/governance/policy/table.py",
+    "a module of the policy": "apps/governance/policy/policy_table.py",
     "a module of the set-up": "apps/tenants/database_roles.py",
     "a setting": "config/settings.py",
     "the lock file": "requirements-embedded.lock",

@@ -17,7 +17,7 @@ from apps.personas.actions import amend_persona, amend_rule
 from apps.skills.actions import deprecate_skill
 from tests.support.database.committing_fixture import committing
 from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.worlds.world import (
     World,
     make_conversation,

@@ -19,7 +19,7 @@ from apps.memory.models import ProfileLine
 from tests.support.database.committing_fixture import committing
 from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
 from tests.support.factories.member_talks import make_talk, turn_into_assistant
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.worlds.world import (
     World,
     make_block,

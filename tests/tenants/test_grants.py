@@ -14,7 +14,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted
 from apps.governance.governed_write import authorize, may
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act, codename, default_grants
+from apps.governance.policy.policy_table import Act, codename, default_grants
 from apps.memory.actions import amend_memory, amend_profile
 from apps.restore.plan import MomentTarget, make_restore_plan
 from apps.skills.actions import approve_skill, draft_skill

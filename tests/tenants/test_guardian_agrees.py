@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import POLICY, Act, codename, default_grants
+from apps.governance.policy.policy_table import POLICY, Act, codename, default_grants
 from apps.tenants.actions import withdraw_grants, write_grants
 from apps.tenants.authentication.actor_resolution import agent_actor, person_actor, staff_actor, system_actor
 from apps.tenants.models import RoleTemplate
 from apps.tenants.models.grants import AgentGrants, RoleTemplateGroupObjectPermission, TenantGroupObjectPermission
-from tests.governance.database.test_walls_on_committed_rows import grant_to
+from tests.governance.database.test_row_security_on_committed_rows import grant_to
 from tests.support.worlds.world import World, make_limit, make_staff, make_world
 
 pytestmark = pytest.mark.kernel

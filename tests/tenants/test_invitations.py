@@ -13,7 +13,7 @@ from apps.tenants.accounts.people import mark_address_proven, opens_other_tenant
 from apps.tenants.actions import accept_membership, deactivate_member, reactivate_member
 from apps.tenants.authentication.actor_resolution import memberships_of
 from apps.tenants.models import Membership, User
-from apps.tenants.review_terms import review_terms
+from apps.tenants.review_settings import review_terms
 from tests.support.database.raw_sql_as_role import BROKEN_RULE, NO_RIGHT, run_and_undo
 from tests.support.worlds.world import PASSWORD, World, make_user, make_world, member_of
 

@@ -8,7 +8,7 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as, current_actor, outside_tenant
 from apps.governance.errors import Conflict, IllegalTransition
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.accounts.people import deactivate_and_sign_out, person_signed_in, reset_sign_in
 from apps.tenants.actions import add_member, change_role, deactivate_member, limit_member, reactivate_member
 from apps.tenants.authentication.actor_resolution import member_by_username, memberships_of

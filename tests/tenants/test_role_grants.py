@@ -10,7 +10,7 @@ from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import default_grants
+from apps.governance.policy.policy_table import default_grants
 from apps.skills.actions import amend_skill, approve_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import withdraw_role_grants, write_role_grants

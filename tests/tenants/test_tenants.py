@@ -10,7 +10,7 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, GovernanceError, Invalid, NotPermitted
 from apps.governance.governed_write import governed
-from apps.governance.policy.table import Act, default_grants
+from apps.governance.policy.policy_table import Act, default_grants
 from apps.tenants.actions import (
     add_member,
     amend_agent,

@@ -22,7 +22,7 @@ from apps.text_analysis.contradictions.detection import (
     detect_contradictions,
 )
 from apps.text_analysis.contradictions.statements import MAX_STATEMENTS, parse_statements
-from tests.support.sampling import share_of
+from tests.support.parameter_sampling import share_of
 from tests.text_analysis.contradiction_pairs import (
     COMPATIBLE_PAIRS,
     CONTRADICTING_PAIRS,

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.text_analysis.pii.folding import BARRIER, KEPT_MARK
 from apps.text_analysis.pii.known_values import KnownValues
 from apps.text_analysis.pii.masking import MASK_KINDS, MaskedText, PiiMasker
 from apps.text_analysis.pii.tenant_patterns import PiiTemplate, read_template
-from tests.support.sampling import share_of
+from apps.text_analysis.pii.text_folding import BARRIER, KEPT_MARK
+from tests.support.parameter_sampling import share_of
 from tests.text_analysis.labelled_pii_lines import PRIVATE_LINES, PUBLIC_LINES
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from apps.learning.extraction.vetting import VettedDraft, resolve_relative_dates
+from apps.learning.extraction.draft_validation import VettedDraft, resolve_relative_dates
 from apps.text_analysis.relative_dates import (
     DatedText,
     relative_date_warning,

@@ -30,7 +30,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted, Stale
 from apps.governance.models import Governed, Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 Row = TypeVar("Row", bound=Model)
 Handler = Callable[..., Response]

@@ -12,7 +12,7 @@ from apps.api.framework.in_process_requests import API_ROOT
 from apps.api.protocol.filters import IdFilter
 from apps.api.protocol.request_bodies import RequestBody
 from apps.governance.act_schemas import Schema, schema_of
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 
 # Beside the filters of every list.
 PAGING_PARAMETERS: dict[str, Schema] = {

@@ -20,7 +20,7 @@ from apps.api.protocol.request_bodies import DecisionBody, RequestBody
 from apps.api.protocol.serializers import RowSerializer
 from apps.governance.governed_write import authorize
 from apps.governance.models import Governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 DecisionFunction = Callable[..., object]
 

@@ -21,7 +21,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NothingPermitted
 from apps.governance.governed_write import may
 from apps.governance.models import Governed
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.row_ids import LARGEST_ROW_ID
 
 BODY_BYTES = 1_000_000

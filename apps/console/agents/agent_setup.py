@@ -19,7 +19,7 @@ from apps.console.framework.row_urls import url_of_subject
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.agent_creation import create_agent_with_persona
 from apps.personas.models import SECTIONS, Persona
 from apps.personas.templates import PersonaTemplate, find_template, persona_templates

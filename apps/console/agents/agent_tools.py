@@ -13,7 +13,7 @@ from apps.console.framework.page_actions import Button, CreateAction, EditAction
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
 from apps.tools.models import AgentTool
 from apps.tools.tool_limits import differences

@@ -15,7 +15,7 @@ from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.scan_runs import request_scan
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule

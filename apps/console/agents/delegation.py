@@ -4,7 +4,7 @@ from apps.console.framework.governed_admin import GovernedAdmin
 from apps.console.framework.page_actions import Button, CreateAction, EditAction, Values
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import allow_invokable, amend_invokable, withdraw_invokable
 from apps.tenants.models import InvokableAgent
 

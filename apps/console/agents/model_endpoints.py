@@ -20,7 +20,7 @@ from apps.console.framework.token_usage import dollars
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.endpoint_check import try_endpoint
 from apps.tenants.endpoints.actions import (
     amend_endpoint,

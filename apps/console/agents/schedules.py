@@ -13,7 +13,7 @@ from apps.console.framework.governed_admin import GovernedAdmin
 from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
 from apps.console.framework.row_titles import format_moment
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.schedules.run_history import COUNTED_DAYS, last_runs, outcome_totals, runs_of_schedule
 from apps.runtime.schedules.schedule_runner import run_schedule_now
 from apps.schedules.actions import (

@@ -17,7 +17,7 @@ from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.tools.tool_server_refresh import refresh_server
 from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
 from apps.tools.models import AgentTool, ServerTool, ToolServer

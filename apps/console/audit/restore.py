@@ -29,7 +29,7 @@ from apps.console.framework.text_diffs import FieldDiff, field_diffs
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError, Invalid
 from apps.governance.models import Governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.restore.actions import make_checkpoint
 from apps.restore.execution import StalePlan, carry_out_restore
 from apps.restore.models import Checkpoint

@@ -22,7 +22,7 @@ from apps.conversations.member_talks import open_talk, send_talk_message
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS

@@ -28,10 +28,10 @@ from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.row_ids import parse_row_id
 from apps.prompt.prompt_input import Flavour
-from apps.review.proposal_sheet import trial_blocker
+from apps.review.review_sheet import trial_blocker
 from apps.runtime.models import Session
 from apps.runtime.off_the_record_erasure import erase_if_due
 from apps.runtime.wakeup import wake_worker

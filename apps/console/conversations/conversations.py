@@ -26,7 +26,7 @@ from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lineage import descendants, quarantine_descendants
 from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
 from apps.runtime.models import Turn

@@ -26,7 +26,7 @@ from apps.desk.queues import REPORT_FILTERS, reported_conversation_ids
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTERS
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.row_ids import parse_row_id
 from apps.learning.reply_reports import report_reply
 

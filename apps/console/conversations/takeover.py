@@ -12,7 +12,7 @@ from apps.conversations.models import Conversation, Message
 from apps.conversations.rules import EVENT_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.turns.operator_replies import conversation_length, hand_back, write_to_customer
 
 

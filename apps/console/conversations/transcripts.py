@@ -13,7 +13,7 @@ from apps.conversations.models import Conversation, Message
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.prompt.tables_and_charts import Figure
 from apps.runtime.tools.table_and_chart_tools import figures_of
 

@@ -17,7 +17,7 @@ from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.models import ModelCall, Spend
 
 # Edited drafts of a day that are compared word by word; more would tell little more.

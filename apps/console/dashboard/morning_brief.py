@@ -19,7 +19,7 @@ from apps.console.framework.form_errors import refusal_label
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord, ChangeText, Refusal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.restore.plan import RESTORABLE
 
 LINES_SHOWN: Final = 5

@@ -17,7 +17,7 @@ from apps.console.framework.row_titles import excerpt
 from apps.desk.models import Draft
 from apps.desk.rules import DRAFT_CHARACTERS, REASON_CHARACTERS
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.turns.operator_replies import decline_draft, send_reviewed_draft
 
 

@@ -18,7 +18,7 @@ from apps.desk.actions import dismiss_escalation
 from apps.desk.models import Escalation
 from apps.desk.rules import ANSWER_CHARACTERS, REASON_CHARACTERS
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.turns.operator_replies import answer_question
 
 

@@ -22,7 +22,7 @@ from apps.desk.reports.models import Report
 from apps.desk.reports.rules import ONLY_REPORTER_WITHDRAWS, RESOLUTION_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.models import LessonCase
 from apps.learning.lessons.rules import LessonSource
 from apps.runtime.models import Turn

@@ -9,7 +9,7 @@ from apps.console.framework.page_actions import Button, CreateAction, EditAction
 from apps.desk.actions import lift_send_rule, write_send_rule
 from apps.desk.models import SendRule
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 
 def _create(values: Values, actor: Actor) -> SendRule:

@@ -15,7 +15,7 @@ from apps.console.framework.governed_admin import GovernedAdmin
 from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.tools.tool_approvals import forbid_call, permit_call
 from apps.tools.models import REASON_CHARACTERS, ToolApproval
 

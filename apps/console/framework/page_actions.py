@@ -18,7 +18,7 @@ from apps.console.framework.row_counts import BoundedCount
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Governed
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 
 Values = Mapping[str, Any]
 # A journal's row has no versions, so what was read stands.

@@ -19,7 +19,7 @@ from apps.console.framework.row_titles import excerpt, format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
 from apps.learning.contradictions.rules import REASON_CHARACTERS

@@ -23,7 +23,7 @@ from apps.console.framework.row_urls import url_of_subject
 from apps.console.framework.text_diffs import field_diffs
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
 from apps.learning.lessons.edit_cluster_proposals import propose_cluster_rule, propose_skill_change, shared_skill
 from apps.learning.lessons.models import MEMBERS_SHOWN, EditCluster, EditClusterCase

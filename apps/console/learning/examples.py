@@ -14,7 +14,7 @@ from apps.console.framework.row_titles import excerpt
 from apps.console.framework.text_diffs import field_diffs
 from apps.console.learning.lessons import masked_summary
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.actions import retire_example
 from apps.learning.lessons.models import Example
 

@@ -13,7 +13,7 @@ from apps.console.framework.page_actions import Button, PanelReader, Tabs, Value
 from apps.console.framework.row_titles import excerpt, format_moment
 from apps.console.framework.text_diffs import field_diffs
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.digest.models import DigestRun
 from apps.learning.lessons.actions import (
     activate_version,

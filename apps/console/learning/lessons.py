@@ -14,7 +14,7 @@ from apps.console.framework.page_actions import Button, PanelReader, Values
 from apps.console.framework.row_titles import excerpt, format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.example_bank import add_lesson_example, example_texts_of, is_correction
 from apps.learning.lessons.lesson_cases import LESSON_TEXT_CHARACTERS, SITUATION_CHARACTERS
 from apps.learning.lessons.models import Example, Lesson, LessonCase

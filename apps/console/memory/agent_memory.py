@@ -22,7 +22,7 @@ from apps.console.review.content_flags import find_content_flags, personal_data_
 from apps.console.review.inbox_filters import open_proposals_about
 from apps.console.review.provenance import current_memory_review, provenance_panel
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.memory_warnings import contradictions_of
 from apps.memory.actions import amend_memory, approve_block, approve_memory, create_block, create_memory, write_block
 from apps.memory.line_dates import set_block_line_dates, set_memory_line_dates

@@ -24,7 +24,7 @@ from apps.console.review.provenance import provenance_panel
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.memory_warnings import profile_contradictions
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.line_dates import set_profile_line_dates

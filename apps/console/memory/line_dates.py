@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.page_actions import Button, Values
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.memory.line_dates import due_line_filters
 from apps.memory.line_ledger import RememberedText
 from apps.memory.models import CustomerProfile, ProfileLine

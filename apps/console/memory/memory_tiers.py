@@ -13,7 +13,7 @@ from apps.console.framework.markdown_rendering import render_markdown
 from apps.console.framework.page_actions import Button, EditAction, PanelReader, Values
 from apps.console.framework.row_titles import format_moment
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.distillation.models import TierClock, TierRun
 from apps.learning.distillation.pipeline import facts_of_row
 from apps.learning.distillation.tier_editing import correct_tier, run_tier

@@ -17,7 +17,7 @@ from apps.console.framework.page_actions import Button, CreateAction, EditAction
 from apps.console.framework.row_titles import format_moment
 from apps.console.review.content_flags import find_content_flags
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.notebook.rules import SCRATCH_LIFETIME, is_due

@@ -10,7 +10,7 @@ from apps.console.framework.governed_admin import GovernedAdmin
 from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader, Values
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import create_identity_card, write_identity_card
 from apps.personas.models import CARD_FIELDS, IdentityCard
 from apps.personas.rules import PARAGRAPH_CHARACTERS

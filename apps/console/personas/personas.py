@@ -12,7 +12,7 @@ from apps.console.framework.page_actions import Button, CreateAction, EditAction
 from apps.console.framework.request_context import actor_of, settings_of
 from apps.console.review.inbox_filters import open_proposals_about
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import activate_persona, amend_persona, archive_persona, create_persona
 from apps.personas.models import SECTIONS, Persona
 from apps.personas.templates import persona_templates

@@ -11,7 +11,7 @@ from apps.console.framework.governed_admin import GovernedAdmin
 from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import add_rule, amend_rule, restore_rule, retire_rule
 from apps.personas.models import StandingRule
 from apps.personas.rules import RULE_CHARACTERS

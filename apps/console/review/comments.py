@@ -21,7 +21,7 @@ from apps.console.framework.row_titles import format_moment, title_of
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.review.comment_actions import add_comment, withdraw_comment
 from apps.review.models import Comment
 from apps.review.rules import COMMENT_CHARACTERS, ONLY_AUTHOR_WITHDRAWS

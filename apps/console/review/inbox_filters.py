@@ -19,7 +19,7 @@ from apps.console.review.saved_filters import SavedFilterPanel, saved_filter_pan
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Approval, Governed, Proposal, ProposalQuerySet
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import UNDO_WITHIN
 from apps.learning.extraction.models import Extraction
 from apps.review.models import Comment

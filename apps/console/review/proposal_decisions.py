@@ -32,7 +32,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.errors import MissingActor
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import (
     UNDO_WITHIN,
     claim_proposal,
@@ -47,8 +47,8 @@ from apps.governance.proposals.actions import (
 from apps.review import decisions
 from apps.review.appliers.registry import applier_of
 from apps.review.decisions import DecisionResult, rebase, undo
-from apps.review.proposal_sheet import approve_sections
-from apps.tenants.review_terms import review_terms
+from apps.review.review_sheet import approve_sections
+from apps.tenants.review_settings import review_terms
 
 
 def approve(proposal: Proposal, actor: Actor, said: Values) -> DecisionResult:

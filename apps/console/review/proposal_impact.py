@@ -9,7 +9,7 @@ from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.prompt.instruction_texts import SLOT_TITLES
 from apps.prompt.prompt_diff import PromptSizeDiff
-from apps.review.proposal_sheet import ProposalSheet
+from apps.review.review_sheet import ProposalSheet
 from apps.runtime.explain.impact import impact_of, reach_of_row
 
 

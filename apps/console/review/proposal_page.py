@@ -24,7 +24,7 @@ from apps.learning.contradictions.memory_warnings import MemoryContradiction, co
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.prompt.memory_lines.line_diff import split_lines
 from apps.review.impact_summary import impact_of
-from apps.review.proposal_sheet import ProposalSheet, read_review_sheet
+from apps.review.review_sheet import ProposalSheet, read_review_sheet
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from apps.governance.models import Proposal
 from apps.governance.policy.risk_tiers import RequiredApprovals, RiskFactor
 from apps.governance.proposals.approval_rules import CONVERSATIONS
 from apps.review.appliers.registry import applier_of
-from apps.review.proposal_sheet import ProposalSheet
+from apps.review.review_sheet import ProposalSheet
 
 EXCERPT_CHARACTERS = 110
 # So much of a text is read for the beginning of its plain words.

@@ -16,7 +16,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.skills.actions import arrange_files, detach_file
 from apps.skills.attachment_upload import upload_file
 from apps.skills.attachments.attachment_access import AttachmentPreview, read_file

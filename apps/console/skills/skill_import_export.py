@@ -25,7 +25,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import FindingsUnconfirmed, GovernanceError, Invalid
 from apps.governance.governed_write import authorize, may
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.skills.attachments.blob_store import content_disposition, read_bytes, store_bytes
 from apps.skills.import_export.skill_export import (
     archive_name,

@@ -20,7 +20,7 @@ from apps.console.skills.skill_curation import curation_panel
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
 

@@ -24,7 +24,7 @@ from apps.console.skills.skill_review import review_panels
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.row_ids import parse_row_id
 from apps.prompt.prompt_input import Slot
 from apps.skills.actions import (

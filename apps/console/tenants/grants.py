@@ -33,7 +33,7 @@ from apps.console.framework.request_context import actor_of, people_of
 from apps.console.framework.row_titles import grant_label
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor, Role
-from apps.governance.policy.table import POLICY, Act, codenames, default_grants
+from apps.governance.policy.policy_table import POLICY, Act, codenames, default_grants
 from apps.tenants.actions import (
     limit_member,
     unlimit_member,

@@ -14,7 +14,7 @@ from apps.console.framework.request_context import actor_of, people_of
 from apps.console.tenants.grants import ChangeRoleForm, InvitationForm
 from apps.governance.actors import Actor, Role
 from apps.governance.governed_write import may
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_url, invite
 from apps.tenants.accounts.people import deactivate_and_sign_out, reset_sign_in
 from apps.tenants.actions import change_role, reactivate_member

@@ -12,7 +12,7 @@ from apps.console.framework.request_context import actor_of, settings_of
 from apps.console.framework.row_titles import grant_label
 from apps.governance.actors import Actor, Role
 from apps.governance.governed_write import may
-from apps.governance.policy.table import POLICY, Act, default_grants
+from apps.governance.policy.policy_table import POLICY, Act, default_grants
 from apps.tenants.grants.guardian_sync import grants_of_tenant
 from apps.tenants.models import Tenant
 from apps.tenants.models.grants import RoleGrants

@@ -7,7 +7,7 @@ from apps.console.framework.forms import DecisionForm
 from apps.console.framework.governed_admin import GovernedAdmin
 from apps.console.framework.page_actions import Button, EditAction, Values
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import amend_settings
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import TenantSettings

@@ -9,7 +9,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Conflict, Invalid, NotPermitted, NotVisible
 from apps.governance.governed_write import assign_values, governed
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 
 def make_report(

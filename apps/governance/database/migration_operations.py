@@ -9,7 +9,7 @@ To add a table:
    The first migrations load the files that stand there, and would not find a table that comes later.
 3. Load that file in the same migration with `LoadSQL`.
 4. Say in `column_privacy.csv` what each column holds about people.
-5. Renew `security_catalog.txt` (`UPDATE_WALLS=1 pytest tests/governance/database/test_database_drift.py`) and read its difference.
+5. Renew `security_catalog.txt` (`UPDATE_CATALOG=1 pytest tests/governance/database/test_database_drift.py`); read the diff.
 
 To change a function: edit it in `functions.sql` and name it with `ReplaceFunction` in a new migration. A trigger or policy is
 dropped in the new migration and created there with the text that its file now has.

@@ -15,7 +15,7 @@ from apps.governance.authorization import columns_of, noun_written_by
 from apps.governance.database.actor_transaction import DATABASE_ROLES
 from apps.governance.database.migration_operations import role_name
 from apps.governance.models import Governed
-from apps.governance.policy.table import POLICY, Act, RowEffect
+from apps.governance.policy.policy_table import POLICY, Act, RowEffect
 
 # A removal begins with a lock, which needs the right to update some column; a trigger stamps this one.
 LOCK_COLUMN: Final = "updated_at"

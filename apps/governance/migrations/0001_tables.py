@@ -5,7 +5,7 @@ import django_fsm
 from django.db import migrations, models
 
 from apps.governance.database.migration_operations import TableMigration
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 
 class Migration(TableMigration):

@@ -7,7 +7,7 @@ from django.db import models
 
 from apps.governance.models.base import Governed, Taint
 from apps.governance.models.proposals import Approval, Proposal, ProposalQuerySet
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 __all__ = [
     "Approval",

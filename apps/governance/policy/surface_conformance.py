@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.module_loading import autodiscover_modules
 
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 
 
 @dataclass(frozen=True, slots=True)

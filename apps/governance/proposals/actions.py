@@ -14,8 +14,8 @@ from apps.governance.database.deferred_constraints import check_references_to
 from apps.governance.errors import IllegalTransition, Invalid, MissingActor, NotPermitted, refuse_blank
 from apps.governance.governed_write import governed
 from apps.governance.models import Approval, Governed, Proposal, Taint
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import ReviewTerms, RiskTier, counted_approvals, highest_tier
-from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import (
     ApprovalVerdict,
     ProposalBase,

@@ -22,8 +22,8 @@ from apps.governance.errors import (
 )
 from apps.governance.governed_write import invalid_from_validation
 from apps.governance.models import Approval, Governed, Proposal, Taint
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.governance.policy.risk_tiers import RequiredApprovals, ReviewTerms, RiskTier, approvals_for_tier
-from apps.governance.policy.table import POLICY, Act
 
 NAMED_IN_FULL_QUEUE = 5
 REJECTIONS_SHOWN = 3

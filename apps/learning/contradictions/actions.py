@@ -8,7 +8,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import governed
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.contradictions.rules import ContradictionPair
 

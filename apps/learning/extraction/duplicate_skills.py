@@ -6,8 +6,8 @@ from dataclasses import asdict
 from apps.conversations.rules import ConversationLine
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import lock_name
+from apps.learning.extraction.draft_validation import VettedDraft
 from apps.learning.extraction.models import Extraction
-from apps.learning.extraction.vetting import VettedDraft
 from apps.prompt.builtin_tools import BUILTIN_TOOL_NAMES
 from apps.skills.models import Skill
 from apps.text_analysis.procedure_similarity import ProcedureIndex, ProcedureLikeness, ProcedureText, tools_in

@@ -18,6 +18,7 @@ from apps.governance.errors import Conflict, GovernanceError, StoppedByKillSwitc
 from apps.governance.models import Taint
 from apps.kill_switches.models import KillSwitch
 from apps.learning.conversation_transcript import transcript
+from apps.learning.extraction.draft_validation import VettedDraft, count_masked, resolve_relative_dates, vet_draft
 from apps.learning.extraction.duplicate_skills import called_tools, find_similar_skill, lock_skill_comparison
 from apps.learning.extraction.eligibility import LearningRejection, check_eligibility, drop_recalled_calls
 from apps.learning.extraction.extraction_runs import (
@@ -30,7 +31,6 @@ from apps.learning.extraction.extraction_runs import (
     write_verdict,
 )
 from apps.learning.extraction.models import Extraction
-from apps.learning.extraction.vetting import VettedDraft, count_masked, resolve_relative_dates, vet_draft
 from apps.learning.model_spend import MeteredBackend
 from apps.learning.private_data import collect_known_values, single_day_of, tenant_templates
 from apps.learning.retry_delay import MOST_FAILURES

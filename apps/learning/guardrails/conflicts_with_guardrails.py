@@ -18,7 +18,7 @@ from apps.learning.guardrails.guardrail_loosening import (
     has_rule_override,
 )
 from apps.prompt.injection_scanner.review_findings import rules_to_confirm
-from apps.prompt.normalization.folding import fold, identity_fold
+from apps.prompt.normalization.lookalike_folding import fold, identity_fold
 from apps.prompt.prompt_input import Disclosure
 from apps.text_analysis.contradictions.detection import ContradictionKind, NamedText, TextKind, detect_contradictions
 from apps.text_analysis.contradictions.statements import Statement, StatementForce, parse_statements

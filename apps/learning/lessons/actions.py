@@ -14,7 +14,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted, refuse_blank
 from apps.governance.governed_write import assign_values, authorize, governed
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.stored_text import content_sha256
 from apps.learning.lessons.edit_clustering import Cluster
 from apps.learning.lessons.example_rules import ExampleTexts, UnfitExample, example_limit_refusal, vet_example

@@ -17,7 +17,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid
 from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.kill_switches.models import KillSwitch
 from apps.learning.lessons.actions import mark_proposed, record_cluster, reopen_cluster
 from apps.learning.lessons.edit_categories import (

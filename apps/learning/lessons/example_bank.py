@@ -10,7 +10,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.conversation_transcript import transcript
 from apps.learning.lessons.actions import add_example
 from apps.learning.lessons.example_rules import ExampleTexts

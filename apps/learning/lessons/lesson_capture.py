@@ -21,7 +21,7 @@ from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeText, Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.conversation_transcript import transcript
 from apps.learning.lessons import lesson_cases
 from apps.learning.lessons.edit_cluster_proposals import update_edit_clusters

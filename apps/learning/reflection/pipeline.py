@@ -24,10 +24,10 @@ from apps.governance.errors import GovernanceError, StoppedByKillSwitch
 from apps.governance.models import Taint
 from apps.kill_switches.models import KillSwitch
 from apps.learning.conversation_transcript import transcript
+from apps.learning.extraction.draft_validation import VettedDraft, resolve_relative_dates, vet_draft
 from apps.learning.extraction.duplicate_skills import called_tools, find_similar_skill, lock_skill_comparison
 from apps.learning.extraction.eligibility import LearningRejection, check_eligibility
 from apps.learning.extraction.pipeline import learning_backend, learning_model, transcript_lines
-from apps.learning.extraction.vetting import VettedDraft, resolve_relative_dates, vet_draft
 from apps.learning.model_spend import LearningBudgetReserved, MeteredBackend
 from apps.learning.private_data import collect_known_values, tenant_templates
 from apps.learning.reflection.memory_proposals import propose_memory_lines

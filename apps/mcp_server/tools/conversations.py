@@ -4,7 +4,7 @@ from typing import Final
 
 from apps.api.resources.conversations.conversations import RateConversationBody, UpdateConversationBody
 from apps.conversations.models import Conversation
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.argument_texts import CONVERSATION_TEXT, CUSTOMER_TEXT, VERSION_TEXT
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from apps.api.resources.conversations.external_turns import CallSessionToolBody, OpenSessionBody, ReportTurnBody
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.mcp_server.tool_definition import RestTool
 
 SESSION_ARGUMENT_TEXTS: Final = {

@@ -3,7 +3,7 @@
 from typing import Final
 
 from apps.api.resources.memory.agent_memory import CreateMemoryBody, UpdateMemoryBlockBody, UpdateMemoryBody
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.argument_texts import VERSION_TEXT, WHOLE_BODY_TEXT
 

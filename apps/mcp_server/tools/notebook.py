@@ -4,7 +4,7 @@ from typing import Final
 
 from apps.api.protocol.request_bodies import DecisionBody
 from apps.api.resources.memory.notebook import UpdateNoteBody, WriteNoteBody
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.argument_texts import CUSTOMER_TEXT, REASON_TEXT, VERSION_TEXT
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.mcp_server.tool_definition import RestTool
 
 PROPOSAL_TOOLS: Final = (

@@ -4,7 +4,7 @@ from typing import Final
 
 from apps.api.protocol.request_bodies import DecisionBody
 from apps.api.resources.agents.schedules import DraftScheduleBody
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.argument_texts import REASON_TEXT, VERSION_TEXT
 

@@ -5,7 +5,7 @@ from typing import Final
 from apps.api.resources.review.proposal_decisions import SubmitProposalBody
 from apps.api.resources.skills.skills import DraftSkillBody, UpdateSkillBody
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.argument_texts import VERSION_TEXT
 

@@ -96,7 +96,7 @@ def read_manifest(file: Path) -> Manifest:
     except FileNotFoundError as missing:
         raise BackupRefused(f"There is no file {file}.") from missing
     except (tarfile.TarError, OSError, ValueError) as unreadable:
-        raise BackupRefused(f"{file} is no backup. Make one with: manage.py back_up FILE") from unreadable
+        raise BackupRefused(f"{file} is no backup. Make one with: manage.py create_backup FILE") from unreadable
     return _parse_manifest(file, said)
 
 
@@ -183,7 +183,7 @@ def _dump_database(owner_url: str, dump: Path) -> Mapping[str, Any]:
 
 def _parse_manifest(file: Path, said: Any) -> Manifest:
     if not isinstance(said, dict) or "format" not in said:
-        raise BackupRefused(f"{file} is no backup. Make one with: manage.py back_up FILE")
+        raise BackupRefused(f"{file} is no backup. Make one with: manage.py create_backup FILE")
     if said["format"] != FORMAT_VERSION:
         raise BackupRefused(
             f"{file} has form {said['format']}, and this release reads {FORMAT_VERSION}. Use the one it is of."

@@ -9,7 +9,7 @@ from typing import Final
 
 from apps.prompt.injection_scanner.rule_language import Suspicion
 from apps.prompt.instruction_texts import SECTION_TITLES
-from apps.prompt.normalization.folding import fold_words
+from apps.prompt.normalization.lookalike_folding import fold_words
 from apps.prompt.prompt_input import EventKind
 from apps.prompt.sanitizer.invisible_characters import remove_invisible
 

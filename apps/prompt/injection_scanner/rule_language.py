@@ -6,7 +6,7 @@ from enum import IntEnum, StrEnum
 from functools import cache
 from typing import Final, NamedTuple
 
-from apps.prompt.normalization.folding import fold_words
+from apps.prompt.normalization.lookalike_folding import fold_words
 
 
 class Suspicion(StrEnum):

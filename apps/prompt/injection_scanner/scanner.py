@@ -22,8 +22,8 @@ from apps.prompt.injection_scanner.other_language_patterns import (
 )
 from apps.prompt.injection_scanner.rule_language import Opening, Phrase, Suspicion, expand_pattern
 from apps.prompt.injection_scanner.spaced_out_phrases import find_spaced_out
-from apps.prompt.normalization.decoding import decode_chunks, decode_escapes, decode_hidden_text
-from apps.prompt.normalization.folding import FoldedText, fold, fold_words, identity_fold
+from apps.prompt.normalization.encoded_text import decode_chunks, decode_escapes, decode_hidden_text
+from apps.prompt.normalization.lookalike_folding import FoldedText, fold, fold_words, identity_fold
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from apps.prompt.instruction_texts import SECTION_TITLES, TITLE_PREFIXES
-from apps.prompt.normalization.folding import unmask_lookalikes
+from apps.prompt.normalization.lookalike_folding import unmask_lookalikes
 from apps.prompt.prompt_input import EventKind, SanitizerRule
 from apps.prompt.sanitizer.invisible_characters import remove_invisible
 from apps.prompt.sanitizer.role_control import TextSpan, ascii_outline, find_role_control

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from apps.prompt.normalization.folding import FoldedText, fold, fold_words, identity_fold
+from apps.prompt.normalization.lookalike_folding import FoldedText, fold, fold_words, identity_fold
 
 
 class ContentWord(NamedTuple):

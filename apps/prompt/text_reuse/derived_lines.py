@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from apps.prompt.normalization.decoding import decode_chunks, decode_escapes, decode_hidden_text
-from apps.prompt.normalization.folding import identity_fold
+from apps.prompt.normalization.encoded_text import decode_chunks, decode_escapes, decode_hidden_text
+from apps.prompt.normalization.lookalike_folding import identity_fold
 from apps.prompt.text_reuse.content_words import ContentWord, extract_content_words, extract_letters
 from apps.prompt.text_reuse.quoted_values import Citation, find_citations, find_name_pairs, find_names
 

@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from apps.prompt.normalization.folding import fold, identity_fold
+from apps.prompt.normalization.lookalike_folding import fold, identity_fold
 
 
 class Citation(NamedTuple):

@@ -8,7 +8,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import NotVisible
 from apps.governance.models import Governed, Proposal
 from apps.governance.models.base import GovernedQuerySet
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.review.appliers import memory, personas, skills
 from apps.review.appliers.base import Applier, Target
 

@@ -7,8 +7,8 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import refuse_ungoverned_fields
 from apps.governance.models import Proposal
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskFactor
-from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import refuse_flaws
 from apps.review.appliers.base import Applier, ReviewedFile, Values, merge_words
 from apps.skills.actions import deprecate_skill, revise_skill

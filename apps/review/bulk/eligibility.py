@@ -9,8 +9,8 @@ from apps.governance.authorization import check_actor
 from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.models import Governed, Proposal, Taint
 from apps.governance.models.base import GovernedQuerySet
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskTier, tier_of
-from apps.governance.policy.table import Act
 from apps.governance.proposals.approval_rules import refuse_undecidable
 from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.review.appliers.base import Target

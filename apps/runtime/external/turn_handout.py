@@ -12,7 +12,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, execute_as
 from apps.governance.errors import Conflict, NotVisible
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.llm.model_backend import ModelRequest
 from apps.runtime.kill_switch_checks import StoppedByPerson, is_answering_paused, is_taken_over, stop_sentence
 from apps.runtime.limits.turn_budgets import DayBudgetSpent, TurnMoney

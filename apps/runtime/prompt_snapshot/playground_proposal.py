@@ -14,7 +14,7 @@ from apps.governance.models import Proposal
 from apps.governance.proposals.approval_rules import ProposedOutcome
 from apps.prompt.prompt_input import TextProvenance
 from apps.prompt.rendering.segments import PromptSnapshot, Segment, SlotText
-from apps.review.proposal_sheet import read_review_sheet
+from apps.review.review_sheet import read_review_sheet
 from apps.runtime.prompt_snapshot.proposed_rows import FIRST_NEW_RULE_ID, changed_copy
 from apps.runtime.prompt_snapshot.snapshot_store import PromptUnavailable
 from apps.skills.models import Skill

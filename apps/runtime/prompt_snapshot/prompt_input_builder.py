@@ -15,7 +15,7 @@ from apps.governance.actors import Actor
 from apps.governance.audit.row_history import FieldAuthorship, FieldKey, field_authorships
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord, Governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.approval_rules import ProposedOutcome
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock, MemoryTier
 from apps.notebook.models import Note

@@ -20,7 +20,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, GovernanceError, IllegalTransition, NotVisible
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.refusal_log import recording_refusals
 from apps.governance.stored_text import content_sha256
 from apps.prompt.rendering.scheduled_task import ScheduledTask, render_scheduled_task

@@ -17,7 +17,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted, NotVisible
 from apps.governance.governed_write import authorize, may
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.llm.model_backend import Json, JsonObject
 from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay

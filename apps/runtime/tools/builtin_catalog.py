@@ -6,7 +6,7 @@ None takes a customer argument: whom the agent serves stands in its actor, and P
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, NotVisible, Stale
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.approval_rules import earlier_rejections, rejection_reason
 from apps.learning.contradictions.memory_warnings import add_memory_warnings, add_profile_warnings, profile_texts
 from apps.llm.model_backend import Json, JsonObject

@@ -7,7 +7,7 @@ from typing import Final, Self
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.llm.model_backend import JsonObject, ToolDefinition
 from apps.runtime.limits.turn_budgets import TurnMoney, detect_loop
 from apps.tenants.models import Agent

@@ -14,7 +14,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, NotVisible
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.llm.model_backend import JsonObject
 from apps.prompt.builtin_tools import DELEGATE, ENQUEUE_PARENT
 from apps.prompt.sanitizer.clean import sanitize

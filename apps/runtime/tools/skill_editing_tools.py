@@ -14,7 +14,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotVisible
 from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.approval_rules import earlier_rejections, rejection_reason
 from apps.llm.model_backend import Json, JsonObject
 from apps.prompt.builtin_tools import SKILL_DELETE, SKILL_LIST, SKILL_PATCH, SKILL_SAVE, SKILL_VIEW

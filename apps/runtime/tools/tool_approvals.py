@@ -10,7 +10,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, refuse_blank
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.llm.model_backend import JsonObject
 from apps.prompt.instruction_texts import CALL_APPROVED, CALL_PENDING, CALL_REFUSED
 from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext

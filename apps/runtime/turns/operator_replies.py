@@ -20,7 +20,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, NotVisible, Stale
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.prompt.instruction_texts import COLLEAGUE_WROTE, ESCALATION_ANSWERED
 from apps.prompt.prompt_input import EventKind, TextProvenance, TurnEvent, TurnInput
 from apps.prompt.rendering.segments import SlotText, encode_segments

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotPermitted, NotVisible
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.refusal_log import RefusalSubject, recording_refusals
 from apps.skills.attachments.blob_store import read_bytes
 from apps.skills.models import Skill

@@ -16,7 +16,7 @@ from apps.governance.authorization import authorize
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, GovernanceError, Invalid
 from apps.governance.models import Taint
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.skills.actions import draft_skill
 from apps.skills.attachment_upload import refuse_full_tenant
 from apps.skills.attachments.blob_store import store_bytes

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from apps.governance.actors import Actor, RateLimits, Role
 from apps.governance.database.actor_transaction import acting_as, outside_tenant, tenant_id_of_key
-from apps.governance.policy.table import Act, codename, default_grants
+from apps.governance.policy.policy_table import Act, codename, default_grants
 from apps.tenants.models import User
 
 # Where a grant is said; each replaces the one before it, and a limit narrows whatever stands.

@@ -9,7 +9,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid
 from apps.governance.governed_write import assign_values, governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.outbound.ssrf import origin_of
 from apps.tenants.models import Agent
 from apps.tenants.models.endpoints import Endpoint, ModelPrice, SealedSecret

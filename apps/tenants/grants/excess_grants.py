@@ -8,7 +8,7 @@ from guardian.models import GroupObjectPermissionBase
 
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import default_grants
+from apps.governance.policy.policy_table import default_grants
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models.grants import RoleTemplateGroupObjectPermission
 

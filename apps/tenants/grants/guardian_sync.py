@@ -10,7 +10,7 @@ from guardian.core import ObjectPermissionChecker
 from guardian.shortcuts import get_groups_with_perms
 
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act, codename, default_grants
+from apps.governance.policy.policy_table import Act, codename, default_grants
 from apps.tenants.models import RoleTemplate, Tenant
 from apps.tenants.models.grants import (
     AgentGrants,

@@ -13,7 +13,7 @@ import apps.governance.stored_text
 import apps.tenants.models.endpoints
 import apps.tenants.models.tenant
 from apps.governance.database.migration_operations import TableMigration
-from apps.governance.policy.table import permissions
+from apps.governance.policy.policy_table import permissions
 
 
 class Migration(TableMigration):

@@ -8,7 +8,7 @@ from django.db import models
 from apps.governance.actors import Role
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
-from apps.governance.policy.table import permissions
+from apps.governance.policy.policy_table import permissions
 from apps.governance.stored_text import validate_storable_text
 from apps.prompt.prompt_input import DEFAULT_TIER, TIERS, Flavour, SendMode, SkillIndex
 from apps.tenants.models.agent import AgentToken, DistillationSettings, LearningSettings

@@ -10,7 +10,7 @@ from guardian.models import GroupObjectPermissionBase, UserObjectPermissionBase
 from apps.governance.actors import Role
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
-from apps.governance.policy.table import POLICY, Act, default_grants
+from apps.governance.policy.policy_table import POLICY, Act, default_grants
 
 NO_GRANT_LEFT: Final = (
     "Grant at least one permission: a role without any would hold its template again. To stop a role altogether, deactivate"

@@ -7,13 +7,13 @@ from typing import Final
 
 from apps.governance.actors import Role
 from apps.governance.database_drift.role_grants import rights_of_policy
+from apps.governance.policy.policy_table import POLICY, PolicyRule
 from apps.governance.policy.surface_conformance import acts_by_surface
-from apps.governance.policy.table import POLICY, PolicyRule
 from apps.launcher.data_folders import PROJECT
 
 _HEAD: Final = """# Who may do what
 
-This page is written by `manage.py sync_policy --write-docs` from the policy table in `apps/governance/policy/table.py`.
+This page is written by `manage.py sync_policy --write-docs` from the policy table in `apps/governance/policy/policy_table.py`.
 Nobody edits it; `sync_policy --check` and a test fail when it is out of date.
 
 **yes**: the act applies at once. **proposes**: the same content becomes a proposal and waits for a person. **no**: refused on every

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from apps.text_analysis.pii.folding import WORD_END, WORD_START
 from apps.text_analysis.pii.impersonal_numbers import is_phone_announced
+from apps.text_analysis.pii.text_folding import WORD_END, WORD_START
 
 FoundSpan: TypeAlias = "tuple[int, int, str]"
 

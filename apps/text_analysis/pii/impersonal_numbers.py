@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from apps.text_analysis.pii.folding import KEPT_MARK, WORD_END, WORD_START
+from apps.text_analysis.pii.text_folding import KEPT_MARK, WORD_END, WORD_START
 
 _YEAR = r"(?:19|20)[0-9]{2}"
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from apps.text_analysis.pii.folding import BARRIER, fold
 from apps.text_analysis.pii.impersonal_numbers import hide_impersonal_numbers
+from apps.text_analysis.pii.text_folding import BARRIER, fold
 
 NAME: Final = "name"
 ID: Final = "id"

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import chain, islice, takewhile
 from typing import Final, Self, TypeAlias
 
-from apps.text_analysis.pii.folding import BARRIER, RESERVED_CHARACTERS, fold
 from apps.text_analysis.pii.identity_numbers import (
     PHONE,
     FoundSpan,
@@ -20,6 +19,7 @@ from apps.text_analysis.pii.impersonal_numbers import hide_impersonal_numbers
 from apps.text_analysis.pii.known_values import KnownPhrases, KnownValues, build_phrases, find_known_values
 from apps.text_analysis.pii.postal_addresses import addresses_in
 from apps.text_analysis.pii.tenant_patterns import PiiTemplate
+from apps.text_analysis.pii.text_folding import BARRIER, RESERVED_CHARACTERS, fold
 
 EMAIL: Final = "e-mail"
 MAX_ROUNDS: Final = 8

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from apps.text_analysis.pii.folding import WORD_END, WORD_START
+from apps.text_analysis.pii.text_folding import WORD_END, WORD_START
 
 ADDRESS: Final = "address"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from apps.text_analysis.pii.folding import WORD_END, WORD_START, fold
+from apps.text_analysis.pii.text_folding import WORD_END, WORD_START, fold
 
 LABEL_PATTERN: Final = re.compile(r"[a-z](?:[a-z]|-(?=[a-z])){1,23}")
 TEMPLATE_CHARACTERS: Final = 80

@@ -11,7 +11,7 @@ from pytest_django import Settings
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.launcher.postgres import Postgres
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings

@@ -5,7 +5,7 @@ import pytest
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import default_grants
+from apps.governance.policy.policy_table import default_grants
 from tests.support.drivers.rest_client import RestClient
 from tests.support.worlds.world import World
 

@@ -9,7 +9,7 @@ from pytest_django import Settings
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import POLICY, Act, default_grants
+from apps.governance.policy.policy_table import POLICY, Act, default_grants
 from apps.tenants.authentication.actor_resolution import agent_of_token
 from apps.tenants.models import AgentToken, TenantSettings
 from tests.support.drivers.rest_client import RestClient

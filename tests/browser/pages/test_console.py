@@ -14,7 +14,7 @@ from apps.skills.models import Skill
 from tests.browser.conftest import SCREENSHOTS, BrowserConsole
 from tests.support.drivers.accessibility import UNFOLD, accessibility_flaws, overflow_flaws, take_picture
 from tests.support.drivers.console_client import page_of, paths, signed_in
-from tests.support.sampling import share_of
+from tests.support.parameter_sampling import share_of
 from tests.support.worlds.world import PASSWORD, World, make_skill
 
 pytestmark = pytest.mark.browser

@@ -9,7 +9,7 @@ from django.urls import reverse
 from apps.console.agents.agent_setup import agent_setup_steps
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.models import Persona
 from apps.personas.templates import persona_templates
 from apps.tenants.actions import issue_token

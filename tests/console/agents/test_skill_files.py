@@ -13,7 +13,7 @@ from django.urls import reverse
 from apps.console.skills.skill_import_export import SALT
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.skills.models import Skill
 from tests.support.drivers.console_client import form_values, list_of, page_of, page_text, page_words, signed_in
 from tests.support.factories.zip_archives import SKILL_MD, make_skill_md, make_zip

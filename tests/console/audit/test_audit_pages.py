@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import AuditCheck, AuditLink, Refusal
-from apps.governance.policy.table import POLICY
+from apps.governance.policy.policy_table import POLICY
 from apps.tenants.audit_export import MOST_ENTRIES
 from apps.tenants.policy_sync.policy_page import verdict
 from tests.support.audit_records import is_export_complete

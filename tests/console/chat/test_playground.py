@@ -15,7 +15,7 @@ from apps.console.site import ADMINS_BY_MODEL
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import propose_patch
 from apps.personas.models import Persona
 from apps.prompt.tables_and_charts import Figure
@@ -25,7 +25,7 @@ from apps.runtime.worker.sync_driver import answer_conversation
 from tests.support.drivers.console_client import form_values, list_of, page_of, page_words, save_form
 from tests.support.drivers.conversation import reply
 from tests.support.factories.member_talks import make_assistant, make_trial, message_assistant
-from tests.support.sampling import share_of
+from tests.support.parameter_sampling import share_of
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_event, make_limit, make_persona, make_skill
 

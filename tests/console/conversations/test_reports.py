@@ -14,7 +14,7 @@ from apps.conversations.models import Conversation, Message
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.lesson_capture import capture_agent_lessons
 from tests.support.drivers.console_client import (
     decision_of,

@@ -17,7 +17,7 @@ from tests.support.database.committing_fixture import committing
 from tests.support.drivers.console_client import signed_in
 from tests.support.factories.desk import make_escalation
 from tests.support.factories.lessons import make_edited_draft
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.worlds.filled_world import refuse_once
 from tests.support.worlds.furnished_tenant import make_turn
 from tests.support.worlds.world import make_conversation, make_skill, make_world

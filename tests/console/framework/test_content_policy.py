@@ -10,7 +10,7 @@ from django.urls import reverse
 from apps.launcher.data_folders import PROJECT
 from config.unfold_settings import UNFOLD
 from tests.support.drivers.console_client import paths
-from tests.support.sampling import share_of
+from tests.support.parameter_sampling import share_of
 from tests.support.worlds.furnished_tenant import make_console_rows
 from tests.support.worlds.world import World
 

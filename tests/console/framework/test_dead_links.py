@@ -5,10 +5,10 @@ from django.test import Client
 from django.urls import reverse
 
 from apps.governance.actors import Role
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from tests.console.link_crawler import LinkCrawler
 from tests.support.drivers.console_client import signed_in
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.worlds.furnished_tenant import make_console_rows
 from tests.support.worlds.world import World, make_limit
 

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.memory.actions import amend_block, amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import amend_persona

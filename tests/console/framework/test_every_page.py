@@ -11,7 +11,7 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.skills.models import Skill
 from apps.tenants.models import AgentToken, Membership
 from tests.support.drivers.console_client import list_of, page_of, page_text, signed_in
-from tests.support.sampling import share_of
+from tests.support.parameter_sampling import share_of
 from tests.support.worlds.furnished_tenant import make_console_rows
 from tests.support.worlds.world import (
     World,

@@ -31,7 +31,7 @@ from apps.skills.models import Skill
 from tests.console.dashboard.test_home_query_plans import ROW_MOMENT
 from tests.support.database.committing_fixture import committing
 from tests.support.drivers.console_client import list_of, page_of, signed_in
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.worlds.furnished_tenant import make_console_rows
 from tests.support.worlds.world import World, make_world
 

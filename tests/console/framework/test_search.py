@@ -15,7 +15,7 @@ from apps.memory.models import MemoryLine
 from apps.personas.actions import amend_persona
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
-from tests.console.dashboard.test_figures_page import CONTROL
+from tests.console.dashboard.test_statistics_page import CONTROL
 from tests.support.drivers.console_client import page_of, page_text, page_words, signed_in
 from tests.support.worlds.world import (
     World,

@@ -9,14 +9,14 @@ from django.urls import reverse
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import snooze_proposal
 from apps.personas.actions import propose_patch, propose_sections
 from apps.review.bulk.eligibility import MOST_PROPOSALS
 from apps.review.models import BulkDecision
 from apps.review.tasks import decide_bulk
 from apps.skills.proposals import propose_deprecation
-from tests.console.dashboard.test_figures_page import statements
+from tests.console.dashboard.test_statistics_page import statements
 from tests.support.drivers.console_client import list_of, page_text, page_words
 from tests.support.factories.bulk_decisions import (
     begin_bulk_decision,

@@ -7,7 +7,7 @@ from django.urls import reverse
 from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord, Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import amend_persona, propose_patch, propose_sections
 from apps.personas.models import Persona
 from apps.skills.actions import amend_skill, approve_skill

@@ -8,7 +8,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.models import Agent, Endpoint, ModelPrice
 from tests.support.drivers.console_client import decide, list_of, page_of, page_words, save_form
 from tests.support.drivers.conversation import fault, reply

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act, codename, default_grants
+from apps.governance.policy.policy_table import Act, codename, default_grants
 from apps.tenants.actions import add_member, limit_member
 from apps.tenants.authentication.actor_resolution import memberships_of, person_actor
 from apps.tenants.models import Membership, User

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import default_grants
+from apps.governance.policy.policy_table import default_grants
 from apps.tenants.authentication.actor_resolution import person_actor
 from apps.tenants.models.grants import RoleGrants
 from tests.support.drivers.console_client import decide, decision_of, list_of, page_of, page_text, page_words, save_form

@@ -7,7 +7,7 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Approval, ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.launcher.child_processes import wait_until
 from apps.launcher.postgres import Postgres
 from apps.review.models import BulkDecision

@@ -17,7 +17,7 @@ from apps.governance.errors import (
 )
 from apps.governance.governed_write import authorize, governed
 from apps.governance.models import Refusal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.refusal_log import record_refusal
 from apps.personas.actions import amend_persona
 from apps.skills.actions import amend_skill, approve_skill, draft_skill

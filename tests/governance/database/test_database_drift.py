@@ -1,7 +1,7 @@
 """What a freshly migrated database comes to is what is declared, and whatever departs from it is found and named.
 
 After a migration that touches a wall, write the declaration anew and read its difference:
-`UPDATE_WALLS=1 pytest tests/governance/database/test_database_drift.py`.
+`UPDATE_CATALOG=1 pytest tests/governance/database/test_database_drift.py`.
 """
 
 import os
@@ -16,7 +16,7 @@ from apps.governance.database.migration_operations import substitute_roles
 from apps.governance.database_drift.role_grants import governed_models, rights_drift, rights_of_policy, sync_rights
 from apps.governance.database_drift.security_catalog import CATALOG_FILE, catalog_drift, catalog_facts, security_drift
 from apps.governance.models import Governed
-from apps.governance.policy.table import POLICY, Act, RowEffect
+from apps.governance.policy.policy_table import POLICY, Act, RowEffect
 from apps.tenants.policy_sync.drift import policy_drift
 
 pytestmark = [pytest.mark.kernel, pytest.mark.django_db(databases=["default", "owner"])]
@@ -39,7 +39,7 @@ def tamper(statement: str) -> None:
 def test_a_fresh_database_has_the_declared_row_security() -> None:
     # R007
     standing = catalog_facts()
-    if os.environ.get("UPDATE_WALLS") == "1":
+    if os.environ.get("UPDATE_CATALOG") == "1":
         CATALOG_FILE.write_text("\n".join(standing) + "\n")
     assert catalog_drift() == []
     assert len(standing) >= 300

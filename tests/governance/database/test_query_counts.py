@@ -23,7 +23,7 @@ from tests.governance.isolation.test_isolation_over_rest import description, ope
 from tests.governance.not_found_comparison import row_of
 from tests.governance.row_multiplication import RowMultiplier
 from tests.support.drivers.console_client import list_of, signed_in
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.filled_world import Filled, fill_world
 from tests.support.worlds.world import make_member

@@ -100,7 +100,7 @@ def test_every_task_takes_ids_of_one_tenant_or_nothing() -> None:
 
 # Commands that name no row of one tenant, each with the reason.
 ROWLESS_COMMANDS = {
-    "back_up": "the whole database, for whoever owns it",
+    "create_backup": "the whole database, for whoever owns it",
     "create_tenant": "makes a tenant",
     "drill_backup": "the whole database, for whoever owns it",
     "drop_second_factor": "a person's own, who may be in several tenants",

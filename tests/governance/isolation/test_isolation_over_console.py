@@ -23,7 +23,7 @@ from apps.tenants.models import Agent, Endpoint
 from apps.tools.models import ToolServer
 from tests.governance.not_found_comparison import UNKNOWN_ID, compare_responses, nouns, row_of, table_fingerprints
 from tests.support.drivers.console_client import list_of, page_of
-from tests.support.sampling import share_of, whole_or
+from tests.support.parameter_sampling import share_of, whole_or
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.filled_world import Filled, fill_world
 from tests.support.worlds.world import World, make_world

@@ -15,7 +15,7 @@ from apps.api.urls import router
 from apps.conversations.models import InboundEvent, Message
 from apps.runtime.models import Turn
 from tests.governance.not_found_comparison import UNKNOWN_ID, compare_responses, row_of, table_fingerprints
-from tests.support.sampling import share_of, whole_or
+from tests.support.parameter_sampling import share_of, whole_or
 from tests.support.worlds.filled_world import Filled
 from tests.support.worlds.world import World, make_world
 

@@ -17,12 +17,12 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database.migration_operations import role_name
 from apps.governance.models import Governed
 from apps.governance.models.base import GovernedQuerySet
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from tests.governance.surfaces.base import ActionSurface, Surface
 from tests.governance.surfaces.console import ConsoleSurface
 from tests.governance.surfaces.rest import RestSurface
 from tests.governance.surfaces.test_act_matrix import OFFERED_CELLS, SURFACES
-from tests.support.sampling import covering_cells
+from tests.support.parameter_sampling import covering_cells
 from tests.support.worlds.filled_world import Filled
 from tests.support.worlds.lawful_acts import MAKING_ACTS, make_scene
 from tests.support.worlds.world import World, make_world

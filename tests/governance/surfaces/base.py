@@ -19,8 +19,8 @@ from apps.conversations.rules import ConversationLine
 from apps.governance.actors import Actor, Role
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Proposal, Taint
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskTier
-from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import (
     approve_proposal,
     claim_proposal,

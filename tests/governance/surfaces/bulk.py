@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from tests.governance.surfaces.rest import Request, RestSurface
 from tests.support.worlds.lawful_acts import Scene
 

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from tests.governance.surfaces.base import GRANT_SYNC_REASON
 from tests.governance.surfaces.tasks import import_lesson, running_model
 from tests.support.factories.contradictions import make_contradicting_rules

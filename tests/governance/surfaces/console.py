@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from apps.console.framework.request_context import VISIT_KEY
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.models import CARD_FIELDS, SECTIONS
 from tests.governance.surfaces.base import GRANT_SYNC_REASON, RUNBOOK
 from tests.governance.surfaces.desk_actions import DESK_FORMS

@@ -24,7 +24,7 @@ from apps.desk.models import Draft, Escalation
 from apps.desk.rules import Grounding
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.limits.turn_budgets import TurnMoney
 from apps.runtime.tools.delegation_tools import ask_agent
 from tests.support.drivers.console_client import decision_of, page_of

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from django.test import Client
 
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.tools.skill_editing_tools import SKILL_TOOLS
 from apps.tenants.actions import amend_agent
 from tests.governance.surfaces.tasks import TOOL_ARGUMENTS, TOOLS

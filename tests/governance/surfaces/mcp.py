@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from tests.governance.surfaces.base import RUNBOOK
 from tests.support.drivers.mcp_client import McpTestServer
 from tests.support.factories.external_turns import EXTERNAL_AGENT_TOOLS

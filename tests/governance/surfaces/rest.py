@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from tests.governance.surfaces.base import GRANT_SYNC_REASON, RUNBOOK
 from tests.governance.surfaces.desk_actions import DESK_REQUESTS
 from tests.support.factories.comments import COMMENT_REQUESTS

@@ -10,7 +10,7 @@ from apps.conversations.actions import import_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.conversations.rules import ConversationLine, ToolCall
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.distillation.tier_editing import run_tier
 from apps.learning.tasks import capture_lessons, digest_lessons, distil_memory, extract_skill
 from apps.llm.anthropic.sync_client import AnthropicBackend

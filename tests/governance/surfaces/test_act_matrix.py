@@ -7,7 +7,7 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import recorded_values
 from apps.governance.models import ChangeRecord, Governed, Proposal, Refusal
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from tests.governance.surfaces.base import ActionSurface, Surface
 from tests.governance.surfaces.bulk import BulkSurface
 from tests.governance.surfaces.commands import CommandSurface
@@ -17,7 +17,7 @@ from tests.governance.surfaces.mcp import McpSurface
 from tests.governance.surfaces.rest import RestSurface
 from tests.governance.surfaces.tasks import TaskSurface
 from tests.support.drivers.mcp_client import McpTestServer
-from tests.support.sampling import covering_cells
+from tests.support.parameter_sampling import covering_cells
 from tests.support.worlds.lawful_acts import Scene, make_scene
 
 # Walks what other tests already cover, thousands of times: measuring that would only make it slower.

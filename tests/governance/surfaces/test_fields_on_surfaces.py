@@ -15,7 +15,7 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import recorded_values
 from apps.governance.models import Governed, Proposal
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from tests.governance.governed_fields import (
     CHANGING_ACTS,
     columns,
@@ -27,7 +27,7 @@ from tests.governance.governed_fields import (
 )
 from tests.support.drivers.console_client import page_of
 from tests.support.factories.endpoints import make_endpoint
-from tests.support.sampling import share_of, whole_or
+from tests.support.parameter_sampling import share_of, whole_or
 from tests.support.worlds.lawful_acts import Scene, make_scene
 from tests.support.worlds.world import make_skill
 

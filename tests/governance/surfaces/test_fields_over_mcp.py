@@ -7,7 +7,7 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.governed_write import recorded_values
 from apps.governance.models import Refusal
-from apps.governance.policy.table import POLICY
+from apps.governance.policy.policy_table import POLICY
 from apps.mcp_server.tool_definition import RestTool
 from apps.mcp_server.tools.catalog import TOOLS
 from tests.support.drivers.mcp_client import McpTestServer

@@ -10,8 +10,8 @@ from apps.api.resources.personas.personas import PersonaView
 from apps.console.personas.personas import PersonaAdmin
 from apps.governance.act_schemas import schema_of
 from apps.governance.actors import Role
+from apps.governance.policy.policy_table import POLICY, Act, PolicyRule
 from apps.governance.policy.surface_conformance import acts_by_surface, all_policy_violations, surfaces
-from apps.governance.policy.table import POLICY, Act, PolicyRule
 from apps.mcp_server.tools.catalog import TOOLS
 from apps.memory.rules import BODY_CHARACTERS
 from apps.personas.models import SECTION_CHARACTERS

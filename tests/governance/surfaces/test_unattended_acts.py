@@ -13,7 +13,7 @@ from django.core.management import get_commands
 from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Refusal
-from apps.governance.policy.table import POLICY, Act, codename
+from apps.governance.policy.policy_table import POLICY, Act, codename
 from apps.restore.management.commands.restore import Command as Restore
 from apps.runtime.policy_conformance import ACT_BY_TOOL
 from apps.runtime.policy_conformance import FIELD_BY_PARAMETER as FIELDS_CALLED

@@ -24,7 +24,7 @@ from apps.learning.distillation.rewrite_vetting import (
     vet_rewrite,
 )
 from apps.prompt.rendering.data_fences import canonical_json
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 
 pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 

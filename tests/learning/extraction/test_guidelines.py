@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apps.learning.extraction.vetting import RUNBOOK_SECTIONS
+from apps.learning.extraction.draft_validation import RUNBOOK_SECTIONS
 from apps.learning.guideline_import import Guideline, MalformedGuideline, NotGuidelines, parse_guidelines
 from apps.skills.skill_validation import DESCRIPTION_CHARACTERS
 

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from apps.conversations.rules import ConversationLine, ToolCall
+from apps.learning.extraction.draft_validation import RUNBOOK_SECTIONS, VettedDraft, count_masked, vet_draft
 from apps.learning.extraction.eligibility import (
     EligibleConversation,
     LearningRejection,
     check_eligibility,
     drop_recalled_calls,
 )
-from apps.learning.extraction.vetting import RUNBOOK_SECTIONS, VettedDraft, count_masked, vet_draft
 from apps.learning.retry_delay import FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS, retry_delay_seconds
 from apps.learning.transcript_masking import known_values_in
 from apps.text_analysis.pii.known_values import KnownValues

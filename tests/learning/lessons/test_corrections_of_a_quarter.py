@@ -19,7 +19,7 @@ from apps.learning.lessons.rules import LESSONS_PER_DIGEST, VERSIONS_KEPT, Lesso
 from apps.prompt.text_limits import LEARNING_BULLETS
 from tests.support.drivers.conversation import reply
 from tests.support.factories.lessons import versions_of
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.world import World, make_world
 

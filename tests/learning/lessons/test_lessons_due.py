@@ -10,7 +10,7 @@ from apps.learning.lessons.lesson_capture import capture_agent_lessons
 from apps.tenants.due_work import due_work
 from tests.support.database.committing_fixture import committing
 from tests.support.factories.lessons import lessons_of, make_edited_draft
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 from tests.support.worlds.world import make_world
 
 __all__ = ["committing"]

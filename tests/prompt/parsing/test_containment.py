@@ -21,7 +21,7 @@ from tests.prompt.parsing.injection_disguises import DISGUISES
 from tests.prompt.parsing.invisible_characters import find_hidden
 from tests.prompt.parsing.planted_texts import NOON, PLAIN_PROMPT, PLANTING_PLACES, PlantedRequest
 from tests.proofs.containment import OWN_ATTACKS, corpora, plant_text
-from tests.support.sampling import whole_or
+from tests.support.parameter_sampling import whole_or
 
 # Many thousands of prompts through code that other tests reach already: not measured.
 pytestmark = [pytest.mark.pure, pytest.mark.unmeasured]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.review.comment_actions import add_comment, withdraw_comment
 from apps.review.models import Comment
 from tests.random_acts.act_choice import ActChoice, ActRunner, amend_row

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.utils import timezone
 
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.actions import (
     clear_contradiction,
     dismiss_contradiction,

@@ -23,7 +23,7 @@ from apps.desk.actions import (
 from apps.desk.models import Draft, Escalation, SendRule
 from apps.desk.rules import Grounding, GroundingFact
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.limits.turn_budgets import TurnMoney
 from apps.runtime.tools.delegation_tools import ask_agent
 from apps.tenants.models import Agent

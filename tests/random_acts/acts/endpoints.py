@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.endpoints.actions import (
     amend_endpoint,
     create_endpoint,

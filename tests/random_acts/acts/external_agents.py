@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apps.conversations.models import Conversation
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.external.turn_handout import ExternalMessageTerms, IncomingMessage, open_external_turn
 from tests.random_acts.act_choice import ActChoice, ActRunner
 from tests.support.factories.external_turns import report_on

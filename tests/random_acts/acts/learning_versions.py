@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.actions import (
     activate_version,
     apply_version,

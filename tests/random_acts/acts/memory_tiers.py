@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.distillation.tier_editing import correct_tier, run_tier
 from apps.memory.models import MemoryTier
 from apps.memory.tier_actions import approve_tier, clear_tier, store_tier

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from tests.random_acts.act_choice import ActChoice, ActRunner, amend_row

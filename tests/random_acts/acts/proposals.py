@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import (
     claim_proposal,
     expire_proposal,

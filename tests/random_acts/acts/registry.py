@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from tests.random_acts.act_choice import ActRunner
 from tests.random_acts.acts.comments import COMMENTS
 from tests.random_acts.acts.contradictions import CONTRADICTIONS

@@ -7,7 +7,7 @@ from apps.conversations.models import Conversation, Message
 from apps.desk.reports.actions import make_report, settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.governance.errors import GovernanceError
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from tests.random_acts.act_choice import ActChoice, ActRunner, amend_row
 from tests.random_acts.two_tenants import NoRowForAct
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.schedules.schedule_runner import run_schedule_now
 from apps.schedules.actions import (
     amend_schedule,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from apps.governance.actors import Role
-from apps.governance.policy.table import Act, default_grants
+from apps.governance.policy.policy_table import Act, default_grants
 from apps.kill_switches.actions import activate_kill_switch, deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.restore.actions import make_checkpoint

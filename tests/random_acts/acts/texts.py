@@ -19,7 +19,7 @@ from apps.conversations.models import Conversation
 from apps.conversations.rules import ConversationLine
 from apps.governance.actors import Actor, Role
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.memory.actions import amend_block, amend_memory, amend_profile, approve_block, approve_memory, write_block
 from apps.memory.line_dates import set_block_line_dates, set_memory_line_dates, set_profile_line_dates
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from apps.conversations.models import Conversation
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tools.actions import (
     allow_tool,
     amend_agent_tool,

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Mapping
 
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import Webhook

@@ -9,7 +9,7 @@ from apps.desk.models import Escalation
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord, Refusal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.personas.actions import propose_patch, write_member_overlay

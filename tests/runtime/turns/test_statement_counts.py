@@ -11,7 +11,7 @@ from pytest_django import Settings
 from apps.governance.database.prepared_statements import prepare_statement
 from apps.runtime.turn_store.journal_sql import CLOSE_TURN
 from apps.runtime.worker.sync_driver import answer_conversation
-from benchmarks.turn.testbed import statements_in
+from benchmarks.turn.benchmark_setup import statements_in
 from tests.support.drivers.conversation import reply, run_customer_turn, run_turn, send_customer_message, tool
 from tests.support.factories.member_talks import make_assistant, make_member_overlay, make_talk, message_assistant
 from tests.support.servers.standin_model import StandIn

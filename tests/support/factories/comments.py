@@ -8,7 +8,7 @@ from django.urls import reverse
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.review.comment_actions import add_comment, withdraw_comment
 from apps.review.models import Comment
 from apps.skills.proposals import propose_revision

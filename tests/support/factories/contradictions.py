@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.actions import (
     clear_contradiction,
     dismiss_contradiction,

@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.endpoints.actions import (
     amend_endpoint,
     create_endpoint,

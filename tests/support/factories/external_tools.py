@@ -11,7 +11,7 @@ from django.urls import reverse
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.llm.mcp_client.tool_server import ListedTool, ToolServerListing
 from apps.tools.actions import (
     allow_tool,

@@ -7,7 +7,7 @@ from typing import Any
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.llm.model_backend import ToolUse
 from apps.runtime.external.external_tool_calls import call_tool
 from apps.runtime.external.turn_handout import ExternalMessageTerms, ExternalTurn, IncomingMessage, open_external_turn

@@ -9,7 +9,7 @@ from apps.desk.actions import answer_escalation
 from apps.desk.models import Draft
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.actions import (
     activate_version,
     apply_version,

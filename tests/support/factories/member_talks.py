@@ -8,7 +8,7 @@ from typing import Any
 from apps.conversations.member_talks import open_talk, open_trial, send_talk_message
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import create_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.tenants.actions import amend_agent, create_agent

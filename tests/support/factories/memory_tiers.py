@@ -7,7 +7,7 @@ from typing import Any
 from django.urls import reverse
 
 from apps.governance.actors import Actor
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.distillation.models import TierRun
 from apps.learning.distillation.pipeline import distil_due_tiers
 from apps.learning.distillation.rewrite_vetting import TierFact, fact_id

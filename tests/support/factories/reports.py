@@ -8,7 +8,7 @@ from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.reply_reports import report_reply
 from apps.runtime.turns.operator_replies import send_reviewed_draft
 from tests.support.drivers.console_client import decision_of

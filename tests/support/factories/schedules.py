@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.schedules.schedule_runner import run_schedule_now
 from apps.schedules.actions import (
     amend_schedule,

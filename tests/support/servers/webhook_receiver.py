@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.webhook_delivery.delivery_lease import take_delivery
 from apps.runtime.webhook_delivery.payloads import DeliveryRequest
 from apps.tenants.due_work import due_work

@@ -9,8 +9,8 @@ from django.db import connection
 from apps.conversations.actions import resolve_conversation
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskTier
-from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import approve_proposal, quarantine_proposal, reject_proposal
 from apps.governance.proposals.approval_rules import ApprovalVerdict
 from apps.memory.actions import amend_block

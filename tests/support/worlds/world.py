@@ -12,7 +12,7 @@ from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import ConversationLine, ToolCall
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act, default_grants
+from apps.governance.policy.policy_table import Act, default_grants
 from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
 from apps.memory.actions import create_block, create_memory, create_profile

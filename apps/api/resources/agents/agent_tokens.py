@@ -15,7 +15,7 @@ from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import IssuedToken, issue_token, revoke_token, rotate_token
 from apps.tenants.models import Agent, AgentToken
 

@@ -22,7 +22,7 @@ from apps.api.protocol.request_bodies import (
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.actors import Actor
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import amend_agent, create_agent
 from apps.tenants.models import Agent, Endpoint
 

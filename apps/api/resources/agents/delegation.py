@@ -13,7 +13,7 @@ from apps.api.protocol.filters import AgentFilters, SearchFilter
 from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import allow_invokable, amend_invokable, withdraw_invokable
 from apps.tenants.models import InvokableAgent
 

@@ -17,7 +17,7 @@ from apps.api.protocol.filters import CharFilter, FilterSet, SearchFilter
 from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.endpoint_check import EndpointCheck, try_endpoint
 from apps.tenants.endpoints.actions import (
     amend_endpoint,

@@ -23,7 +23,7 @@ from apps.api.protocol.filters import AgentFilters, CharFilter, ChoiceFilter, Se
 from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.schedules.run_history import RunSummary, runs_of_schedule
 from apps.runtime.schedules.schedule_runner import run_schedule_now
 from apps.runtime.tools.schedule_tools import skill_named

@@ -14,7 +14,7 @@ from apps.api.protocol.filters import CharFilter, FilterSet, SearchFilter
 from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.tools.tool_server_refresh import RefreshResult, refresh_server
 from apps.tools.actions import amend_tool_server, create_tool_server, rotate_tool_server_headers
 from apps.tools.models import ToolServer

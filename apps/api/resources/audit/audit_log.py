@@ -22,7 +22,7 @@ from apps.api.protocol.query_parameters import reject_unknown_parameters
 from apps.api.protocol.serializers import RowSerializer
 from apps.governance.actors import Role
 from apps.governance.models import AuditCheck, AuditLink, ChangeRecord, Refusal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.audit_export import FINDINGS_SHOWN, MOST_ENTRIES, export_audit_log, refuse_export, verify_tenant_log
 
 JSONL: Final = "application/jsonl"

@@ -25,7 +25,7 @@ from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.errors import NotPermitted
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.restore.actions import make_checkpoint
 from apps.restore.execution import carry_out_restore
 from apps.restore.models import Checkpoint

@@ -36,7 +36,7 @@ from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.wakeup import wake_worker
 
 

@@ -31,7 +31,7 @@ from apps.conversations.rules import COMMENT_CHARACTERS, EVENT_CHARACTERS, RATIN
 from apps.desk.queues import REPORT_FILTERS, reported_conversation_ids
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.health.stuck_turns import KINDS, stuck_turns
 from apps.runtime.models import Turn
 from apps.runtime.turns.operator_replies import conversation_length, hand_back, write_to_customer

@@ -13,7 +13,7 @@ from apps.conversations.inbound_messages import ThreadKey
 from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.llm.model_backend import ToolUse
 from apps.llm.request_body import arguments_of
 from apps.runtime.external.external_tool_calls import call_tool

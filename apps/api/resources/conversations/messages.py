@@ -39,7 +39,7 @@ from apps.conversations.models import InboundEvent, Message
 from apps.conversations.rules import EVENT_CHARACTERS, LINE_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.models import Turn
 from apps.runtime.streaming.reply_pubsub import announce_listener
 from apps.runtime.wakeup import wake_worker

@@ -27,8 +27,8 @@ from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.errors import Invalid
 from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
-from apps.review.proposal_sheet import trial_blocker
+from apps.governance.policy.policy_table import Act
+from apps.review.review_sheet import trial_blocker
 from apps.runtime.off_the_record_erasure import erase_if_due
 
 

@@ -29,7 +29,7 @@ from apps.api.resources.conversations.external_turns import (
     session_payload,
 )
 from apps.api.resources.conversations.messages import KEY_PARAMETER
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.explain.turn_retrieval import TURNS_LISTED, TurnRetrieval, retrievals_of_session
 from apps.runtime.models import Session, SessionPart
 

@@ -14,7 +14,7 @@ from apps.api.protocol.filters import AgentFilters, ChoiceFilter, IdFilter
 from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.desk.models import Draft
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.turns.operator_replies import decline_draft, send_reviewed_draft
 
 VERSION_HELP = "The draft's version that was read."

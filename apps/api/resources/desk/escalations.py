@@ -17,7 +17,7 @@ from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.conversations.models import Conversation
 from apps.desk.actions import dismiss_escalation, open_escalation
 from apps.desk.models import Escalation
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.turns.operator_replies import answer_question
 
 VERSION_HELP = "The escalation's version that was read."

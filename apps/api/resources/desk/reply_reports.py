@@ -21,7 +21,7 @@ from apps.desk.reports.rules import CORRECTION_CHARACTERS, EXPLANATION_CHARACTER
 from apps.governance.actors import ANYWHERE
 from apps.governance.errors import NotVisible
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.reply_reports import report_reply
 
 REPORT_FIELDS = ("reason_code", "explanation", "correction")

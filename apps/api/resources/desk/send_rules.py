@@ -18,7 +18,7 @@ from apps.desk.actions import lift_send_rule, write_send_rule
 from apps.desk.models import SendRule
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.skills.models import Skill
 from apps.tenants.models import SEND_MODES
 

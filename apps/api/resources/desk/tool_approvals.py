@@ -10,7 +10,7 @@ from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.protocol.request_bodies import OptionalVersionBody, ReasonedDecisionBody
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.tools.tool_approvals import forbid_call, permit_call
 from apps.tools.models import ToolApproval
 

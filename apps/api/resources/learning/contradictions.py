@@ -14,7 +14,7 @@ from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.actions import dismiss_contradiction, reopen_contradiction
 from apps.learning.contradictions.models import Contradiction
 from apps.learning.contradictions.scan_runs import request_scan

@@ -14,7 +14,7 @@ from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
 from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
 from apps.learning.lessons.edit_cluster_proposals import propose_cluster_rule, propose_skill_change
 from apps.learning.lessons.models import EditCluster, EditClusterCase

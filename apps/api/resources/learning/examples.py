@@ -16,7 +16,7 @@ from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, St
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.actions import retire_example
 from apps.learning.lessons.example_bank import add_lesson_example
 from apps.learning.lessons.models import Example, Lesson

@@ -9,7 +9,7 @@ from apps.api.framework.base_views import RowViewSet
 from apps.api.framework.row_actions import decision_action
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.digest.models import DigestRun
 from apps.learning.lessons.actions import (
     activate_version,

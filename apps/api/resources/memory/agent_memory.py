@@ -25,7 +25,7 @@ from apps.api.protocol.request_bodies import (
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.api.resources.memory.memory_lines import APPROVE_DESCRIPTION, line_dates_action
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.memory_warnings import add_memory_warnings
 from apps.memory.actions import (
     amend_block,

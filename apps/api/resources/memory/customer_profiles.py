@@ -21,7 +21,7 @@ from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.api.resources.memory.memory_lines import DUE_CHOICES, DUE_HELP, line_dates_action
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.memory_warnings import add_profile_warnings, profile_texts
 from apps.memory.actions import amend_profile, create_profile
 from apps.memory.line_dates import due_line_filters, set_profile_line_dates

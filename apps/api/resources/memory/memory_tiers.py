@@ -16,7 +16,7 @@ from apps.api.protocol.filters import AgentFilters, ChoiceFilter, SearchFilter
 from apps.api.protocol.request_bodies import DecisionBody, RequestBody, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.distillation.models import TierRun
 from apps.learning.distillation.tier_editing import correct_tier, run_tier
 from apps.memory.models import MemoryTier

@@ -15,7 +15,7 @@ from apps.api.protocol.request_bodies import RequestBody, StrictIntegerField, St
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text

@@ -19,7 +19,7 @@ from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import create_member_overlay, create_overlay, write_member_overlay, write_overlay
 from apps.personas.models import MemberOverlay, PersonaOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS

@@ -26,7 +26,7 @@ from apps.governance.actors import ANYWHERE, Actor
 from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.governance.proposals.actions import reject_proposal
 from apps.personas.actions import (
     activate_persona,

@@ -17,7 +17,7 @@ from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
 from apps.governance.models import Proposal
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.review.comment_actions import add_comment, withdraw_comment
 from apps.review.models import Comment
 from apps.review.rules import COMMENT_CHARACTERS

@@ -17,7 +17,7 @@ from apps.governance.models import Proposal
 from apps.governance.proposals.actions import quarantine_proposal, reject_proposal, release_proposal, reopen_proposal
 from apps.personas.models import SECTIONS
 from apps.review.decisions import ApprovalRequest, approve, undo
-from apps.tenants.review_terms import review_terms
+from apps.tenants.review_settings import review_terms
 
 State = Proposal.State
 TARGET_STATES = (State.APPLIED, State.REJECTED, State.QUARANTINED, State.OPEN)

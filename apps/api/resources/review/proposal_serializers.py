@@ -13,7 +13,7 @@ from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.governance.models import Proposal
 from apps.prompt.prompt_diff import PromptSizeDiff, SlotSizeDiff
 from apps.review.appliers.base import ReviewedFile
-from apps.review.proposal_sheet import ProposalSheet
+from apps.review.review_sheet import ProposalSheet
 from apps.runtime.explain.impact import Impact, ImpactCost
 
 

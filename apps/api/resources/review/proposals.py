@@ -50,8 +50,8 @@ from apps.governance.audit.approval_receipts import receipt_of
 from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import authorize, refuse_stale
 from apps.governance.models import Proposal, Taint
+from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskTier
-from apps.governance.policy.table import Act
 from apps.governance.proposals.actions import (
     claim_proposal,
     quarantine_proposal,
@@ -65,12 +65,12 @@ from apps.governance.proposals.actions import (
 from apps.governance.proposals.approval_rules import earlier_rejections
 from apps.review.decisions import approve, rebase, undo
 from apps.review.proposal_queues import LABELS, OVERDUE_AFTER, claimed_condition, overdue_condition, queue_conditions
-from apps.review.proposal_sheet import read_review_sheet
 from apps.review.proposal_submission import proposal_texts, submit_proposal
+from apps.review.review_sheet import read_review_sheet
 from apps.runtime.explain.impact import impact_of
 from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
 from apps.tenants.models import Tenant
-from apps.tenants.review_terms import review_terms
+from apps.tenants.review_settings import review_terms
 
 
 class IndentedJSONRenderer(JSONRenderer):

@@ -26,7 +26,7 @@ from apps.api.protocol.exceptions import BodyTooLarge
 from apps.api.protocol.request_bodies import BoundedJSONParser, RequestBody, StrictIntegerField, StrictTextField
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotVisible
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_file
 from apps.skills.actions import arrange_files, detach_file
 from apps.skills.attachment_upload import upload_file

@@ -17,7 +17,7 @@ from apps.api.resources.agents.agents import agent_id_named
 from apps.api.resources.skills.skill_attachments import BoundedMultiPartParser
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.skills.attachments.blob_store import content_disposition
 from apps.skills.import_export.skill_export import (
     archive_name,

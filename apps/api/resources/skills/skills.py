@@ -39,7 +39,7 @@ from apps.governance.actors import Actor
 from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import authorize, may, refuse_stale
 from apps.governance.models import Proposal, Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.runtime.skill_curation import read_curations
 from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
 from apps.skills.actions import (

@@ -20,7 +20,7 @@ from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer, agent_key
 from apps.api.resources.agents.agents import agent_id_named
 from apps.governance.actors import ANYWHERE
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import limit_member, unlimit_member, withdraw_grants, write_grants
 from apps.tenants.models import Membership
 from apps.tenants.models.grants import AgentGrants, MemberLimit

@@ -22,7 +22,7 @@ from apps.api.protocol.request_bodies import (
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.actors import Role
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.accounts.invitations import invitation_url, invite
 from apps.tenants.accounts.people import deactivate_and_sign_out, reset_sign_in
 from apps.tenants.actions import change_role, reactivate_member

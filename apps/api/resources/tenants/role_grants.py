@@ -15,7 +15,7 @@ from apps.api.protocol.request_bodies import ReasonedDecisionBody, RequestBody, 
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.api.resources.tenants.grants import MAX_PERMISSIONS
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import withdraw_role_grants, write_role_grants
 from apps.tenants.models.grants import RoleGrants
 

@@ -13,7 +13,7 @@ from apps.api.framework.versions import VersionedViewSet
 from apps.api.protocol.filters import FilterSet
 from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
-from apps.governance.policy.table import POLICY, Act
+from apps.governance.policy.policy_table import POLICY, Act
 from apps.tenants.actions import amend_settings
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import TenantSettings

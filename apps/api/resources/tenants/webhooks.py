@@ -14,7 +14,7 @@ from apps.api.protocol.filters import BooleanFilter, CharFilter, ChoiceFilter, F
 from apps.api.protocol.request_bodies import RequestBody, StrictBooleanField, StrictIntegerField, StrictTextField
 from apps.api.protocol.serializers import STAMP_FIELDS, RowSerializer
 from apps.governance.governed_write import authorize
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.webhooks.actions import amend_webhook, create_webhook, rotate_webhook_secret
 from apps.webhooks.delivery_replay import replay_deliveries
 from apps.webhooks.models import EVENT_FIELDS, Delivery, Webhook

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandParser
 
 from apps.console.management.member_arguments import add_member_arguments, add_reason, decide_about_member
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.accounts.people import deactivate_and_sign_out
 
 

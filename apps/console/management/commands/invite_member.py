@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.console.management.member_arguments import add_member_arguments
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_url, invite
 from apps.tenants.management.command_arguments import command_actor
 

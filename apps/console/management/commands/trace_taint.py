@@ -10,7 +10,7 @@ from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.lineage import Descendant, quarantine_descendants
 from apps.tenants.authentication.actor_resolution import member_by_username, system_actor_of_tenant
 

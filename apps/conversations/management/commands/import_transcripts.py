@@ -13,7 +13,7 @@ from apps.conversations.models import Conversation
 from apps.conversations.transcript_parsing import LINE_BYTES, ImportedTranscript, MalformedTranscript, parse_line
 from apps.governance.actors import Actor
 from apps.governance.errors import Conflict, GovernanceError, Invalid
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.management.command_arguments import (
     add_agent_arguments,
     add_importer_argument,

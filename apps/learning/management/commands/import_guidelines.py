@@ -13,7 +13,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, GovernanceError, Invalid
 from apps.governance.models import Taint
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.guideline_import import Guideline, MalformedGuideline, NotGuidelines, parse_guidelines
 from apps.skills.actions import draft_skill
 from apps.skills.models import Skill

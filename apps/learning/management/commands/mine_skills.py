@@ -9,7 +9,7 @@ from apps.conversations.management.progress import CommandProgress
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.extraction.models import Extraction
 from apps.learning.extraction.pipeline import extract_conversation, learning_backend
 from apps.llm.model_backend import BackendError

@@ -18,7 +18,7 @@ from apps.operations.backup.restore_drill import (
     prompt_differences,
     run_manage_command,
 )
-from apps.operations.management.commands.back_up import attachments_folder, manifest_summary
+from apps.operations.management.commands.create_backup import attachments_folder, manifest_summary
 from apps.operations.management.owner_database import require_owner_url
 
 

@@ -16,7 +16,7 @@ from apps.operations.backup.restore_backup import (
     replace_database,
     restore_to_new_database,
 )
-from apps.operations.management.commands.back_up import attachments_folder, manifest_summary
+from apps.operations.management.commands.create_backup import attachments_folder, manifest_summary
 from apps.operations.management.owner_database import require_owner_url
 
 

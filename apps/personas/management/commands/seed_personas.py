@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import create_persona
 from apps.personas.agent_creation import create_agent_with_persona
 from apps.personas.models import Persona

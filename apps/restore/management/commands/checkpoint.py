@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.governance.errors import GovernanceError
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.restore.actions import make_checkpoint
 from apps.tenants.management.command_arguments import command_actor, get_agent
 from apps.tenants.tenant_clock import parse_moment, zone_of

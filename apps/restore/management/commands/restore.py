@@ -10,7 +10,7 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.models import Governed
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.restore.execution import carry_out_restore
 from apps.restore.models import Checkpoint
 from apps.restore.plan import MomentTarget, RestorePlan, RowTarget, Target, make_restore_plan

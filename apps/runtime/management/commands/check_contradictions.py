@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.models import Contradiction
 from apps.runtime.contradiction_scan import scan_agent
 from apps.tenants.authentication.actor_resolution import system_actor

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from apps.governance.actors import Role
 from apps.governance.errors import GovernanceError
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.accounts.people import get_or_create_person
 from apps.tenants.actions import add_member
 from apps.tenants.authentication.actor_resolution import system_actor_of_tenant

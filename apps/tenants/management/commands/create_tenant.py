@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.errors import GovernanceError
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.actions import create_tenant
 from apps.tenants.authentication.actor_resolution import new_tenant_actor

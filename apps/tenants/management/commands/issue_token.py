@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import issue_token
 from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
 from apps.tenants.models import Agent

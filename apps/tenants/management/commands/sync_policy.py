@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from apps.governance.database_drift.role_grants import sync_rights
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.tenants.grants.guardian_sync import sync_templates
 from apps.tenants.policy_sync.drift import policy_drift
 from apps.tenants.policy_sync.policy_page import page_path, render_page

@@ -1,6 +1,6 @@
 """Switches by REST: whoever is limited to an agent stops that one."""
 
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from tests.support.drivers.rest_client import RestClient
 from tests.support.worlds.world import World, make_limit, make_neighbour
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.personas.actions import propose_patch, write_member_overlay
 from apps.runtime.off_the_record_erasure import erase_if_due
 from apps.runtime.worker.sync_driver import answer_conversation

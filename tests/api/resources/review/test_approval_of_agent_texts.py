@@ -4,7 +4,7 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from tests.support.drivers.rest_client import RestClient
 from tests.support.worlds.world import World, make_skill
 

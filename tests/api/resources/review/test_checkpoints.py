@@ -6,7 +6,7 @@ import pytest
 
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.models import ChangeRecord
-from apps.governance.policy.table import Act
+from apps.governance.policy.policy_table import Act
 from apps.memory.actions import amend_profile
 from apps.personas.actions import amend_persona
 from tests.support.drivers.rest_client import RestClient, person_client

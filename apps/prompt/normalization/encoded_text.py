@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from apps.prompt.normalization.folding import FoldedText
+from apps.prompt.normalization.lookalike_folding import FoldedText
 
 _ESCAPE: Final = re.compile(
     r"&(?:\#[0-9]{1,7}|\#x[0-9a-f]{1,6}|[a-z]{2,8});?|(?:%[0-7][0-9a-f])++|(?:%[89a-f][0-9a-f])++"

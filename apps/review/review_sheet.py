@@ -17,7 +17,7 @@ from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.review.appliers.base import Applier, ReviewedFile, Values, changed_fields, merge_words
 from apps.review.appliers.registry import applier_of, target_of
 from apps.review.decisions import ApprovalRequest, DecisionResult, approve, needs_rebase
-from apps.tenants.review_terms import review_terms
+from apps.tenants.review_settings import review_terms
 
 
 @dataclass(frozen=True, slots=True)

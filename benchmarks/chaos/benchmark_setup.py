@@ -20,7 +20,7 @@ from apps.launcher.data_folders import PROJECT
 from apps.launcher.postgres import Postgres
 from apps.launcher.supervisor import HOST, python_command
 from apps.launcher.valkey import Valkey
-from benchmarks.turn.testbed import standin_process
+from benchmarks.turn.benchmark_setup import standin_process
 from config.celery import app
 from tests.settings import PREFIX
 from tests.support.database.clones import clone_database, close_connections

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from apps.governance.actors import PEOPLE, Role
 from apps.governance.policy.acts import Act
-from apps.governance.policy.rule import (
+from apps.governance.policy.policy_rule import (
     AGENT_RUN_FIELDS,
     CARD_TEXT_FIELDS,
     PRICE_FIELDS,

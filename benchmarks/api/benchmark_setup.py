@@ -30,7 +30,7 @@ from rest_framework.pagination import LimitOffsetPagination  # noqa: E402
 from apps.launcher.postgres import Postgres  # noqa: E402
 from apps.memory.models import AgentMemory  # noqa: E402
 from apps.skills.models import Skill  # noqa: E402
-from benchmarks.turn.testbed import statements_in  # noqa: E402
+from benchmarks.turn.benchmark_setup import statements_in  # noqa: E402
 from config import urls  # noqa: E402
 from config.settings import database_settings  # noqa: E402
 from tests.settings import PREFIX  # noqa: E402
