@@ -19,12 +19,12 @@ from apps.governance.models import Governed
 from apps.learning.lessons.models import LearningVersion
 from apps.memory.models import AgentMemory, CustomerProfile, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
-from apps.restore import row_restore
-from apps.restore.exclusions import drop_excluded_lines
+from apps.restore import row_plans
+from apps.restore.excluded_lines import drop_excluded_lines
 from apps.restore.models import Checkpoint
 from apps.restore.plan_steps import PastRow, RestoreStep, RowPair, UnchangedNote, past_row_of
-from apps.restore.row_restore import agents_with_restored_version, plan_learning_version
-from apps.restore.skill_restore import CurrentSkills, plan_skill
+from apps.restore.row_plans import agents_with_restored_version, plan_learning_version
+from apps.restore.skill_plans import CurrentSkills, plan_skill
 from apps.schedules.models import Schedule
 from apps.skills.models import Skill
 from apps.tenants.models import Agent, InvokableAgent, TenantSettings
@@ -33,20 +33,20 @@ PlanItems = Iterator[RestoreStep | UnchangedNote]
 
 # In the order in which they are brought back.
 PLANNERS_BEFORE_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanItems]] = {
-    TenantSettings: row_restore.plan_settings,
-    Agent: row_restore.plan_agent,
-    Persona: row_restore.plan_persona,
-    PersonaOverlay: row_restore.plan_overlay,
-    IdentityCard: row_restore.plan_identity_card,
-    StandingRule: row_restore.plan_rule,
-    AgentMemory: row_restore.plan_memory,
-    MemoryBlock: row_restore.plan_memory_block,
-    InvokableAgent: row_restore.plan_invokable,
-    CustomerProfile: row_restore.plan_profile,
+    TenantSettings: row_plans.plan_settings,
+    Agent: row_plans.plan_agent,
+    Persona: row_plans.plan_persona,
+    PersonaOverlay: row_plans.plan_overlay,
+    IdentityCard: row_plans.plan_identity_card,
+    StandingRule: row_plans.plan_rule,
+    AgentMemory: row_plans.plan_memory,
+    MemoryBlock: row_plans.plan_memory_block,
+    InvokableAgent: row_plans.plan_invokable,
+    CustomerProfile: row_plans.plan_profile,
 }
 # They follow the skills that they name.
 PLANNERS_AFTER_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanItems]] = {
-    Schedule: row_restore.plan_schedule
+    Schedule: row_plans.plan_schedule
 }
 RESTORABLE = frozenset({*PLANNERS_BEFORE_SKILLS, Skill, *PLANNERS_AFTER_SKILLS, LearningVersion})
 TENANT_WIDE = frozenset({TenantSettings, CustomerProfile})

@@ -2,8 +2,8 @@
 
 # Files that may write rows, as patterns. Everything else calls one of them.
 WRITERS = {
-    "apps/*/actions.py": "the governed writes, each passing the door",
-    "apps/governance/*.py": "the door itself, its records and its proposals",
+    "apps/*/actions.py": "the governed writes, each through `governed`",
+    "apps/governance/*.py": "`governed` itself, its records and its proposals",
     "apps/*/migrations/*.py": "the schema's own steps",
     "apps/runtime/prompt_snapshot/snapshot_store.py": "the journal's one writer: append-only tables without a change record",
     "apps/runtime/turns/operator_replies.py": "what a person answers closes the events it answers: the same journal, as the system",

@@ -27,6 +27,7 @@ class CoverageFloor:
 # Pure rules that have a name of their own in the domain.
 NAMED_RULES = (
     "apps/runtime/limits/circuit_breaker.py",
+    "apps/runtime/limits/repeated_calls.py",
     "apps/runtime/limits/turn_budgets.py",
     "apps/runtime/worker/fair_queue.py",
     "apps/runtime/limits/retry_delay.py",

@@ -1,4 +1,4 @@
-"""Rules about writing: every act passes the door once, and nothing writes beside it."""
+"""Rules about writing: every act is one governed write, and nothing else writes."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -26,13 +26,15 @@ def acts_without_actor(source: Source) -> Iterator[str]:
 
 
 def acts_without_governed_write(source: Source) -> Iterator[str]:
-    """Every public action enters the door once, or is made of other acts that share one transaction."""
+    """Every public action enters `governed` once, or is made of other acts that share one transaction."""
     module = Module.of(source.tree)
     for function in _actions(source):
         times = len(module.passages(function))
         lawful = times == 1 or (times and module.is_one_commit(function))
         if not lawful and f"{source.path}::{function.name}" not in JOURNALS:
-            yield source.at(function, f"`{function.name}` passes the door {times} times; once, or within one `acting`.")
+            yield source.at(
+                function, f"`{function.name}` enters `governed` {times} times; once, or within one `acting_as`."
+            )
 
 
 def _actions(source: Source) -> Iterator[Function]:
@@ -72,7 +74,7 @@ class Module:
         return []
 
     def is_one_commit(self, function: Function) -> bool:
-        """Whether one `with acting(...)` holds every passage of a function."""
+        """Whether one `with acting_as(...)` holds every passage of a function."""
         blocks = [
             node
             for node in ast.walk(function)
@@ -94,7 +96,7 @@ def ungoverned_writes(source: Source) -> Iterator[str]:
     if path.startswith(ROWLESS_FOLDERS) or any(fnmatch(path, pattern) for pattern in WRITERS):
         return
     for node, name in row_writes(source):
-        yield source.at(node, f"`.{name}(` writes a row beside the door; call an action.")
+        yield source.at(node, f"`.{name}(` writes a row outside a governed write; call an action.")
 
 
 def row_writes(source: Source) -> Iterator[tuple[ast.Call, str]]:

@@ -1,4 +1,4 @@
-"""Every governed write passes the one door. Each rule is shown to catch a bad file first."""
+"""Every governed write is one `governed` block. Each rule is shown to catch a bad file first."""
 
 from fnmatch import fnmatch
 
@@ -16,7 +16,7 @@ ACCEPTED_ACTION = "def approve(skill, *, actor):\n    with governed(Act.X, actor
 
 RULES: dict[str, Check] = {
     "actor": governed_writes.acts_without_actor,
-    "door": governed_writes.acts_without_governed_write,
+    "governed": governed_writes.acts_without_governed_write,
     "writes": governed_writes.ungoverned_writes,
 }
 
@@ -24,20 +24,20 @@ REJECTED_SOURCES = [
     ("actor", ACTIONS, "def approve(skill, actor): ..."),
     ("actor", ACTIONS, "def approve(skill, *, reason): ..."),
     ("actor", ACTIONS, "def approve(skill, *, actor=None): ..."),
-    ("door", ACTIONS, "def approve(skill, *, actor):\n    skill.save()"),
+    ("governed", ACTIONS, "def approve(skill, *, actor):\n    skill.save()"),
     (
-        "door",
+        "governed",
         ACTIONS,
         "def approve(skill, *, actor):\n    with governed(1):\n        pass\n    with governed(2):\n        pass",
     ),
-    ("door", ACTIONS, ACCEPTED_ACTION + "def approve_both(a, b, *, actor):\n    approve(a)\n    approve(b)"),
-    ("door", ACTIONS, "def approve(skill, *, actor):\n    governed(1)"),
+    ("governed", ACTIONS, ACCEPTED_ACTION + "def approve_both(a, b, *, actor):\n    approve(a)\n    approve(b)"),
+    ("governed", ACTIONS, "def approve(skill, *, actor):\n    governed(1)"),
     (
-        "door",
+        "governed",
         ACTIONS,
-        ACCEPTED_ACTION + "def both(a, *, actor):\n    with acting(actor):\n        approve(a)\n    approve(a)",
+        ACCEPTED_ACTION + "def both(a, *, actor):\n    with acting_as(actor):\n        approve(a)\n    approve(a)",
     ),
-    ("door", ACTIONS, "def approve(skill, *, actor):\n    with acting(actor):\n        skill.save()"),
+    ("governed", ACTIONS, "def approve(skill, *, actor):\n    with acting_as(actor):\n        skill.save()"),
     ("writes", "apps/skills/distillation.py", "skill.save()"),
     ("writes", "apps/api/resources/skills/skills.py", "serializer.save(owner=actor)"),
     ("writes", "apps/runtime/turns/turn_machine.py", "await step.asave()"),
@@ -53,29 +53,29 @@ REJECTED_SOURCES = [
 ACCEPTED_SOURCES = [
     ("actor", ACTIONS, ACCEPTED_ACTION + "def _inner(skill): ..."),
     ("actor", "apps/desk/rules.py", "def vet(proposal): ..."),
-    ("door", ACTIONS, ACCEPTED_ACTION),
+    ("governed", ACTIONS, ACCEPTED_ACTION),
     (
-        "door",
+        "governed",
         ACTIONS,
         ACCEPTED_ACTION + "def approve_named(name, *, actor):\n    return approve(find(name), actor=actor)",
     ),
-    ("door", ACTIONS, "def approve(skill, *, actor):\n    with governing.governed(1), other():\n        pass"),
+    ("governed", ACTIONS, "def approve(skill, *, actor):\n    with governing.governed(1), other():\n        pass"),
     (
-        "door",
+        "governed",
         ACTIONS,
         "from apps.governance.proposals.actions import settle\ndef approve(a, *, actor):\n    return settle(a)",
     ),
     (
-        "door",
+        "governed",
         ACTIONS,
-        ACCEPTED_ACTION + "def both(a, *, actor):\n    with acting(actor):\n        approve(a)\n        approve(a)",
+        ACCEPTED_ACTION + "def both(a, *, actor):\n    with acting_as(actor):\n        approve(a)\n        approve(a)",
     ),
     (
-        "door",
+        "governed",
         ACTIONS,
         "def approve(a, *, actor):\n    _inner(a)\ndef _inner(a):\n    with governed(a):\n        _inner(a)",
     ),
-    ("door", "apps/desk/rules.py", "def vet(proposal): ..."),
+    ("governed", "apps/desk/rules.py", "def vet(proposal): ..."),
     ("writes", ACTIONS, "skill.save()"),
     ("writes", "apps/llm/anthropic/sync_client.py", "client.messages.create(model='x')"),
     ("writes", "apps/runtime/turns/turn_machine.py", "digest.update(text)\ncontext.update({'a': 1})"),

@@ -11,12 +11,12 @@ from apps.launcher.postgres import Postgres
 from tests.support.coverage_tracing import without_tracing
 from tests.support.database.clones import clone_database, close_connections, point_to, run_as_superuser
 from tests.support.database.committed_worlds import COMMITTED_WORLDS
-from tests.support.drivers.mcp_client import door
+from tests.support.drivers.mcp_client import mcp_server
 from tests.support.servers.standin_model import StandIn
 from tests.support.worlds.filled_world import Filled, fill_world
 from tests.support.worlds.world import make_world
 
-__all__ = ["door"]
+__all__ = ["mcp_server"]
 
 
 @pytest.fixture(scope="session")

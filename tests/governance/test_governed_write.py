@@ -1,4 +1,4 @@
-"""The one door: what it refuses, and that a refusal leaves nothing behind."""
+"""`governed`: what it refuses, and that a refusal leaves nothing behind."""
 
 from dataclasses import replace
 from functools import cache

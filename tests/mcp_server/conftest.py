@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.support.drivers.mcp_client import door
+from tests.support.drivers.mcp_client import mcp_server
 from tests.support.worlds.world import World, make_world
 
-__all__ = ["door"]
+__all__ = ["mcp_server"]
 
 
 @pytest.fixture

@@ -28,9 +28,9 @@ from tests.support.worlds.world import (
 
 
 @pytest.fixture
-def theirs(door: McpTestServer) -> McpTestServer:
+def theirs(mcp_server: McpTestServer) -> McpTestServer:
     """The address that an agent of dAvePi is given."""
-    return replace(door, url=f"{door.url}?names=davepi")
+    return replace(mcp_server, url=f"{mcp_server.url}?names=davepi")
 
 
 async def fetch_tools(client: Client) -> ListToolsResult:
@@ -38,17 +38,17 @@ async def fetch_tools(client: Client) -> ListToolsResult:
 
 
 def test_names_are_told_when_asked_for_and_each_thing_once(
-    door: McpTestServer, theirs: McpTestServer, world: World
+    mcp_server: McpTestServer, theirs: McpTestServer, world: World
 ) -> None:
-    ours = {tool.name for tool in door.connected(world.token, fetch_tools).tools}
+    ours = {tool.name for tool in mcp_server.connected(world.token, fetch_tools).tools}
     asked = {tool.name for tool in theirs.connected(world.token, fetch_tools).tools}
     assert asked == set(DAVEPI_TOOLS) | (set(TOOLS) - REPLACED_TOOLS)
     assert not (ours & set(DAVEPI_TOOLS)) - {"get_skill", "get_conversation", "update_skill"}
     assert {"list_skill", "get_skill", "update_agentMemory", "update_agentPersona", "list_customerProfile"} <= asked
-    assert protocol_error(door, world.token, lambda client: client.call_tool("list_skill", {})).message.startswith(
-        "There is no"
-    )
-    elsewhere = replace(door, url=f"{door.url}?names=other")
+    assert protocol_error(
+        mcp_server, world.token, lambda client: client.call_tool("list_skill", {})
+    ).message.startswith("There is no")
+    elsewhere = replace(mcp_server, url=f"{mcp_server.url}?names=other")
     assert "say davepi" in protocol_error(elsewhere, world.token, lambda client: client.list_tools()).message
 
 

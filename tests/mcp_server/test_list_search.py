@@ -19,14 +19,14 @@ def test_every_list_that_rest_searches_is_searched_by_its_tool() -> None:
 
 
 @pytest.mark.slow
-def test_a_conversation_and_a_note_are_found_by_a_word(door: McpTestServer, world: World) -> None:
+def test_a_conversation_and_a_note_are_found_by_a_word(mcp_server: McpTestServer, world: World) -> None:
     conversation, _ = make_conversation(world), make_conversation(world)
-    found = door.call(world.token, "list_conversations", {"search": conversation.conversation_key})
+    found = mcp_server.call(world.token, "list_conversations", {"search": conversation.conversation_key})
     assert [row["id"] for row in found.data["results"]] == [conversation.pk]
     note, _ = make_note(world, text="Ask about the zebra."), make_note(world)
-    found = door.call(world.token, "list_notes", {"search": "zebra ask"})
+    found = mcp_server.call(world.token, "list_notes", {"search": "zebra ask"})
     assert [row["id"] for row in found.data["results"]] == [note.pk]
-    assert door.call(world.token, "list_notes", {"search": "zebra crossing"}).data["results"] == []
-    refused = door.call(world.token, "list_notes", {"search": "a " * 11})
+    assert mcp_server.call(world.token, "list_notes", {"search": "zebra crossing"}).data["results"] == []
+    refused = mcp_server.call(world.token, "list_notes", {"search": "a " * 11})
     assert refused.code == "invalid"
     assert "at most 10 words" in refused.text

@@ -15,7 +15,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("mode", GENERATIONS.values(), ids=GENERATIONS)
-def test_approved_skills_are_resources_whose_bytes_were_approved(door: McpTestServer, world: World, mode: str) -> None:
+def test_approved_skills_are_resources_whose_bytes_were_approved(
+    mcp_server: McpTestServer, world: World, mode: str
+) -> None:
     # R091, R096
     skill, _ = make_skill(world, "approved"), make_skill(world)
 
@@ -26,17 +28,22 @@ def test_approved_skills_are_resources_whose_bytes_were_approved(door: McpTestSe
         [content] = (await client.read_resource(resources[0].uri)).contents
         return [resource.uri for resource in resources], getattr(content, "text", ""), content.mime_type
 
-    assert door.connected(world.token, read, mode) == ([f"skill://{skill.name}"], skill.body, "text/markdown")
+    assert mcp_server.connected(world.token, read, mode) == ([f"skill://{skill.name}"], skill.body, "text/markdown")
     with acting_as(world.operator):
         assert SkillUse.objects.get(skill=skill).use_count == 1
 
 
 @pytest.mark.slow
-def test_drafts_strangers_and_nonsense_are_no_resources(door: McpTestServer, world: World) -> None:
+def test_drafts_strangers_and_nonsense_are_no_resources(mcp_server: McpTestServer, world: World) -> None:
     # R006, R093
     draft, theirs = make_skill(world), make_skill(make_world(), "approved")
+
+    def refusal(uri: str) -> str:
+        error = protocol_error(mcp_server, world.token, lambda client: client.read_resource(uri))
+        return error.message.replace(uri, "*")
+
     said = {
-        protocol_error(door, world.token, lambda client, uri=uri: client.read_resource(uri)).message.replace(uri, "*")  # type: ignore[misc]  # called here
+        refusal(uri)
         for uri in (
             f"skill://{draft.name}",
             f"skill://{theirs.name}",
@@ -47,22 +54,22 @@ def test_drafts_strangers_and_nonsense_are_no_resources(door: McpTestServer, wor
     assert said == {"There is no approved skill at *. resources/list names those there are."}
 
 
-def test_an_agent_reads_what_its_next_session_is_told(door: McpTestServer, world: World) -> None:
+def test_an_agent_reads_what_its_next_session_is_told(mcp_server: McpTestServer, world: World) -> None:
     make_prompt_rows(world)
 
     async def read(client: Client) -> Any:
         assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["session_prefix"]
         return await client.get_prompt("session_prefix", {"end_user_key": CUSTOMER})
 
-    told = door.connected(world.token, read)
+    told = mcp_server.connected(world.token, read)
     assert [message.content.text for message in told.messages] == [current_prompt(world)]
     assert told.description.startswith("sha256 ")
 
 
-def test_a_prompt_refuses_what_the_api_refuses(door: McpTestServer, world: World) -> None:
-    no_such = protocol_error(door, world.token, lambda client: client.get_prompt("greeting"))
+def test_a_prompt_refuses_what_the_api_refuses(mcp_server: McpTestServer, world: World) -> None:
+    no_such = protocol_error(mcp_server, world.token, lambda client: client.get_prompt("greeting"))
     assert "There is session_prefix" in no_such.message
     past = protocol_error(
-        door, world.token, lambda client: client.get_prompt("session_prefix", {"as_of": "2026-01-01"})
+        mcp_server, world.token, lambda client: client.get_prompt("session_prefix", {"as_of": "2026-01-01"})
     )
     assert past.data["code"] == "not_permitted"

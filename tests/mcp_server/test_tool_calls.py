@@ -44,28 +44,30 @@ async def fetch_tools(client: Client) -> ListToolsResult:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", GENERATIONS.values(), ids=GENERATIONS)
-def test_both_generations_list_read_write_and_are_refused(door: McpTestServer, world: World, mode: str) -> None:
+def test_both_generations_list_read_write_and_are_refused(mcp_server: McpTestServer, world: World, mode: str) -> None:
     skill = make_skill(world, "approved")
-    assert {tool.name for tool in door.connected(world.token, fetch_tools, mode).tools} == set(TOOLS)
-    read = door.call(world.token, "list_skills", {"status": "approved"}, mode)
+    assert {tool.name for tool in mcp_server.connected(world.token, fetch_tools, mode).tools} == set(TOOLS)
+    read = mcp_server.call(world.token, "list_skills", {"status": "approved"}, mode)
     assert [row["id"] for row in read.data["results"]] == [skill.pk]
-    written = door.call(world.token, "draft_skill", {"title": "Greet", "description": "How.", "body": "Hello."}, mode)
+    written = mcp_server.call(
+        world.token, "draft_skill", {"title": "Greet", "description": "How.", "body": "Hello."}, mode
+    )
     assert (written.data["status"], written.data["name"]) == ("draft", "greet")
-    assert door.call(world.token, "discard_skill_draft", {"id": skill.pk}, mode).code == "not_permitted"
+    assert mcp_server.call(world.token, "discard_skill_draft", {"id": skill.pk}, mode).code == "not_permitted"
 
 
-def test_the_two_generations_speak_different_versions(door: McpTestServer, world: World) -> None:
+def test_the_two_generations_speak_different_versions(mcp_server: McpTestServer, world: World) -> None:
     async def version(client: Client) -> str:
         return client.protocol_version
 
-    spoken = {name: door.connected(world.token, version, mode) for name, mode in GENERATIONS.items()}
+    spoken = {name: mcp_server.connected(world.token, version, mode) for name, mode in GENERATIONS.items()}
     assert spoken["new"] >= "2026-07-28" > spoken["old"]
 
 
-def test_a_tool_answers_what_rest_answers(door: McpTestServer, world: World) -> None:
+def test_a_tool_answers_what_rest_answers(mcp_server: McpTestServer, world: World) -> None:
     # R091, R096
     skill = make_skill(world, "approved")
-    by_tool = door.call(world.token, "get_skill", {"id": skill.pk}).data
+    by_tool = mcp_server.call(world.token, "get_skill", {"id": skill.pk}).data
     by_rest = agent_client(world).get(f"skills/{skill.pk}/").body
     assert by_tool["use_count"] == 1
     assert by_rest["use_count"] == 2
@@ -75,17 +77,17 @@ def test_a_tool_answers_what_rest_answers(door: McpTestServer, world: World) -> 
     }
 
 
-def test_what_an_agent_may_not_write_is_stripped_and_said(door: McpTestServer, world: World) -> None:
+def test_what_an_agent_may_not_write_is_stripped_and_said(mcp_server: McpTestServer, world: World) -> None:
     # R017, R018, Z-14
     persona = make_persona(world)
-    said = door.call(
+    said = mcp_server.call(
         world.token, "propose_persona_patch", {"id": persona.pk, "proposed_patch": "Be kind.", "style": "Mine."}
     )
     assert said.data["ignored_fields"] == ["style"]
     assert said.data["proposed_patch"] == "Be kind."
     with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).style == persona.style
-    forged = door.call(world.token, "propose_persona_patch", {"id": persona.pk, "style": "Mine."})
+    forged = mcp_server.call(world.token, "propose_persona_patch", {"id": persona.pk, "style": "Mine."})
     assert forged.code == "nothing_permitted"
     assert "style" in forged.text
     assert "What to do: Leave these arguments out." in forged.text
@@ -93,35 +95,37 @@ def test_what_an_agent_may_not_write_is_stripped_and_said(door: McpTestServer, w
         assert Refusal.objects.filter(code="nothing_permitted").count() == 1
 
 
-def test_a_forged_status_makes_no_skill_live(door: McpTestServer, world: World) -> None:
+def test_a_forged_status_makes_no_skill_live(mcp_server: McpTestServer, world: World) -> None:
     # R018, R094
     given = {"title": "Greet", "description": "How.", "body": "Hello.", "status": "approved"}
-    said = door.call(world.token, "draft_skill", given)
+    said = mcp_server.call(world.token, "draft_skill", given)
     assert said.data["ignored_fields"] == ["status"]
     with acting_as(world.operator):
         assert Skill.objects.get(pk=said.data["id"]).status == Skill.Status.DRAFT
 
 
 @pytest.mark.slow
-def test_a_change_of_an_approved_skill_is_pending_review(door: McpTestServer, world: World) -> None:
+def test_a_change_of_an_approved_skill_is_pending_review(mcp_server: McpTestServer, world: World) -> None:
     # R019, Z-3
     skill = make_skill(world, "approved")
-    said = door.call(world.token, "update_skill", {"id": skill.pk, "version": skill.version, "body": "Better."})
+    said = mcp_server.call(world.token, "update_skill", {"id": skill.pk, "version": skill.version, "body": "Better."})
     assert said.data["is_pending_review"] is True
     with acting_as(world.operator):
         waiting = Proposal.objects.visible_to(world.operator).open().get(pk=said.data["proposal_id"])
         assert Skill.objects.get(pk=skill.pk).body == skill.body
     assert waiting.content["body"] == "Better."
-    mine = door.call(world.token, "list_proposals", {"state": "open"}).data["results"]
+    mine = mcp_server.call(world.token, "list_proposals", {"state": "open"}).data["results"]
     assert [row["id"] for row in mine] == [waiting.pk]
-    assert door.call(world.token, "withdraw_proposal", {"id": waiting.pk}).data == {"done": True}
+    assert mcp_server.call(world.token, "withdraw_proposal", {"id": waiting.pk}).data == {"done": True}
 
 
-def test_a_change_of_what_has_changed_is_refused_with_the_current_version(door: McpTestServer, world: World) -> None:
+def test_a_change_of_what_has_changed_is_refused_with_the_current_version(
+    mcp_server: McpTestServer, world: World
+) -> None:
     memory = make_memory(world)
     given = {"id": memory.pk, "version": memory.version, "body": "One."}
-    assert door.call(world.token, "update_memory", given).data["version"] == memory.version + 1
-    said = door.call(world.token, "update_memory", given | {"body": "Two."})
+    assert mcp_server.call(world.token, "update_memory", given).data["version"] == memory.version + 1
+    said = mcp_server.call(world.token, "update_memory", given | {"body": "Two."})
     assert (said.code, said.data["current_version"]) == ("stale", memory.version + 1)
     assert f"Current version: {memory.version + 1}." in said.text
     assert "Read it again" in said.text
@@ -130,63 +134,66 @@ def test_a_change_of_what_has_changed_is_refused_with_the_current_version(door: 
 
 
 @pytest.mark.slow
-def test_arguments_are_judged_in_words(door: McpTestServer, world: World) -> None:
+def test_arguments_are_judged_in_words(mcp_server: McpTestServer, world: World) -> None:
     skill = make_skill(world)
-    unknown = door.call(world.token, "get_skill", {"id": skill.pk, "verbose": True})
+    unknown = mcp_server.call(world.token, "get_skill", {"id": skill.pk, "verbose": True})
     assert unknown.code == "invalid"
     assert "verbose: There is no such argument. There are: id." in unknown.text
     for wrong in (0, -1, True, "7", 1.5, 2**63, None):
-        assert list(door.call(world.token, "get_skill", {"id": wrong}).data["errors"]) == ["id"]
-    assert list(door.call(world.token, "update_skill", {"id": skill.pk}).data["errors"]) == ["version"]
-    assert list(door.call(world.token, "find_profile").data["errors"]) == ["end_user_key"]
-    assert list(door.call(world.token, "list_skills", {"status": ["draft"]}).data["errors"]) == ["status"]
-    too_long = door.call(world.token, "draft_skill", {"title": "T", "description": "x" * 400, "body": "B."})
+        assert list(mcp_server.call(world.token, "get_skill", {"id": wrong}).data["errors"]) == ["id"]
+    assert list(mcp_server.call(world.token, "update_skill", {"id": skill.pk}).data["errors"]) == ["version"]
+    assert list(mcp_server.call(world.token, "find_profile").data["errors"]) == ["end_user_key"]
+    assert list(mcp_server.call(world.token, "list_skills", {"status": ["draft"]}).data["errors"]) == ["status"]
+    too_long = mcp_server.call(world.token, "draft_skill", {"title": "T", "description": "x" * 400, "body": "B."})
     assert (too_long.code, list(too_long.data["errors"])) == ("invalid", ["description"])
-    assert door.call(world.token, "get_skill", {"id": 987654}).code == "not_found"
+    assert mcp_server.call(world.token, "get_skill", {"id": 987654}).code == "not_found"
 
 
-def test_a_tool_that_is_none_is_an_error_of_the_protocol(door: McpTestServer, world: World) -> None:
-    refusal = protocol_error(door, world.token, lambda client: client.call_tool("approve_skill", {"id": 1}))
+def test_a_tool_that_is_none_is_an_error_of_the_protocol(mcp_server: McpTestServer, world: World) -> None:
+    refusal = protocol_error(mcp_server, world.token, lambda client: client.call_tool("approve_skill", {"id": 1}))
     assert "There is no tool approve_skill" in refusal.message
 
 
-def test_a_stop_holds_over_mcp(door: McpTestServer, world: World) -> None:
+def test_a_stop_holds_over_mcp(mcp_server: McpTestServer, world: World) -> None:
     memory = make_memory(world)
     activate_kill_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
-    said = door.call(world.token, "update_memory", {"id": memory.pk, "version": memory.version, "body": "New."})
+    said = mcp_server.call(world.token, "update_memory", {"id": memory.pk, "version": memory.version, "body": "New."})
     assert said.code == "stopped_by_kill_switch"
     assert "Do not try again" in said.text
 
 
 @pytest.mark.slow
-def test_what_an_agent_has_is_found_without_knowing_ids(door: McpTestServer, world: World) -> None:
-    assert door.call(world.token, "read_persona").data == {"found": False}
+def test_what_an_agent_has_is_found_without_knowing_ids(mcp_server: McpTestServer, world: World) -> None:
+    assert mcp_server.call(world.token, "read_persona").data == {"found": False}
     persona, memory, block = make_persona(world), make_memory(world), make_block(world)
     profile, conversation = make_profile(world), make_conversation(world)
-    assert door.call(world.token, "read_persona").data["id"] == persona.pk
-    assert door.call(world.token, "read_memory").data["body"] == memory.body
-    assert [row["label"] for row in door.call(world.token, "list_blocks").data["results"]] == [block.label]
-    found = door.call(world.token, "find_profile", {"end_user_key": profile.end_user_key}).data
+    assert mcp_server.call(world.token, "read_persona").data["id"] == persona.pk
+    assert mcp_server.call(world.token, "read_memory").data["body"] == memory.body
+    assert [row["label"] for row in mcp_server.call(world.token, "list_blocks").data["results"]] == [block.label]
+    found = mcp_server.call(world.token, "find_profile", {"end_user_key": profile.end_user_key}).data
     assert (found["id"], found["notes"]) == (profile.pk, profile.notes)
-    assert door.call(world.token, "get_conversation", {"id": conversation.pk}).data["status"] == "open"
-    assert door.call(world.token, "read_transcript", {"conversation_id": conversation.pk}).data["next_cursor"] is None
+    assert mcp_server.call(world.token, "get_conversation", {"id": conversation.pk}).data["status"] == "open"
+    assert (
+        mcp_server.call(world.token, "read_transcript", {"conversation_id": conversation.pk}).data["next_cursor"]
+        is None
+    )
 
 
-def test_a_list_goes_on_where_its_page_ended(door: McpTestServer, world: World) -> None:
+def test_a_list_goes_on_where_its_page_ended(mcp_server: McpTestServer, world: World) -> None:
     skills = {make_skill(world).pk for _ in range(3)}
-    page = door.call(world.token, "list_skills", {"page_size": 2}).data
-    rest = door.call(world.token, "list_skills", {"page_size": 2, "cursor": page["next_cursor"]}).data
+    page = mcp_server.call(world.token, "list_skills", {"page_size": 2}).data
+    rest = mcp_server.call(world.token, "list_skills", {"page_size": 2, "cursor": page["next_cursor"]}).data
     assert {row["id"] for row in (*page["results"], *rest["results"])} == skills
     assert rest["next_cursor"] is None
 
 
 def test_files_of_a_skill_come_as_links_that_can_be_fetched(
-    door: McpTestServer, world: World, settings: Settings
+    mcp_server: McpTestServer, world: World, settings: Settings
 ) -> None:
     # R091
     skill = make_skill_with_file(world)
-    [named, *_] = door.call(world.token, "get_skill", {"id": skill.pk}).data["attachments"]
-    [file, *_] = door.call(world.token, "list_skill_files", {"skill_id": skill.pk}).data["attachments"]
+    [named, *_] = mcp_server.call(world.token, "get_skill", {"id": skill.pk}).data["attachments"]
+    [file, *_] = mcp_server.call(world.token, "list_skill_files", {"skill_id": skill.pk}).data["attachments"]
     assert "link" not in named
     assert file["link"].startswith(f"{settings.CONSOLE_URL}/files/")
     fetched = Browser().get(file["link"].removeprefix(settings.CONSOLE_URL))
@@ -206,7 +213,7 @@ def test_a_fault_of_ours_is_said_without_its_words(world: World, caplog: pytest.
 
 
 @pytest.mark.slow
-def test_a_call_costs_what_its_request_costs(door: McpTestServer, world: World) -> None:
+def test_a_call_costs_what_its_request_costs(mcp_server: McpTestServer, world: World) -> None:
     for _ in range(3):
         skill = make_skill(world, "approved")
     asker = agent_client(world)
@@ -215,11 +222,11 @@ def test_a_call_costs_what_its_request_costs(door: McpTestServer, world: World) 
         ("get_skill", {"id": skill.pk}, f"skills/{skill.pk}/"),
     )
     for name, given, path in pairs:
-        door.call(world.token, name, given)
+        mcp_server.call(world.token, name, given)
         with CaptureQueriesContext(connection) as over_rest:
             asker.get(path)
         with CaptureQueriesContext(connection) as over_mcp:
-            door.call(world.token, name, given)
+            mcp_server.call(world.token, name, given)
         # The client asks besides which generation the server speaks, and for the tools: each time its token is looked up.
         asked = [each["sql"] for each in over_mcp.captured_queries]
         looked_up = [place for place, sql in enumerate(asked) if "resolve_agent_token" in sql]
@@ -238,8 +245,8 @@ def test_every_schema_is_one_and_takes_nothing_else(world: World) -> None:
         assert not any(name in {"agent_key", "tenant", "agent"} for name in schema["properties"])
 
 
-def test_hints_tell_what_reads_and_what_destroys(door: McpTestServer, world: World) -> None:
-    hints = {tool.name: tool.annotations for tool in door.connected(world.token, fetch_tools).tools}
+def test_hints_tell_what_reads_and_what_destroys(mcp_server: McpTestServer, world: World) -> None:
+    hints = {tool.name: tool.annotations for tool in mcp_server.connected(world.token, fetch_tools).tools}
     reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
     assert reading == {name for name, tool in TOOLS.items() if tool.method == "GET"}
     assert {"discard_skill_draft", "update_memory", "resolve_conversation"} <= {

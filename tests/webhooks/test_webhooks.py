@@ -52,10 +52,10 @@ def world() -> World:
 
 
 @pytest.fixture
-def told(settings: Settings) -> Iterator[WebhookReceiver]:
+def receiver(settings: Settings) -> Iterator[WebhookReceiver]:
     settings.REACHABLE_NETWORKS = (ip_network("127.0.0.0/8"),)
-    with run_webhook_receiver() as told:
-        yield told
+    with run_webhook_receiver() as receiver:
+        yield receiver
 
 
 def post_parcel(parcel: DeliveryRequest) -> DeliveryResponse:
@@ -67,14 +67,14 @@ def post_parcel(parcel: DeliveryRequest) -> DeliveryResponse:
 
 
 def test_a_reply_is_told_with_its_words_and_a_signature_that_holds(
-    world: World, standin: StandIn, told: WebhookReceiver
+    world: World, standin: StandIn, receiver: WebhookReceiver
 ) -> None:
-    make_webhook(world, told.url)
+    make_webhook(world, receiver.url)
     standin.play(reply("It is on its way."))
     turn = run_customer_turn(world, "Where is my parcel?", standin)
     parcel = take_first_delivery(world)
     assert record_response(parcel, post_parcel(parcel)) is None
-    [body], [headers] = told.bodies, told.headers
+    [body], [headers] = receiver.bodies, receiver.headers
     said = json.loads(body)
     assert (said["event"], said["agent"]) == ("reply", world.agent.key)
     assert said["reply"] == {
@@ -148,9 +148,9 @@ def test_nothing_overtakes_what_waits_before_it_in_its_conversation(world: World
 
 
 def test_a_worker_that_dies_on_the_way_is_followed_by_one_with_the_same_number(
-    world: World, standin: StandIn, told: WebhookReceiver
+    world: World, standin: StandIn, receiver: WebhookReceiver
 ) -> None:
-    make_webhook(world, told.url)
+    make_webhook(world, receiver.url)
     run_customer_turn(world, "Hello", standin)
     late = take_first_delivery(world)
     post_parcel(late)
@@ -158,7 +158,7 @@ def test_a_worker_that_dies_on_the_way_is_followed_by_one_with_the_same_number(
     make_deliveries_due(world)
     parcel = take_first_delivery(world)
     record_response(parcel, post_parcel(parcel))
-    assert [headers["webhook-id"] for headers in told.headers] == [str(parcel.delivery_id)] * 2
+    assert [headers["webhook-id"] for headers in receiver.headers] == [str(parcel.delivery_id)] * 2
     # Whoever was overtaken notes nothing.
     assert record_response(late, DeliveryResponse(failure="timeout")) is None
     [row] = deliveries(world)
@@ -233,19 +233,19 @@ def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(wo
     ("status", "taken_by_them", "failure"), [(200, True, ""), (302, False, "http_302"), (429, False, "http_429")]
 )
 def test_only_a_success_counts_and_nobody_is_followed_elsewhere(
-    world: World, told: WebhookReceiver, status: int, taken_by_them: bool, failure: str
+    world: World, receiver: WebhookReceiver, status: int, taken_by_them: bool, failure: str
 ) -> None:
-    make_webhook(world, told.url)
-    told.answers, told.moved_to = [status], told.url
+    make_webhook(world, receiver.url)
+    receiver.answers, receiver.moved_to = [status], receiver.url
     resolve_conversation(make_conversation(world), actor=world.operator)
     answer = post_parcel(take_first_delivery(world))
-    assert (answer.is_taken, answer.failure, len(told.bodies)) == (taken_by_them, failure, 1)
+    assert (answer.is_taken, answer.failure, len(receiver.bodies)) == (taken_by_them, failure, 1)
 
 
 def test_no_inner_address_is_reached_whatever_its_name_says(
-    world: World, told: WebhookReceiver, settings: Settings
+    world: World, receiver: WebhookReceiver, settings: Settings
 ) -> None:
-    named = told.url.replace("127.0.0.1", "localhost")
+    named = receiver.url.replace("127.0.0.1", "localhost")
     make_webhook(world, named)
     resolve_conversation(make_conversation(world), actor=world.operator)
     parcel = take_first_delivery(world)

@@ -51,8 +51,8 @@ class ActorView(APIView):
     # Whether its writes know their keys themselves.
     has_own_keys: ClassVar[bool] = False
     # What of it goes: handlers by their names, or all of them, and parameters behind the question mark.
-    going: ClassVar[Mapping[str, Deprecation]] = {}
-    going_parameters: ClassVar[Mapping[str, Deprecation]] = {}
+    deprecated: ClassVar[Mapping[str, Deprecation]] = {}
+    deprecated_parameters: ClassVar[Mapping[str, Deprecation]] = {}
     # What the limits have left after this request.
     quotas: tuple[Quota, ...] = ()
 
@@ -76,8 +76,8 @@ class ActorView(APIView):
         """Every answer says what the limits have left, and whether something of it goes."""
         answered = super().finalize_response(request, response, *args, **kwargs)
         handler = getattr(self, "action", None) or (request.method or "").lower()
-        going = deprecations_in(self, handler, request, getattr(answered, "data", None))
-        for name, value in {**quota_headers(self.quotas), **deprecation_headers(going)}.items():
+        deprecated = deprecations_in(self, handler, request, getattr(answered, "data", None))
+        for name, value in {**quota_headers(self.quotas), **deprecation_headers(deprecated)}.items():
             answered.headers[name] = value
         return answered
 

@@ -66,9 +66,9 @@ class ProblemSchema(AutoSchema):
             self.resolve_serializer(ProblemSerializer, "response")
             self._add_headers(operation)
             self._add_example(operation)
-            going = self._view_deprecations("going_parameters")
+            deprecated = self._view_deprecations("deprecated_parameters")
             operation["parameters"] = [
-                {**each, "deprecated": True} if each["in"] == "query" and each["name"] in going else each
+                {**each, "deprecated": True} if each["in"] == "query" and each["name"] in deprecated else each
                 for each in operation["parameters"]
             ]
         return operation
@@ -84,7 +84,7 @@ class ProblemSchema(AutoSchema):
     def is_deprecated(self) -> bool:
         """Whether the operation goes."""
         handler = getattr(self.view, "action", None) or self.method.lower()
-        return bool({handler, ALL_HANDLERS} & set(self._view_deprecations("going")))
+        return bool({handler, ALL_HANDLERS} & set(self._view_deprecations("deprecated")))
 
     def _view_deprecations(self, name: str) -> Mapping[str, Deprecation]:
         found: Mapping[str, Deprecation] = getattr(self.view, name, {})
@@ -92,7 +92,7 @@ class ProblemSchema(AutoSchema):
 
     def _map_basic_serializer(self, serializer: Any, direction: Any) -> Any:  # Any: drf-spectacular's own
         shape = super()._map_basic_serializer(serializer, direction)  # type: ignore[no-untyped-call]  # untyped there
-        for name in getattr(serializer, "going", {}):
+        for name in getattr(serializer, "deprecated", {}):
             # A field that is a reference to others is deprecated beside it.
             shape["properties"][name] = {**shape["properties"][name], "deprecated": True}
         return shape

@@ -32,24 +32,24 @@ class Deprecation:
 class DeprecatingView(Protocol):
     """A view, as far as what goes of it is concerned."""
 
-    going: ClassVar[Mapping[str, Deprecation]]
-    going_parameters: ClassVar[Mapping[str, Deprecation]]
+    deprecated: ClassVar[Mapping[str, Deprecation]]
+    deprecated_parameters: ClassVar[Mapping[str, Deprecation]]
 
 
-def note_deprecated_use(request: Request, going: Iterable[Deprecation]) -> None:
+def note_deprecated_use(request: Request, deprecated: Iterable[Deprecation]) -> None:
     """Remember what goes of what was sent, for the answer to say."""
     # On Django's request: every part of REST framework that reads this one may wrap it anew.
-    request._request.going = (*noted_deprecations(request), *going)  # type: ignore[attr-defined]  # ours alone
+    request._request.deprecated = (*noted_deprecations(request), *deprecated)  # type: ignore[attr-defined]  # ours alone
 
 
 def noted_deprecations(request: Request) -> tuple[Deprecation, ...]:
     """What goes of what was sent."""
-    return getattr(request._request, "going", ())
+    return getattr(request._request, "deprecated", ())
 
 
 def handler_deprecation(view: DeprecatingView, handler: str) -> Deprecation | None:
     """Whether what a handler does goes as a whole."""
-    return view.going.get(handler) or view.going.get(ALL_HANDLERS)
+    return view.deprecated.get(handler) or view.deprecated.get(ALL_HANDLERS)
 
 
 def deprecations_in(
@@ -57,19 +57,19 @@ def deprecations_in(
 ) -> list[Deprecation]:  # Any: what is answered
     """All that goes of a request and of its answer: the address, a parameter, fields that were sent or are shown."""
     whole = handler_deprecation(view, handler)
-    asked = [said for name, said in view.going_parameters.items() if name in request.query_params]
+    asked = [said for name, said in view.deprecated_parameters.items() if name in request.query_params]
     told = [said for name, said in _field_deprecations(view).items() if _has_field(shown, name)]
     return [*([whole] if whole else []), *asked, *noted_deprecations(request), *told]
 
 
-def deprecation_headers(going: Collection[Deprecation]) -> dict[str, str]:
+def deprecation_headers(deprecated: Collection[Deprecation]) -> dict[str, str]:
     """RFC 9745 and RFC 8594; of several the earliest, and all the words about them."""
-    if not going:
+    if not deprecated:
         return {}
     since, sunset = (
-        min(_midnight(day) for day in days) for days in zip(*((s.since, s.sunset) for s in going), strict=True)
+        min(_midnight(day) for day in days) for days in zip(*((s.since, s.sunset) for s in deprecated), strict=True)
     )
-    links = dict.fromkeys(f'<{said.about}>; rel="deprecation"; type="text/html"' for said in going)
+    links = dict.fromkeys(f'<{said.about}>; rel="deprecation"; type="text/html"' for said in deprecated)
     return {"Deprecation": f"@{since}", "Sunset": http_date(sunset), "Link": ", ".join(links)}
 
 
@@ -80,7 +80,7 @@ def _midnight(day: date) -> int:
 def _field_deprecations(view: DeprecatingView) -> Mapping[str, Deprecation]:
     """Of a noun's answer; other views have no serializer of their own."""
     named = getattr(view, "get_serializer_class", None)
-    return getattr(named(), "going", {}) if named and getattr(view, "serializer_class", None) else {}
+    return getattr(named(), "deprecated", {}) if named and getattr(view, "serializer_class", None) else {}
 
 
 def _has_field(shown: Any, name: str) -> bool:

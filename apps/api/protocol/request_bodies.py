@@ -115,7 +115,7 @@ class RequestBody(serializers.Serializer[Any]):
     # Whether a body without any value asks for something already.
     bare: ClassVar[bool] = False
     # Fields that go.
-    going: ClassVar[Mapping[str, Deprecation]] = {}
+    deprecated: ClassVar[Mapping[str, Deprecation]] = {}
     # What says how to write rather than what.
     about: ClassVar[frozenset[str]] = frozenset({"version", "reason"})
 
@@ -127,7 +127,7 @@ class RequestBody(serializers.Serializer[Any]):
         """
         body = cls()
         data = {**body._require_object(request.data), **beside}
-        note_deprecated_use(request, (said for name, said in cls.going.items() if name in data))
+        note_deprecated_use(request, (said for name, said in cls.deprecated.items() if name in data))
         ignored = tuple(sorted(name for name in data if not body._may_write(name, actor, row)))
         body._refuse_missing(request, actor, data, row)
         body = cls(data={name: value for name, value in data.items() if name not in ignored})

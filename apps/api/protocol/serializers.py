@@ -178,7 +178,7 @@ class RowSerializer(serializers.ModelSerializer[Row]):
     """A row of a governed noun in an answer."""
 
     # Fields that go.
-    going: ClassVar[Mapping[str, Deprecation]] = {}
+    deprecated: ClassVar[Mapping[str, Deprecation]] = {}
 
     ignored_fields = serializers.ListField(
         child=serializers.CharField(),

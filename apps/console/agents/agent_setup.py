@@ -69,7 +69,7 @@ class SetupStep:
     """What is to be done, where, and whether it was; without a place where whoever looks may not do it."""
 
     title: str
-    told: str
+    sentence: str
     url: str
     link: str
     is_done: bool = False

@@ -40,7 +40,7 @@ def tool_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
     del request
     said = row.tool.defined
     return {
-        "told": row.allowed,
+        "definition": row.allowed,
         "shape": schema_text(row.allowed),
         "server": row.tool.server,
         "differences": differences(row.allowed, said) if said else (),

@@ -56,8 +56,13 @@ def server_panels(server: Any, request: HttpRequest) -> dict[str, Any]:
 
 
 def _tool_context(tool: ServerTool, allowed: list[AgentTool]) -> dict[str, Any]:
-    told = tool.defined
-    return {"row": tool, "told": told, "shape": schema_text(told) if told else "", "allowed": allowed}
+    definition = tool.defined
+    return {
+        "row": tool,
+        "definition": definition,
+        "shape": schema_text(definition) if definition else "",
+        "allowed": allowed,
+    }
 
 
 def schema_text(told: ServerToolDefinition) -> str:

@@ -99,7 +99,7 @@ def talk_page(site: AdminSite, request: HttpRequest, talk_id: int) -> HttpRespon
         "refusal": refusal,
         "shown": chat_state(talk),
         "overlay": overlay,
-        "wish": _overlay_form(overlay),
+        "instructions_form": _overlay_form(overlay),
     }
     return TemplateResponse(request, "console/chat/assistant_talk.html", context, status=status)
 

@@ -71,7 +71,7 @@ def exposure_page(request: HttpRequest, record_type: str, record_id: int, site: 
     status = 422
     if form.is_valid():
         asked, status = form.cleaned_data, 200
-        context["told"] = exposure_of(
+        context["exposure"] = exposure_of(
             row, actor=actor_of(request), now=timezone.now(), version=asked["version"], line=asked["line"]
         )
     return TemplateResponse(request, "console/explain/exposure.html", context, status=status)

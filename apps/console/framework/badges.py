@@ -52,7 +52,7 @@ SOURCE_BADGES = {
 }
 
 
-def whose(taint: str) -> SafeString:
+def source_badge(taint: str) -> SafeString:
     """Whose words something carries, as a pill; its word says what its colour says."""
     tone, words = SOURCE_BADGES[str(taint)]
     return format_html('<span class="pc-badge pc-{}" title="{}">{}</span>', tone, taint, words)

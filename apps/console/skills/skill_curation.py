@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_urls import url_of_subject
-from apps.runtime.skill_curation import ANY_REASON, candidate_ids, read_curations
+from apps.runtime.skill_retirement import ANY_REASON, candidate_ids, read_curations
 from apps.skills.models import Skill
 from apps.skills.retirement_rules import RetirementCause
 

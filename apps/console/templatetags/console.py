@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 from apps.console.dashboard.live_updates import WATCHED_LISTS, live_url_name
 from apps.console.dashboard.navigation import LIST_TITLES
 from apps.console.framework.actor_names import ActorNames, agents_named
-from apps.console.framework.badges import badge, grounded, whose
+from apps.console.framework.badges import badge, grounded, source_badge
 from apps.console.framework.page_actions import ButtonForm
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_titles import title_of
@@ -25,7 +25,7 @@ register.filter(agents_named)
 register.filter(badge)
 register.filter(grounded)
 register.filter(grouped)
-register.filter(whose)
+register.filter(source_badge)
 
 
 @register.filter

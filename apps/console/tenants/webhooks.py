@@ -46,7 +46,7 @@ def webhook_panels(webhook: Any, request: HttpRequest) -> dict[str, Any]:
     return {
         "health": getattr(webhook, "health", None),
         "counts": dict(counted),
-        "told": [field.verbose_name for field in _event_fields() if getattr(webhook, field.name)],
+        "events": [field.verbose_name for field in _event_fields() if getattr(webhook, field.name)],
         "deliveries": webhook.deliveries.select_related("conversation")[:DELIVERIES_SHOWN],
     }
 

@@ -1,22 +1,16 @@
-"""What a turn may spend: steps, repeated calls, money, and turns of agents that answer each other; pure."""
+"""What a turn may spend: steps, money, and turns of agents that answer each other; pure."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from hashlib import sha256
-from typing import Any, Final, Self
+from typing import Final
 
-from apps.conversations.rules import MOST_DELEGATION_DEPTH, ToolCall
-from apps.prompt.rendering.data_fences import canonical_json
+from apps.conversations.rules import MOST_DELEGATION_DEPTH
 
 # R124
 STEPS_BY_CHANNEL: Final[Mapping[str, int]] = {"voice": 6, "sms": 10}
 STEPS_OF_OTHER_CHANNELS = 10
-
-REFUSED_AT_SAME_CALL = 3
-STOPPED_AT_SAME_CALL = 5
-SAME_CALL_REFUSAL = "You made this very call before, with this result. Do something else, or answer."
 
 MAX_AGENT_HOPS = MOST_DELEGATION_DEPTH + 1
 LOOP_WINDOW = timedelta(minutes=10)
@@ -45,49 +39,6 @@ def steps_allowed(kind: str, channel: str, agent_max_steps: int | None, override
     """
     fixed = STEPS_BY_KIND.get(TurnKind(kind), STEPS_BY_CHANNEL.get(channel))
     return next((steps for steps in (override, fixed, agent_max_steps) if steps is not None), STEPS_OF_OTHER_CHANNELS)
-
-
-class RepeatVerdict(StrEnum):
-    """What becomes of a tool call that may be one too many."""
-
-    CALL = "call"
-    REFUSE = "refuse"
-    STOP = "stop"
-
-
-@dataclass(slots=True)
-class RepeatCounter:
-    """How often in a row a call brought the same result. Another result is progress, so polling what changes goes on."""
-
-    count: int = 0
-    _same: dict[tuple[str, str], tuple[str, int]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, calls: Iterable[ToolCall]) -> Self:
-        """As it stood after these calls; a resumed turn counts on."""
-        counter = cls()
-        for call in calls:
-            counter.took(call.name, call.arguments, call.result)
-        return counter
-
-    def judge(self, name: str, arguments: Mapping[str, Any]) -> RepeatVerdict:  # Any: JSON as the model wrote it
-        """Asked before a call: its result would be the third of its kind and is refused, or the fifth and ends the loop."""
-        _, times = self._same.get(_call_key(name, arguments), ("", 0))
-        if times + 1 >= STOPPED_AT_SAME_CALL:
-            return RepeatVerdict.STOP
-        return RepeatVerdict.REFUSE if times + 1 >= REFUSED_AT_SAME_CALL else RepeatVerdict.CALL
-
-    def took(self, name: str, arguments: Mapping[str, Any], result: str) -> None:
-        """Note what a call brought; to be refused as a repetition is to repeat it."""
-        key = _call_key(name, arguments)
-        known, times = self._same.get(key, ("", 0))
-        brought = known if result == SAME_CALL_REFUSAL else sha256(result.encode(errors="surrogatepass")).hexdigest()
-        self._same[key] = (brought, times + 1 if brought == known else 1)
-        self.count += 1
-
-
-def _call_key(name: str, arguments: Mapping[str, Any]) -> tuple[str, str]:
-    return name, canonical_json(dict(arguments))
 
 
 class BudgetScope(StrEnum):

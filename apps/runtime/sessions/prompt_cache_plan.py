@@ -99,7 +99,7 @@ class PromptCachePlanner:
     model: str
     conversation_id: int
     actor: Actor
-    brought: JsonRow
+    earlier_calls: JsonRow
     window_start: int = 0
     is_cut: bool = False
     rates: RateOverrides = field(default_factory=dict)
@@ -162,8 +162,8 @@ class PromptCachePlanner:
     def _find_earlier_calls(self, blocks: Sequence[RequestBlock], along: Sequence[Prefix]) -> CachedPrefixes:
         shared = _shared_prefix(PrefixScope.AGENT, blocks, along)
         workspace = _shared_prefix(PrefixScope.WORKSPACE, blocks, along)
-        brought, self.brought = self.brought, {}
-        earlier = find_earlier_calls(brought, self.conversation_id, shared, workspace, actor=self.actor)
+        earlier_calls, self.earlier_calls = self.earlier_calls, {}
+        earlier = find_earlier_calls(earlier_calls, self.conversation_id, shared, workspace, actor=self.actor)
         earlier.keep_only({prefix.digest for prefix in along})
         return earlier
 

@@ -65,7 +65,7 @@ def may_be_streamed(claimed: TurnClaim) -> bool:
         return not claimed.may_be_silent
     if claimed.is_sending_paused or claimed.may_be_silent:
         return False
-    return send_mode_at_claim(claimed) is SendMode.AUTONOMOUS and not any(map(_depends_on_skill, claimed.brought.rules))
+    return send_mode_at_claim(claimed) is SendMode.AUTONOMOUS and not any(map(_depends_on_skill, claimed.context.rules))
 
 
 def _depends_on_skill(rule: SendRuleValue) -> bool:

@@ -80,16 +80,19 @@ class CachedPrefixes:
 
 
 def find_earlier_calls(
-    brought: JsonRow, conversation_id: int, shared: str, workspace: str, *, actor: Actor
+    earlier_calls: JsonRow, conversation_id: int, shared: str, workspace: str, *, actor: Actor
 ) -> CachedPrefixes:
     """What this conversation, and others that begin with the same bytes, left within the hour. Unreadable is nothing (R044).
 
     What was brought of others is of prompts like that of the call before; where this one begins otherwise, it is asked anew.
     """
     try:
-        is_as_before = (brought["agent_prefix_sha256"], brought["workspace_prefix_sha256"]) == (shared, workspace)
-        others = brought if is_as_before else _query_other_calls(shared, workspace, actor)
-        return _collect_prefixes(brought, others, conversation_id)
+        is_as_before = (earlier_calls["agent_prefix_sha256"], earlier_calls["workspace_prefix_sha256"]) == (
+            shared,
+            workspace,
+        )
+        others = earlier_calls if is_as_before else _query_other_calls(shared, workspace, actor)
+        return _collect_prefixes(earlier_calls, others, conversation_id)
     except (DatabaseError, KeyError, TypeError, ValueError) as error:
         logger.warning("earlier calls could not be read", extra={"error": type(error).__name__})
         return CachedPrefixes()
@@ -102,10 +105,10 @@ def _query_other_calls(shared: str, workspace: str, actor: Actor) -> JsonRow:
     return found
 
 
-def _collect_prefixes(brought: JsonRow, others: JsonRow, conversation_id: int) -> CachedPrefixes:
-    mine, agents, everybodys = brought["own"] or (), others["shared"] or (), others["workspace"] or ()
+def _collect_prefixes(earlier_calls: JsonRow, others: JsonRow, conversation_id: int) -> CachedPrefixes:
+    mine, agents, everybodys = earlier_calls["own"] or (), others["shared"] or (), others["workspace"] or ()
     earlier = CachedPrefixes(
-        before=_previous_call(brought["before"]) if brought["before"] else None,
+        before=_previous_call(earlier_calls["before"]) if earlier_calls["before"] else None,
         agents_talks=_count_conversations(agents, conversation_id),
         everybodys_talks=_count_conversations(everybodys, conversation_id),
     )

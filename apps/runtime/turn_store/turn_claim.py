@@ -51,7 +51,7 @@ class TurnClaim:
     turn: Turn
     conversation: Conversation
     events: tuple[InboundEvent, ...]
-    brought: TurnContext
+    context: TurnContext
     known: dict[str, SlotText]
     kept: tuple[JournaledStep, ...] = ()
     asked: JsonObject | None = None
@@ -109,7 +109,7 @@ class TurnClaim:
 
         What came in before the proof may be anybody's words, so a turn that answers any of it is nobody's proven.
         """
-        if not self.brought.is_customer_proof_required:
+        if not self.context.is_customer_proof_required:
             return True
         proven_at = self.conversation.proven_at
         words = (event for event in self.events if event.kind == InboundEvent.Kind.MESSAGE)
@@ -124,13 +124,13 @@ class TurnClaim:
     @property
     def is_spent(self) -> bool:
         """Its workers died too often, so the turn itself kills them; waiting for the model is no death. Or it is too old."""
-        return self.turn.deadline_at <= self.brought.now or self.turn.crashes >= CRASHES_PER_TURN
+        return self.turn.deadline_at <= self.context.now or self.turn.crashes >= CRASHES_PER_TURN
 
     @property
     def begun(self) -> "TurnClaim":
         """The same without what only its beginning reads. Thousands wait like this; one that may begin anew reads more again."""
-        earlier = self.brought.earlier if self.agent.begins_anew else {}
-        return replace(self, known={}, brought=replace(self.brought, running=None, earlier=earlier))
+        earlier = self.context.earlier if self.agent.begins_anew else {}
+        return replace(self, known={}, context=replace(self.context, running=None, earlier=earlier))
 
 
 def claim_turn(conversation_id: int, *, actor: Actor, elsewhere: bool = False) -> TurnClaim | None:

@@ -111,7 +111,7 @@ def _apply_failure(
 def _current_verdict(claimed: TurnClaim, model: str) -> BreakerVerdict:
     told = claimed.terms.breakers.get(model)
     return (
-        judge_call(_breaker(row_from_json(CircuitBreaker, told)), claimed.brought.now)
+        judge_call(_breaker(row_from_json(CircuitBreaker, told)), claimed.context.now)
         if told
         else BreakerVerdict(CallPermission.CALL)
     )
@@ -133,7 +133,7 @@ def _wait_seconds(claimed: TurnClaim, verdict: BreakerVerdict) -> float:
     spread = random()  # noqa: S311  # not secret
     if verdict.until is None or told["state"] == BreakerState.HALF_OPEN.value:
         return PROBE_WAIT_SECONDS * (0.5 + spread)
-    return (verdict.until - claimed.brought.now).total_seconds() * (1 + SPREAD * spread)
+    return (verdict.until - claimed.context.now).total_seconds() * (1 + SPREAD * spread)
 
 
 def _begin_probe(claimed: TurnClaim, actor: Actor) -> bool:

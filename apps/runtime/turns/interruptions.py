@@ -36,7 +36,7 @@ def shorten_history(claimed: TurnClaim, calls: Sequence[JsonObject], asking: int
 
     False where nothing is left to leave out.
     """
-    turn, history = claimed.turn, claimed.brought.history.messages
+    turn, history = claimed.turn, claimed.context.history.messages
     if turn.history_halvings >= MAX_HISTORY_HALVINGS or shortened_start(history, turn.history_halvings) == len(history):
         return False
     with acting_as(actor):

@@ -16,7 +16,8 @@ from apps.governance.refusal_log import record_refusal
 from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import JsonObject, ToolDefinition, ToolUse
 from apps.prompt.rendering.data_fences import canonical_json
-from apps.runtime.limits.turn_budgets import SAME_CALL_REFUSAL, TOO_MANY_SAVES, RepeatCounter, RepeatVerdict
+from apps.runtime.limits.repeated_calls import SAME_CALL_REFUSAL, RepeatCounter, RepeatVerdict
+from apps.runtime.limits.turn_budgets import TOO_MANY_SAVES
 from apps.runtime.limits.turn_limits import TOOL_CALLS_PER_TURN
 from apps.runtime.models import ToolStep, Turn
 from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext

@@ -121,7 +121,7 @@ class FinishedReply:
 
 def send_mode_at_claim(claimed: TurnClaim) -> SendMode:
     """What becomes of the reply, as people had set it when the turn was claimed (R134)."""
-    return _send_mode(claimed, claimed.brought.rules, claimed.agent.send_mode, claimed.brought.history.skills)
+    return _send_mode(claimed, claimed.context.rules, claimed.agent.send_mode, claimed.context.history.skills)
 
 
 def deliver_reply(written: FinishedReply, *, actor: Actor) -> ClosedTurn:
@@ -132,13 +132,13 @@ def deliver_reply(written: FinishedReply, *, actor: Actor) -> ClosedTurn:
     """
     # A runbook that was read for an earlier reply still stands before the model, which follows it unread.
     claimed = written.claimed
-    fetched = claimed.brought.history.skills | frozenset(skills_read(written.tool_calls))
+    fetched = claimed.context.history.skills | frozenset(skills_read(written.tool_calls))
     if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words):
         return _end_silently(written, actor)
     if not written.words.strip():
         return _close_without_reply(written, SILENT, actor)
     # Half a sentence leaves only by a person, as everything does while sending is paused.
-    agent, rules, by_person = claimed.agent, claimed.brought.rules, written.is_cut
+    agent, rules, by_person = claimed.agent, claimed.context.rules, written.is_cut
     if claimed.conversation.is_talk:
         # What holds replies to customers holds no answer to a colleague.
         return close_turn(

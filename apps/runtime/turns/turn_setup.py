@@ -58,7 +58,7 @@ def set_up_turn(
 def _identity(claimed: TurnClaim) -> Actor:
     """The agent, for whom it answers: beyond that customer, or that member, it sees nobody."""
     conversation, agent = claimed.conversation, claimed.agent
-    identity = agent_with_grants(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.brought.grants)
+    identity = agent_with_grants(agent.tenant_id, agent.pk, agent.service_user_id, agent.key, claimed.context.grants)
     if conversation.member_user_id is not None:
         return identity.for_member(conversation.member_user_id)
     # Whoever is not named has proven nothing; where a schedule began and nobody has spoken, there is nobody to prove it.
@@ -102,10 +102,10 @@ def _add_server_tools(toolbox: Toolbox, claimed: TurnClaim) -> Toolbox:
 
 def _build_loop(claimed: TurnClaim, asked: RenderedUserTurn, frozen: SessionPrefix, system: Actor) -> ModelLoop:
     conversation, rates = claimed.conversation, claimed.terms.rates
-    account = PromptCachePlanner(frozen, claimed.model, conversation.pk, system, claimed.brought.earlier, rates=rates)
+    account = PromptCachePlanner(frozen, claimed.model, conversation.pk, system, claimed.context.earlier, rates=rates)
     steps = steps_allowed(claimed.kind, conversation.channel, claimed.agent.max_steps, claimed.steps_wanted)
     loop = ModelLoop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
-    loop.open(claimed.brought.history, asked.wire, claimed.turn.history_halvings)
+    loop.open(claimed.context.history, asked.wire, claimed.turn.history_halvings)
     return loop
 
 
@@ -135,11 +135,11 @@ def _find_or_open_session(claimed: TurnClaim, toolbox: Toolbox, identity: Actor,
     Else a new one, in one commit with the turn that enters it. So too where the running one tells of the customer, and nobody
     is believed to be them any more: since it opened, the tenant wants a proof. That holds for a turn with steps behind it too.
     """
-    running, turn = claimed.brought.running, claimed.turn
+    running, turn = claimed.context.running, claimed.turn
     is_begun = claimed.kept or turn.round > 1 or turn.external_user_turn
     # What was handed out to an agent elsewhere was told already.
     may_be_told = claimed.customer_is_proven or turn.external_user_turn or not (running and running.tells_of_customer)
-    if running and may_be_told and (is_begun or not is_session_over(running, claimed.agent, claimed.brought.now)):
+    if running and may_be_told and (is_begun or not is_session_over(running, claimed.agent, claimed.context.now)):
         turn.session = running.session
         return prefix_from_claim(running, claimed.known)
     with acting_as(system):

@@ -52,15 +52,15 @@ BETWEEN_AGENTS = (InboundEvent.Kind.TASK, InboundEvent.Kind.ANSWER, InboundEvent
 
 def render_claimed_turn(claimed: TurnClaim, mode: SendMode, *, actor: Actor) -> RenderedUserTurn:
     """The claimed events as the model is told them."""
-    agent, conversation, brought = claimed.agent, claimed.conversation, claimed.brought
+    agent, conversation, context = claimed.agent, claimed.conversation, claimed.context
     turned = render_user_turn(
         TurnInput(
             events=tuple(prompt_event(event, conversation) for event in claimed.events),
-            now_line=date_line(brought.now.astimezone(brought.zone)) if agent.has_current_time else None,
+            now_line=date_line(context.now.astimezone(context.zone)) if agent.has_current_time else None,
             off_the_record=conversation.tells_off_the_record,
             delegation=_delegation(claimed),
             send_mode=mode if agent.has_learning and _serves_customers(conversation) else None,
-            open_escalations=brought.open_escalations,
+            open_escalations=context.open_escalations,
             save_with=saving_tool(claimed),
             learning=_learning(claimed),
             examples=_examples(claimed),
@@ -72,7 +72,7 @@ def render_claimed_turn(claimed: TurnClaim, mode: SendMode, *, actor: Actor) -> 
 
 def _learning(claimed: TurnClaim) -> tuple[Passage, ...]:
     """The first bullets of the version the conversation is pinned to; data where no person let it through (R145, R146)."""
-    pinned = claimed.brought.learning
+    pinned = claimed.context.learning
     if pinned is None:
         return ()
     kind = LearningVersion._meta.label_lower
@@ -85,8 +85,8 @@ def _examples(claimed: TurnClaim) -> tuple[CorrectionExample, ...]:
 
     Those of the bank are nobody's, and are there only where the agent's page says so (R164, Z-12).
     """
-    own = claimed.brought.examples if claimed.customer_is_proven else ()
-    bank = claimed.brought.bank[: MAX_EXAMPLES - len(own)]
+    own = claimed.context.examples if claimed.customer_is_proven else ()
+    bank = claimed.context.bank[: MAX_EXAMPLES - len(own)]
     kept = (_bank_example(each, at) for at, each in enumerate(bank))
     return (*kept, *(_draft_example(each, at) for at, each in enumerate(own, len(bank))))
 
@@ -111,7 +111,7 @@ def saving_tool(claimed: TurnClaim) -> str:
     """The tool by which the agent is asked to save a procedure in this turn; empty where it is not asked."""
     agent, conversation = claimed.agent, claimed.conversation
     serves_customers = _serves_customers(conversation) and not conversation.tells_off_the_record
-    if not (agent.has_learning and serves_customers and is_nudged(claimed.brought.turns)):
+    if not (agent.has_learning and serves_customers and is_nudged(claimed.context.turns)):
         return ""
     return SKILL_SAVE if agent.may_edit_skills else DRAFT_SKILL
 
@@ -123,7 +123,7 @@ def _serves_customers(conversation: Conversation) -> bool:
 
 def _delegation(claimed: TurnClaim) -> Delegation | None:
     """Who asked, in the words of that agent's title (R054)."""
-    by = claimed.brought.requested_by
+    by = claimed.context.requested_by
     if by is None:
         return None
     return Delegation(

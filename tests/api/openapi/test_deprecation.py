@@ -29,7 +29,7 @@ LATER_DEPRECATION = Deprecation(date(2026, 6, 1), date(2027, 6, 1), "/docs/api#n
 
 
 class LeavingRow(NoteSerializer):
-    going: ClassVar = {"status": LATER_DEPRECATION}
+    deprecated: ClassVar = {"status": LATER_DEPRECATION}
 
     class Meta(NoteSerializer.Meta):
         pass
@@ -38,8 +38,8 @@ class LeavingRow(NoteSerializer):
 class LeavingView(NoteView):
     """Notes whose list goes, with a parameter and a field of what goes elsewhere."""
 
-    going: ClassVar = {"list": EARLIER_DEPRECATION}
-    going_parameters: ClassVar = {"status": LATER_DEPRECATION}
+    deprecated: ClassVar = {"list": EARLIER_DEPRECATION}
+    deprecated_parameters: ClassVar = {"status": LATER_DEPRECATION}
     filterset_class = NoteFilters
 
 
@@ -99,7 +99,7 @@ def test_a_field_that_goes_is_named_where_it_was_sent(
     world: World, bot: RestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enable_notebook(world)
-    monkeypatch.setattr(WriteNoteBody, "going", {"due_at": LATER_DEPRECATION})
+    monkeypatch.setattr(WriteNoteBody, "deprecated", {"due_at": LATER_DEPRECATION})
     assert deprecation_headers(bot.post("notes/", {"kind": "task", "text": "Call."}).headers) == (None, None, None)
     assert (
         deprecation_headers(bot.post("notes/", {"kind": "task", "text": "Call.", "due_at": None}).headers)[0]
@@ -115,9 +115,9 @@ def test_what_stays_says_nothing(world: World, bot: RestClient) -> None:
 @pytest.mark.slow
 def test_the_document_calls_deprecated_what_is_declared(leaving: str) -> None:
     document: dict[str, Any] = SchemaGenerator(urlconf=leaving).get_schema(request=None, public=True)  # type: ignore[no-untyped-call]  # untyped there
-    going = document["paths"]["/api/v1/notes/"]["get"]
-    assert going["deprecated"] is True
-    assert [each["name"] for each in going["parameters"] if each.get("deprecated")] == ["status"]
+    deprecated = document["paths"]["/api/v1/notes/"]["get"]
+    assert deprecated["deprecated"] is True
+    assert [each["name"] for each in deprecated["parameters"] if each.get("deprecated")] == ["status"]
     assert "deprecated" not in document["paths"]["/api/v1/skills/"]["get"]
     row = document["components"]["schemas"]["LeavingRow"]["properties"]
     assert [name for name, said in row.items() if said.get("deprecated")] == ["status"]
@@ -131,5 +131,5 @@ def test_nothing_goes_sooner_than_was_promised() -> None:
 def test_the_documentation_says_whether_anything_goes() -> None:
     views: list[Any] = [view for _, view, _ in router.registry]  # Any: the router's stubs know no views of ours
     rows: list[Any] = [kind for kind in RowSerializer.__subclasses__() if kind.__module__.startswith("apps.")]
-    going = [said for kind in (*views, *body_classes(), *rows) for said in kind.going.values()]
-    assert ("Nothing is deprecated now." in DOCS.read_text("utf-8")) is not bool(going)
+    deprecated = [said for kind in (*views, *body_classes(), *rows) for said in kind.deprecated.values()]
+    assert ("Nothing is deprecated now." in DOCS.read_text("utf-8")) is not bool(deprecated)

@@ -16,12 +16,12 @@ from apps.launcher.postgres import Postgres
 from apps.tenants.actions import amend_settings
 from apps.tenants.models import TenantSettings
 from tests.support.drivers.console_client import page_of, page_text, page_words, save_form, signed_in
-from tests.support.drivers.mcp_client import McpTestServer, door
+from tests.support.drivers.mcp_client import McpTestServer, mcp_server
 from tests.support.drivers.rest_client import RestClient, agent_client
 from tests.support.rate_limit_window import window
 from tests.support.worlds.world import World, make_world
 
-__all__ = ["door", "window"]
+__all__ = ["mcp_server", "window"]
 
 EACH, ALL = "requests_per_minute", "requests_per_minute_of_tenant"
 
@@ -83,10 +83,10 @@ def test_a_tenant_may_say_something_where_the_installation_says_nothing(
 
 
 @pytest.mark.usefixtures("window")
-def test_tools_are_called_under_the_same_limits(world: World, door: McpTestServer) -> None:
+def test_tools_are_called_under_the_same_limits(world: World, mcp_server: McpTestServer) -> None:
     set_rate_limits(world, 1, 3)
-    assert not door.call(world.token, "list_notes", {}).is_refusal
-    refused = door.call(world.token, "list_notes", {})
+    assert not mcp_server.call(world.token, "list_notes", {}).is_refusal
+    refused = mcp_server.call(world.token, "list_notes", {})
     assert refused.code == "throttled"
     assert "more than 1 times a minute" in refused.text
 

@@ -79,21 +79,21 @@ def tool_arguments(tool: RestTool, **given: object) -> dict[str, object]:
 
 
 def _call_tool(
-    door: McpTestServer, token: str, tool: RestTool, given: dict[str, object], name: str, value: object
+    mcp_server: McpTestServer, token: str, tool: RestTool, given: dict[str, object], name: str, value: object
 ) -> ToolAnswer:
-    return ToolAnswer(door.call(token, tool.name, given | {name: value}))
+    return ToolAnswer(mcp_server.call(token, tool.name, given | {name: value}))
 
 
 @pytest.mark.slow
 def test_every_tool_answers_for_another_tenants_row_as_for_none(
-    victim: Filled, stranger: World, door: McpTestServer
+    victim: Filled, stranger: World, mcp_server: McpTestServer
 ) -> None:
     # R006, R007
     before, asked = table_fingerprints(victim.world), 0
     for tool, name, model in rows_named():
         row = row_of(model, victim.world)
         for given in (tool_arguments(tool), {need: tool_arguments(tool)[need] for need in tool.schema()["required"]}):
-            call = partial(_call_tool, door, stranger.token, tool, given, name)
+            call = partial(_call_tool, mcp_server, stranger.token, tool, given, name)
             there, nowhere = compare_responses(call, row.pk, UNKNOWN_ID)
             assert not there.differs_from(nowhere), (tool.name, name, given)
             assert there.refused or tool.is_paged, (tool.name, name, there)
@@ -104,7 +104,7 @@ def test_every_tool_answers_for_another_tenants_row_as_for_none(
 
 @pytest.mark.slow
 def test_every_filter_of_every_tool_finds_another_tenants_row_as_little_as_none(
-    victim: Filled, stranger: World, door: McpTestServer
+    victim: Filled, stranger: World, mcp_server: McpTestServer
 ) -> None:
     # R006
     for tool in TOOLS.values():
@@ -116,9 +116,9 @@ def test_every_filter_of_every_tool_finds_another_tenants_row_as_little_as_none(
             if name in NEUTRAL_ARGUMENTS or name.endswith("_id"):
                 continue
             theirs = KEYS[name] or getattr(row, name) or "support"
-            call = partial(_call_tool, door, stranger.token, tool, needed, name)
+            call = partial(_call_tool, mcp_server, stranger.token, tool, needed, name)
             there, nowhere = compare_responses(call, theirs, "nothing-like-it")
             assert not there.differs_from(nowhere), (tool.name, name)
         if not needed:
-            answer = door.call(stranger.token, tool.name).data
+            answer = mcp_server.call(stranger.token, tool.name).data
             assert row.pk not in [line["id"] for line in answer.get("results", [answer] if "id" in answer else [])]

@@ -24,7 +24,7 @@ class McpSurface:
     name = "MCP"
     roles = (Role.AGENT,)
     # Where the test's server listens.
-    door: ClassVar[McpTestServer | None] = None
+    mcp_server: ClassVar[McpTestServer | None] = None
 
     called: ClassVar[Mapping[Act, Callable[[Scene, Any], Call]]] = {
         Act.PERSONA_PROPOSE: row_call("propose_persona_patch", proposed_patch="Say hello first."),
@@ -71,9 +71,9 @@ class McpSurface:
     def perform(self, scene: Scene, role: Role) -> str:
         """Call it."""
         del role
-        assert self.door is not None
+        assert self.mcp_server is not None
         name, given = self.called[scene.act](scene, scene.subject)
-        return self.door.call(scene.world.token, name, given).code
+        return self.mcp_server.call(scene.world.token, name, given).code
 
 
 def _schedule_arguments(scene: Scene, skill: Any) -> dict[str, object]:

@@ -65,7 +65,7 @@ Cell = tuple[Surface, Act, Role]
 
 
 def act_key(cell: Cell) -> tuple[Act, bool]:
-    """One who may and one who may not, each on some surface: at the door test_door tries every role."""
+    """One who may and one who may not, each on some surface: at the mcp_server test_door tries every role."""
     _, act, role = cell
     return act, role in POLICY[act].allowed
 
@@ -88,8 +88,8 @@ def no_collected_static_files(settings: Settings) -> None:
 
 
 @pytest.fixture(autouse=True)
-def open_door(door: McpTestServer) -> None:
-    McpSurface.door = door
+def shared_mcp_server(mcp_server: McpTestServer) -> None:
+    McpSurface.mcp_server = mcp_server
 
 
 def change_records(scene: Scene) -> set[tuple[int, str]]:

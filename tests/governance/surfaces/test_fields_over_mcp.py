@@ -29,14 +29,16 @@ CELLS = [(tool, name) for tool in TOOLS.values() for name in forbidden(tool)]
 
 
 @pytest.mark.parametrize(("tool", "name"), CELLS, ids=lambda given: getattr(given, "name", given))
-def test_a_field_that_agents_may_not_write_is_left_as_it_is(door: McpTestServer, tool: RestTool, name: str) -> None:
+def test_a_field_that_agents_may_not_write_is_left_as_it_is(
+    mcp_server: McpTestServer, tool: RestTool, name: str
+) -> None:
     # R015, R017, R018
     scene = make_scene(tool.acts[0])
     row, body = scene.subject, tool.body
     assert body is not None
     shape = body_schema(body, [name])[name]
     forged = {name: shape["enum"][-1] if "enum" in shape else True if shape["type"] == "boolean" else "Mine."}
-    said = door.call(scene.world.token, tool.name, {"id": row.pk, "version": row.version, **forged})
+    said = mcp_server.call(scene.world.token, tool.name, {"id": row.pk, "version": row.version, **forged})
     assert (said.code, said.data["ignored_fields"]) == ("nothing_permitted", [name])
     with acting_as(scene.reader):
         assert recorded_values(type(row)._default_manager.get(pk=row.pk)) == recorded_values(row)

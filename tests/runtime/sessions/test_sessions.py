@@ -45,8 +45,8 @@ def claimed_session(world: World, standin: StandIn) -> CurrentSession:
     run_customer_turn(world, "Hello", standin)
     claimed = claim_turn(send_customer_message(world, "And again").conversation_id, actor=world.system)
     assert claimed is not None
-    assert claimed.brought.running is not None
-    return claimed.brought.running
+    assert claimed.context.running is not None
+    return claimed.context.running
 
 
 def disable_session_reuse(world: World) -> None:
@@ -269,7 +269,7 @@ def test_a_session_that_no_turn_finished_in_ages_from_its_beginning(world: World
     open_session(event.conversation, world.agent, system=world.system, agent_actor=world.bot)
     claimed = claim_turn(event.conversation_id, actor=world.system)
     assert claimed is not None
-    running = claimed.brought.running
+    running = claimed.context.running
     assert running is not None
     assert running.used_at == running.session.snapshot_at
     postpone(claimed.turn, "", "", 0, actor=world.system)

@@ -57,10 +57,10 @@ def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_fo
     amend_agent(world.agent, actor=world.admin, mid_turn_message_mode=mid_turn_message_mode)
     run_customer_turn(world, "Hello", standin, thread="one")
     turning, _ = begin_waiting_turn(world, "one")
-    assert turning.claimed.brought.running is None
+    assert turning.claimed.context.running is None
     assert not turning.claimed.known
-    assert not turning.loop.account.brought
-    assert bool(turning.claimed.brought.earlier) is is_held
+    assert not turning.loop.account.earlier_calls
+    assert bool(turning.claimed.context.earlier) is is_held
 
 
 @pytest.mark.slow

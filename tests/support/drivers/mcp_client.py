@@ -94,10 +94,10 @@ class McpTestServer:
             self._wait()
 
 
-def protocol_error(door: McpTestServer, token: str, work: Callable[[Client], Awaitable[Any]]) -> MCPError:
+def protocol_error(mcp_server: McpTestServer, token: str, work: Callable[[Client], Awaitable[Any]]) -> MCPError:
     """What the protocol answers in a result's place; the client raises it in groups of its tasks."""
     with pytest.raises((MCPError, BaseExceptionGroup)) as raised:
-        door.connected(token, work)
+        mcp_server.connected(token, work)
     refusal: BaseException = raised.value
     while isinstance(refusal, BaseExceptionGroup):
         refusal = refusal.exceptions[0]
@@ -143,7 +143,7 @@ async def _signal_ready(server: uvicorn.Server, ready: threading.Event) -> None:
 
 
 @pytest.fixture(scope="session")
-def door() -> Iterator[McpTestServer]:
+def mcp_server() -> Iterator[McpTestServer]:
     """One server for all tests of a process."""
-    with run_mcp_server() as door:
-        yield door
+    with run_mcp_server() as mcp_server:
+        yield mcp_server

@@ -25,31 +25,31 @@ INTERNAL: Final = "internal"
 def replay(asked: Iterable[Operation], ground: TwoTenantFixture, told: FuzzFindings, seed: int, examples: int) -> None:
     """Every tool, by requests drawn for the operation that it stands for, if that is among those asked."""
     known = {(each.method.upper(), each.path): each for each in asked}
-    with run_mcp_server() as door:
+    with run_mcp_server() as mcp_server:
         for tool in TOOLS.values():
             if operation := known.get((tool.method, f"{ROOT}{tool.address}")):
-                run_random_requests(operation, ground, seed, examples, _tool_caller(tool, ground, door, told))
+                run_random_requests(operation, ground, seed, examples, _tool_caller(tool, ground, mcp_server, told))
 
 
-def _tool_caller(tool: RestTool, ground: TwoTenantFixture, door: McpTestServer, told: FuzzFindings) -> Any:
+def _tool_caller(tool: RestTool, ground: TwoTenantFixture, mcp_server: McpTestServer, told: FuzzFindings) -> Any:
     def ask(case: Case, who: RequestSender, where: str, odd: Mapping[str, str]) -> None:
         del who, odd
         fill_ids(case, ground, where)
         given = _arguments(tool, case)
         if not _can_be_sent(given):
             return
-        told.note(tool.name, json.dumps(given)[:900], *_call_tool(tool, given, ground, door))
+        told.note(tool.name, json.dumps(given)[:900], *_call_tool(tool, given, ground, mcp_server))
 
     return ask
 
 
 def _call_tool(
-    tool: RestTool, given: dict[str, Any], ground: TwoTenantFixture, door: McpTestServer
+    tool: RestTool, given: dict[str, Any], ground: TwoTenantFixture, mcp_server: McpTestServer
 ) -> tuple[int, list[Flaw]]:
     token = ground.mine.world.token
     try:
         with rollback_afterwards():
-            said = door.call(token, tool.name, given)
+            said = mcp_server.call(token, tool.name, given)
     except (MCPError, BaseExceptionGroup) as broken:
         return 500, [Flaw("the protocol broke", repr(broken)[:900])]
     status, code = (400, "invalid") if tool.misuses(given) else _send_over_rest(tool, given, ground)

@@ -7,7 +7,7 @@ from rest_framework.serializers import CharField, DateTimeField, IntegerField, S
 from apps.api.protocol.filters import AgentFilters, ChoiceFilter
 from apps.governance.actors import Actor
 from apps.governance.errors import NotPermitted
-from apps.runtime.skill_curation import ANY_REASON, SkillCuration, candidate_ids
+from apps.runtime.skill_retirement import ANY_REASON, SkillCuration, candidate_ids
 from apps.skills.models import Skill
 from apps.skills.retirement_rules import BadOutcomeRate, NewerSkill, RetirementCause, RetirementSuggestion
 
