@@ -261,7 +261,7 @@ class SendRuleQuerySet(GovernedQuerySet["SendRule"]):
     """Adjectives for send rules."""
 
     def sendings(self, agent_id: int) -> tuple[SendRuleValue, ...]:
-        """An agent's rules as `mode_of` takes them."""
+        """An agent's rules as `send_mode_of` takes them."""
         rows = self.filter(agent=agent_id).order_by("pk")
         return tuple(SendRuleValue(SendMode(row.send_mode), row.channel, row.skill_id) for row in rows)
 

@@ -6,7 +6,7 @@
 `governed` locks the row first. The body changes the row in memory. Afterwards `governed` checks the changed fields, writes only
 those, and records the change. An exception in the body leaves nothing behind.
 
-`occasion` gives a reason and evidence once to all acts of a process; each of their change records keeps both.
+`write_reason` gives a reason and evidence once to all acts of a process; each of their change records keeps both.
 """
 
 import hashlib

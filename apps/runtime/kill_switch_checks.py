@@ -50,6 +50,6 @@ def is_sending_paused(conversation: Conversation, *, actor: Actor) -> bool:
 
 
 def refuse_if_frozen(conversation: Conversation, *, actor: Actor) -> None:
-    """Raise `Frozen` while nothing may be learned here. PostgreSQL refuses too, but knows no channel."""
+    """Raise `StoppedByKillSwitch` while nothing may be learned here. PostgreSQL refuses too, but knows no channel."""
     if switch := active_switch(conversation, KillSwitch.Kind.FREEZE_LEARNING, actor=actor):
         raise StoppedByKillSwitch(f"{switch.sentence} Nothing was written; go on without it.")

@@ -304,7 +304,7 @@ class ModelCall(models.Model):
 
     Steps count from 1 in each `round` of a turn; round 0 is of earlier releases, which kept no words. `user_turn` is kept with
     the first step, as it was sent, and `assistant_message` is the model's answer, where the transcript does not have them.
-    `cache_entries` are the cached prefixes the call left behind, as `told_entries` writes them; `cache_ledger` has them by slot.
+    `cache_entries` are the cached prefixes the call left behind, as `encode_entries` writes them; `cache_ledger` has them by slot.
     """
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")

@@ -312,7 +312,7 @@ def _refuse_unless_approved(row: Skill) -> None:
 
 
 def retain_skill(skill: Skill, *, actor: Actor, reason: str, read_at: int | None = None) -> Skill:
-    """Let an approved skill stay, for `KEPT` without being asked again. The reason stands in its history."""
+    """Let an approved skill stay, for `RETENTION_PERIOD` without being asked again. The reason stands in its history."""
     with governed(Act.SKILL_RETAIN, skill, actor=actor, read_at=read_at, reason=reason) as row:
         refuse_blank(reason, "Say why it stays; whoever asks next time reads it.")
         if row.status != Skill.Status.APPROVED:

@@ -89,7 +89,7 @@ class ToolApproval(Governed):
         """It begins with the commit that says so, and never again."""
 
 
-# The first migration names `reachable` as it stands here.
+# The first migration names `validate_reachable_url` by this module.
 __all__ = ["AgentTool", "ServerTool", "ToolApproval", "ToolListing", "ToolServer", "validate_reachable_url"]
 
 KEY_CHARACTERS = 24

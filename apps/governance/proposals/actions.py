@@ -65,7 +65,7 @@ def approve_proposal(
     terms: ReviewTerms | None = None,
     read_at: int | None = None,
 ) -> Proposal:
-    """Say yes to the bytes that were read, or to what one made of them. Whether that is enough, `has_enough` says."""
+    """Say yes to the bytes that were read, or to what one made of them. Whether that is enough, `has_enough_approvals` says."""
     with acting_as(actor):
         act = Act.PROPOSAL_APPROVE
         with governed(act, proposal, actor=actor, read_at=read_at, reason=verdict.reason) as row:

@@ -99,7 +99,7 @@ _NEXT_HEADER: Final = re.compile(rf"{PARAGRAPH_BREAK}(?={_HEADERS})")
 
 
 def parse_user_turn(text: str) -> ParsedTurn:
-    """The parts of a user turn. Raises `Unreadable` for anything the renderer would not write."""
+    """The parts of a user turn. Raises `UnreadablePrompt` for anything the renderer would not write."""
     cursor = Cursor(text)
     now_line, off_the_record = _system_block(cursor)
     cards, delegated_by = tuple(_line_cards(cursor)), _delegated_by(cursor)

@@ -190,5 +190,5 @@ class TurnContext:
 
 
 def parse_send_rules(rows: Sequence[Sequence[Any]]) -> tuple[SendRuleValue, ...]:
-    """Send rules as `mode_of` takes them."""
+    """Send rules as `send_mode_of` takes them."""
     return tuple(SendRuleValue(SendMode(mode), channel, skill_id) for mode, channel, skill_id in rows)

@@ -62,7 +62,7 @@ class Provenance:
 
 
 def read_skill(content: bytes) -> SkillText:
-    """The skill in a file, or `Malformed` with the reason."""
+    """The skill in a file, or `SkillFormatError` with the reason."""
     fields, body = _split_file(_decode(content))
     if unknown := sorted(set(fields) - set(FIELDS)):
         raise SkillFormatError(
