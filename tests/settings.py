@@ -3,6 +3,7 @@
 import os
 
 from tests.support.temp_folders import own_folder, sweep_folders
+from tests.support.undefined_variables import UndefinedVariable
 
 PREFIX = "preceptor_test"
 
@@ -32,3 +33,5 @@ from config.settings import *  # noqa: E402, F403  # the environment has to stan
 # Nobody collects static files for a test; whitenoise would warn about it at every client.
 WHITENOISE_AUTOREFRESH = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+# A template that names what it was not given fails, where production shows nothing.
+TEMPLATES[0]["OPTIONS"]["string_if_invalid"] = UndefinedVariable()  # type: ignore[index]  # noqa: F405

@@ -182,7 +182,9 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
         )
 
     def _narrow_columns(self, rows: Any) -> Any:
-        kind: Any = self.get_serializer_class()  # Any: one that has fields of a model, where it shows as `RowSerializer` does
+        kind: Any = (
+            self.get_serializer_class()
+        )  # Any: one that has fields of a model, where it shows as `RowSerializer` does
         if getattr(kind, "to_representation", None) is not RowSerializer.to_representation:
             return rows
         pages: Any = self.paginator  # Any: one of ours, which knows its order
