@@ -33,8 +33,8 @@ AgentScope = int | None | Anywhere
 class RateLimits:
     """How many requests a minute the tenant takes: of each agent or member, and of all together; None where it says nothing."""
 
-    of_asker: int | None = None
-    of_tenant: int | None = None
+    per_asker: int | None = None
+    per_tenant: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

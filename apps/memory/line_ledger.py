@@ -42,14 +42,14 @@ def update_line_ledger(
     with acting_as(actor):
         told, standing = diff_lines(before, row.body, instead), {line.sha256: line for line in standing_lines(row)}
         whose = _new_line_taints(
-            row, told.came, actor, {strip_line(held.text): held.whose.value for held in said}, words_of
+            row, told.added, actor, {strip_line(held.text): held.whose.value for held in said}, words_of
         )
         source = (evidence or {}).get("conversation_id")
         new = [
-            _new_line(row, text, whose[text], actor, source) for text in told.came if line_sha256(text) not in standing
+            _new_line(row, text, whose[text], actor, source) for text in told.added if line_sha256(text) not in standing
         ]
         made = {line.sha256: line for line in MemoryLine.objects.bulk_create(new)}
-        gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.went) if sha256 in standing]
+        gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.removed) if sha256 in standing]
         followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
         MemoryLine.objects.bulk_update(end_lines(gone, followed_by, row.version), END_FIELDS)
         _update_line_taints(row, standing.values(), actor, words_of)

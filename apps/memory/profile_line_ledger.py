@@ -77,9 +77,9 @@ def _update_text_lines(
     standing = {line.sha256: line for line in stands if line.field == field}
     owner = (words_of or Taint.OPERATOR) if actor.is_person else Taint.CUSTOMER
     source = (evidence or {}).get("conversation_id")
-    new = [_new_line(profile, field, text, owner, actor, source) for text in told.came]
+    new = [_new_line(profile, field, text, owner, actor, source) for text in told.added]
     made = {line.sha256: line for line in ProfileLine.objects.bulk_create(new)}
-    gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.went) if sha256 in standing]
+    gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.removed) if sha256 in standing]
     followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
     ProfileLine.objects.bulk_update(end_lines(gone, followed_by, profile.version), END_FIELDS)
     if owner == Taint.OPERATOR:

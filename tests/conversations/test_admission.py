@@ -228,7 +228,7 @@ def test_a_turn_that_is_resumed_leaves_the_session_that_told_of_somebody_too(wor
     turning = start_turn(world.tenant.pk, event.conversation_id)
     assert turning is not None
     assert isinstance(turning.move, AskModel)
-    turning.took_reply(standin.backend.complete(turning.move.request))
+    turning.record_reply(standin.backend.complete(turning.move.request))
     assert PROFILE_TEXT in prompt(standin.requests()[-1])
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
     expire_lease(world, turning.turn)

@@ -167,9 +167,9 @@ def test_a_yes_that_is_taken_back_under_a_running_turn_is_an_answer_and_no_end(
     asking = turning.move
     assert isinstance(asking, AskModel)
     forbid_call(list_approvals(reaching)[0], actor=reaching.operator, reason="No.")
-    turning.took_reply(standin.backend.complete(asking.request))
+    turning.record_reply(standin.backend.complete(asking.request))
     assert isinstance(turning.move, AskModel)
-    turning.took_reply(standin.backend.complete(turning.move.request))
+    turning.record_reply(standin.backend.complete(turning.move.request))
     (step,) = steps(reaching, turning.turn)
     assert (step.result, step.is_error, step.state) == (APPROVAL_WITHDRAWN, True, "done")
     assert [each.status for each in list_approvals(reaching)] == ["refused"]
@@ -192,7 +192,7 @@ def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_by_it(
     assert turning is not None
     asking = turning.move
     assert isinstance(asking, AskModel)
-    turning.took_reply(standin.backend.complete(asking.request))
+    turning.record_reply(standin.backend.complete(asking.request))
     assert list_approvals(reaching)[0].status == "consumed"
     expire_lease(reaching, turning.turn)
     turn = run_next_turn(reaching, standin, asked.conversation_id, reply("Done."))

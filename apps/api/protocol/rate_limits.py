@@ -76,8 +76,8 @@ def quota_headers(quotas: Sequence[Quota]) -> Mapping[str, str]:
 def _limits(pace: RateLimits) -> Mapping[str, int]:
     """The tenant's own limits, and the installation's where it has none or less; 0 is none of the installation."""
     said = {
-        CALLER_QUOTA: (pace.of_asker, settings.REQUESTS_PER_MINUTE),
-        TENANT_QUOTA: (pace.of_tenant, settings.REQUESTS_PER_MINUTE_OF_TENANT),
+        CALLER_QUOTA: (pace.per_asker, settings.REQUESTS_PER_MINUTE),
+        TENANT_QUOTA: (pace.per_tenant, settings.REQUESTS_PER_MINUTE_OF_TENANT),
     }
     return {name: min(filter(None, each)) for name, each in said.items() if any(each)}
 

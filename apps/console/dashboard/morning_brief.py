@@ -126,7 +126,7 @@ class BriefLine:
         return PAST_VERBS[Act(self.record.act).verb]
 
     @property
-    def lines_said(self) -> str:
+    def line_summary(self) -> str:
         """How many lines came and went, where any did."""
         if not (self.added or self.dropped):
             return ""
@@ -148,7 +148,7 @@ class BriefLine:
         return str(self.record.evidence.get("proposed_by", ""))
 
     @property
-    def take_back_url(self) -> str:
+    def undo_url(self) -> str:
         """Where the version before is brought back, or the page with the opposite decision."""
         record, model = self.record, apps.get_model(self.record.subject_type)
         if record.version_before and model in RESTORABLE and record.act not in UNDONE_BY_DECISION:

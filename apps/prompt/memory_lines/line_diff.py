@@ -24,8 +24,8 @@ def distinct_lines(text: str) -> frozenset[str]:
 class LineDiff:
     """The lines that are new, those that are gone, and of these which one came in the place of which."""
 
-    came: tuple[str, ...]
-    went: tuple[str, ...]
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
     replaced: tuple[tuple[str, str], ...] = ()
 
 

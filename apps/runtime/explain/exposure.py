@@ -107,8 +107,8 @@ class Exposure:
     """
 
     carriers: tuple[CarrierSession, ...]
-    lately: int
-    lately_conversations: int
+    recent_sessions: int
+    recent_conversations: int
     versions: tuple[int, ...]
     has_more: bool
     is_truncated: bool

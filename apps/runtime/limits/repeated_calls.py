@@ -34,7 +34,7 @@ class RepeatCounter:
         """As it stood after these calls; a resumed turn counts on."""
         counter = cls()
         for call in calls:
-            counter.took(call.name, call.arguments, call.result)
+            counter.record(call.name, call.arguments, call.result)
         return counter
 
     def judge(self, name: str, arguments: Mapping[str, Any]) -> RepeatVerdict:  # Any: JSON as the model wrote it
@@ -44,7 +44,7 @@ class RepeatCounter:
             return RepeatVerdict.STOP
         return RepeatVerdict.REFUSE if times + 1 >= REFUSED_AT_SAME_CALL else RepeatVerdict.CALL
 
-    def took(self, name: str, arguments: Mapping[str, Any], result: str) -> None:
+    def record(self, name: str, arguments: Mapping[str, Any], result: str) -> None:
         """Note what a call brought; to be refused as a repetition is to repeat it."""
         key = _call_key(name, arguments)
         known, times = self._same.get(key, ("", 0))

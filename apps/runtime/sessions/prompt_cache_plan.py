@@ -182,8 +182,8 @@ def _expectation(earlier: CachedPrefixes) -> ReuseExpectation:
     return ReuseExpectation(
         NEXT_CALL,
         customer=reuse_at_rate(0),
-        agent=reuse_at_rate(earlier.agents_talks),
-        workspace=reuse_at_rate(earlier.everybodys_talks),
+        agent=reuse_at_rate(earlier.agent_conversations),
+        workspace=reuse_at_rate(earlier.shared_conversations),
     )
 
 

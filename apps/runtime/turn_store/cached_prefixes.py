@@ -61,8 +61,8 @@ class CachedPrefixes:
     before: PreviousCall | None = None
     cached: dict[bytes, CacheEntry] = field(default_factory=dict)
     measured: dict[str, int] = field(default_factory=dict)
-    agents_talks: int = 0
-    everybodys_talks: int = 0
+    agent_conversations: int = 0
+    shared_conversations: int = 0
 
     def keep(self, entries: Mapping[str, Sequence[int]], at: datetime, cached_tokens: int) -> None:
         """One call's traces: the longest prefix it left is what it was billed as read and written."""
@@ -109,8 +109,8 @@ def _collect_prefixes(earlier_calls: JsonRow, others: JsonRow, conversation_id: 
     mine, agents, everybodys = earlier_calls["own"] or (), others["shared"] or (), others["workspace"] or ()
     earlier = CachedPrefixes(
         before=_previous_call(earlier_calls["before"]) if earlier_calls["before"] else None,
-        agents_talks=_count_conversations(agents, conversation_id),
-        everybodys_talks=_count_conversations(everybodys, conversation_id),
+        agent_conversations=_count_conversations(agents, conversation_id),
+        shared_conversations=_count_conversations(everybodys, conversation_id),
     )
     # One call is brought up to three times: it is this conversation's, of this agent, and begins as everybody's do.
     calls = {(call["conversation"], call["requested_at"]): call for call in (*mine, *agents, *everybodys)}.values()

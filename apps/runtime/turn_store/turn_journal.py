@@ -89,7 +89,7 @@ class WriteResult:
     """What a write found: whether the turn may go on, the customer has said more, and sending is paused; and the day's money."""
 
     may_go_on: bool
-    said_more: bool
+    new_messages: bool
     day_left: int | None = None
     is_sending_paused: bool = False
 
@@ -143,9 +143,9 @@ def record_steps(
     rows = execute_as(actor, RECORD_STEPS, given)
     if not rows:
         raise FenceLost(turn)
-    [(may_go_on, said_more, day_left, is_sending_paused)] = rows
+    [(may_go_on, new_messages, day_left, is_sending_paused)] = rows
     left = None if day_left is None else day_left - cost_of(calls)
-    return WriteResult(may_go_on, said_more, left, is_sending_paused)
+    return WriteResult(may_go_on, new_messages, left, is_sending_paused)
 
 
 def restart(turn: Turn, calls: Sequence[JsonObject], tools: Sequence[JsonObject], *, actor: Actor) -> WriteResult:
@@ -204,17 +204,17 @@ def close_turn(
         [ended] = execute_as(actor, CLOSE_TURN, given)
     except IntegrityError:
         [ended] = execute_as(actor, CLOSE_TURN, given)
-    has_ended, is_held, more_waits, has_said_more = ended
+    has_ended, is_held, more_waits, has_new_messages = ended
     if not has_ended:
-        raise _explain_not_closed(is_held, has_said_more) or FenceLost(claimed.turn)
+        raise _explain_not_closed(is_held, has_new_messages) or FenceLost(claimed.turn)
     TURNS.labels(outcome=ending.outcome.value).inc()
     return ClosedTurn(more_waits)
 
 
-def _explain_not_closed(is_held: bool, has_said_more: bool) -> Exception | None:
+def _explain_not_closed(is_held: bool, has_new_messages: bool) -> Exception | None:
     if not is_held:
         return None
-    return NewMessagesArrived() if has_said_more else StoppedByPerson()
+    return NewMessagesArrived() if has_new_messages else StoppedByPerson()
 
 
 def _restarts_allowed(turn: Turn) -> int:

@@ -75,7 +75,7 @@ def restart_turn(
     What the round before said stays in the journal, since it is paid for.
     """
     standing = restart(claimed.turn, calls, tools, actor=actor)
-    if not standing.said_more:
+    if not standing.new_messages:
         return None
     turn = claimed.turn
     turn.round, turn.failed_calls = turn.round + 1, 0

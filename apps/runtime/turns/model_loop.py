@@ -48,7 +48,7 @@ class ModelLoop:
     started: float = field(default_factory=monotonic)
     money: TurnMoney = field(default_factory=TurnMoney)
     # Why no call may follow the one that was asked last; blank while one may.
-    last_because: str = ""
+    last_reason: str = ""
 
     def open(self, history: History, asked: JsonObject, shortened: int = 0) -> None:
         """Begin behind the history. Its window moves before a turn, never inside it, so that its calls share one prefix."""
@@ -75,7 +75,7 @@ class ModelLoop:
         if left <= 0:
             raise TimedOut(f"The turn took longer than {self.deadline_seconds:.0f} seconds.")
         planned = self.account.plan(self.messages)
-        self.last_because = self._last_call_reason(planned)
+        self.last_reason = self._last_call_reason(planned)
         frozen = self.account.frozen
         request = ModelRequest(
             model=self.account.model,
@@ -87,7 +87,7 @@ class ModelLoop:
         )
         marked = with_marks(request, planned.plan.marks)
         # Behind every mark, and gone with the turn: what is replayed later is what the customer and the tools said.
-        return with_note(marked, last_step_notice()) if self.last_because else marked
+        return with_note(marked, last_step_notice()) if self.last_reason else marked
 
     def _last_call_reason(self, planned: PlannedCall) -> str:
         if self.money.is_limited and self.money.is_last(self.account.price(planned)):
@@ -97,7 +97,7 @@ class ModelLoop:
     def heard(self, reply: ModelReply) -> AssistantMessage:
         """The reply as it is kept and sent back. Of a last one only the words count, since no tool is called any more."""
         goes_on = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
-        if self.last_because and goes_on and reply.text.strip():
+        if self.last_reason and goes_on and reply.text.strip():
             reply = replace(reply, stop_reason=StopReason.END_TURN)
         said = canonical_object({"role": "assistant", "content": _answerable_blocks(reply)})
         return AssistantMessage(self.asking, storable_text(reply.text), said, reply.stop_reason.value)
@@ -111,8 +111,8 @@ class ModelLoop:
 
     def refuse_another(self) -> None:
         """Raise TurnFailed where the model was told to answer, and called tools instead."""
-        if self.last_because:
-            raise TurnFailed(self.last_because, _NO_ANSWER_SENTENCES[self.last_because].format(steps=self.max_steps))
+        if self.last_reason:
+            raise TurnFailed(self.last_reason, _NO_ANSWER_SENTENCES[self.last_reason].format(steps=self.max_steps))
 
 
 def refuse_unusable_reply(said: AssistantMessage, *, may_be_empty: bool) -> None:

@@ -60,7 +60,7 @@ class ToolCalls:
             self._count(call)
 
     def _count(self, call: ToolCall) -> None:
-        self.counter.took(call.name, call.arguments, call.result)
+        self.counter.record(call.name, call.arguments, call.result)
         if self.saves_left is not None and self._is_saving_tool(call.name) and not call.is_error:
             self.saves_left -= 1
 

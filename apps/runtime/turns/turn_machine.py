@@ -97,7 +97,7 @@ def start_turn(tenant_id: int, conversation_id: int, toolbox: Toolbox = NO_TOOLS
     if claimed is None:
         return None
     turning = TurnMachine(claimed, toolbox, system)
-    turning.go(turning.start)
+    turning.advance(turning.start)
     return turning
 
 
@@ -123,7 +123,7 @@ class TurnMachine:
         """The row, as it was claimed."""
         return self.claimed.turn
 
-    def go(self, report: Callable[[], None]) -> None:
+    def advance(self, report: Callable[[], None]) -> None:
         """Take in what happened; afterwards `move` says what to do next. The database's own failures are raised on."""
         try:
             self._handle_errors(report)
@@ -189,7 +189,7 @@ class TurnMachine:
             self.caller.recall(kept.call for kept in self.answers.values() if not kept.is_open)
             self._continue()
 
-    def took_reply(self, reply: ModelReply) -> None:
+    def record_reply(self, reply: ModelReply) -> None:
         """The model has answered: its tools are called, or its words leave the house."""
         account = self.loop.account
         planned = account.planned
@@ -205,12 +205,12 @@ class TurnMachine:
         self.is_probe, self.said, self.answers = False, said, {}
         self._continue()
 
-    def took_result(self, call: ExternalCall, outcome: CallOutcome) -> None:
+    def record_result(self, call: ExternalCall, outcome: CallOutcome) -> None:
         """An outside call came back, or nobody knows what became of it."""
         self._end_call(call.step, call.place, UNKNOWN_OUTCOME if outcome.is_unknown else outcome, call.begun)
         self._continue()
 
-    def said_more(self) -> None:
+    def new_messages(self) -> None:
         """The customer went on writing while it waited for the model, whose answer is not waited for any more."""
         self._restart()
 
@@ -235,7 +235,7 @@ class TurnMachine:
             standing = self._record_steps(self.loop.asking)
             if not standing.may_go_on:
                 raise StoppedByPerson
-            if not (standing.said_more and self._restart()):
+            if not (standing.new_messages and self._restart()):
                 self.move = self._next_request()
 
     def _next_request(self) -> AskModel:

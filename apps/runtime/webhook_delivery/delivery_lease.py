@@ -99,7 +99,7 @@ class DeliveryResponse:
 
     status: int | None = None
     failure: str = ""
-    again_in_seconds: int = 0
+    retry_after_seconds: int = 0
 
     @property
     def is_taken(self) -> bool:
@@ -152,7 +152,7 @@ def _record_attempt(tried: DeliveryAttempt, answer: DeliveryResponse, system: Ac
 
 def _attempt_parameters(tried: DeliveryAttempt, answer: DeliveryResponse) -> Mapping[str, Any]:
     # Spread, not secret.
-    pause = None if answer.is_taken else retry_pause(tried.attempts, random.random(), answer.again_in_seconds)  # noqa: S311
+    pause = None if answer.is_taken else retry_pause(tried.attempts, random.random(), answer.retry_after_seconds)  # noqa: S311
     status = Delivery.Status.WAITING
     if pause is None:
         status = Delivery.Status.DELIVERED if answer.is_taken else Delivery.Status.DEAD

@@ -228,12 +228,12 @@ class Engine:
         try:
             return await self._make_call(holding.turning, move)
         except asyncio.CancelledError:
-            if not holding.has_said_more or holding.is_stopped or self._is_draining:
+            if not holding.has_new_messages or holding.is_stopped or self._is_draining:
                 raise
             holding.task.uncancel()
-            return holding.turning.said_more
+            return holding.turning.new_messages
         finally:
-            holding.is_thinking = holding.has_said_more = False
+            holding.is_thinking = holding.has_new_messages = False
 
     async def _make_call(self, turning: TurnMachine, move: AskModel | ExternalCall) -> Callable[[], None]:
         """Make the call; what came back, as the turn wants it told."""
@@ -244,14 +244,14 @@ class Engine:
                     with ModelCallTimer():
                         reply = await backend.complete(move.request, listener)
                 count_tokens(reply.usage)
-                return partial(turning.took_reply, reply)
+                return partial(turning.record_reply, reply)
             called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)
-            return partial(turning.took_result, move, await called)
+            return partial(turning.record_result, move, await called)
         except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns
             return partial(turning.failed, error)
 
     async def _report_to_turn(self, turning: TurnMachine, report: Callable[[], None]) -> None:
-        await self._crew.do(turning.turn.tenant_id, partial(turning.go, report))
+        await self._crew.do(turning.turn.tenant_id, partial(turning.advance, report))
 
     async def _extend_leases(self) -> None:
         """Extend the leases of what runs; what another worker took over is left to it."""
@@ -273,7 +273,7 @@ class Engine:
         while True:
             await _wait_for_event(self._heard, NEW_MESSAGE_SECONDS)
             self._heard.clear()
-            thinking = [holding for holding in self._held.values() if holding.may_begin_anew]
+            thinking = [holding for holding in self._held.values() if holding.may_restart]
             if not thinking:
                 continue
             try:
@@ -283,7 +283,7 @@ class Engine:
                 continue
             for holding in found:
                 if holding.is_thinking:
-                    holding.has_said_more = True
+                    holding.has_new_messages = True
                     holding.task.cancel()
 
     async def _drain(self) -> None:

@@ -15,7 +15,7 @@ from apps.tenants.authentication.actor_resolution import system_actor
 class RunningTurn:
     """A turn that runs here, and the task that waits for its model.
 
-    `is_stopped` once a person will not have it go on, `has_said_more` once its customer went on writing.
+    `is_stopped` once a person will not have it go on, `has_new_messages` once its customer went on writing.
     """
 
     turning: TurnMachine
@@ -23,10 +23,10 @@ class RunningTurn:
     begun_at: float = field(default_factory=time.monotonic)
     is_stopped: bool = False
     is_thinking: bool = False
-    has_said_more: bool = False
+    has_new_messages: bool = False
 
     @property
-    def may_begin_anew(self) -> bool:
+    def may_restart(self) -> bool:
         """Whether it waits for its model, and its agent would rather answer all that has arrived."""
         return self.is_thinking and self.turning.claimed.agent.begins_anew
 

@@ -31,9 +31,9 @@ def drive_turn(turning: TurnMachine, backend: ModelBackend, places: EndpointBack
     while True:
         match turning.move:
             case AskModel() as asking:
-                turning.go(partial(_ask_model, turning, asking, backend, places))
+                turning.advance(partial(_ask_model, turning, asking, backend, places))
             case ExternalCall() as call:
-                turning.go(partial(_call_tool, turning, call))
+                turning.advance(partial(_call_tool, turning, call))
             case TurnOver() as over:
                 return over.more_waits
 
@@ -44,9 +44,9 @@ def _ask_model(turning: TurnMachine, asking: AskModel, backend: ModelBackend, pl
     except BackendError as error:
         turning.failed(error)
     else:
-        turning.took_reply(reply)
+        turning.record_reply(reply)
 
 
 def _call_tool(turning: TurnMachine, call: ExternalCall) -> None:
     called = call.tool.call(call.use.arguments, key=call.key, timeout_seconds=TOOL_SECONDS)
-    turning.took_result(call, asyncio.run(called))
+    turning.record_result(call, asyncio.run(called))

@@ -49,8 +49,8 @@ def test_every_line_says_who_signed_and_leads_to_the_change_and_its_reversal(wor
     assert [(line.did, line.added, line.dropped) for line in told["Memory"]] == [("changed", 2, 1), ("changed", 1, 0)]
     assert [(line.did, line.added, line.dropped) for line in told["Distilled memory"]] == [("distilled", 2, 0)]
     assert [line.did for line in told["Rules and personas"]] == ["changed", "created"]
-    assert told["Skills"][0].take_back_url == page_of(skill)
-    assert told["Learning versions"][0].take_back_url == page_of(version)
+    assert told["Skills"][0].undo_url == page_of(skill)
+    assert told["Learning versions"][0].undo_url == page_of(version)
     assert told["Distilled memory"][0].subject_url == page_of(tier)
     page = page_text(operator.get(HOME))
     assert world.operator_user.username in page
@@ -58,9 +58,9 @@ def test_every_line_says_who_signed_and_leads_to_the_change_and_its_reversal(wor
     for lines in told.values():
         for line in lines:
             assert line.url in page
-            for url in (line.url, line.subject_url, line.take_back_url):
+            for url in (line.url, line.subject_url, line.undo_url):
                 assert operator.get(url).status_code == 200, url
-    back = page_words(operator.get(told["Memory"][0].take_back_url))
+    back = page_words(operator.get(told["Memory"][0].undo_url))
     assert "Most customers are in the EU." in back
 
 

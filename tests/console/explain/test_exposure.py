@@ -107,7 +107,7 @@ def test_what_is_older_than_thirty_days_is_listed_and_not_counted(world: World, 
     run_customer_turn(world, "Hello", standin)
     later = timezone.now() + timedelta(days=31)
     found = exposure_of(persona, actor=world.operator, now=later)
-    assert (len(found.carriers), found.lately, found.lately_conversations) == (1, 0, 0)
+    assert (len(found.carriers), found.recent_sessions, found.recent_conversations) == (1, 0, 0)
 
 
 def test_off_the_record_and_talks_are_neither_listed_nor_counted(

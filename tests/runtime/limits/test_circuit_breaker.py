@@ -108,7 +108,7 @@ def test_one_turn_looks_whether_it_is_back_while_the_others_wait(world: World, s
     looks, waits = begin_turn(world, first), begin_turn(world, second)
     assert (looks.is_probe, waits.is_probe) == (True, False)
     assert reload_turn(world, second).failure_code == "breaker_open"
-    looks.go(lambda: looks.took_reply(standin.backend.complete(looks.move.request)))  # type: ignore[union-attr]  # it asks
+    looks.advance(lambda: looks.record_reply(standin.backend.complete(looks.move.request)))  # type: ignore[union-attr]  # it asks
     row = breaker(world)
     assert row is not None
     assert (row.state, row.opened_for_seconds) == ("closed", 0)
@@ -130,7 +130,7 @@ def test_a_look_that_fails_makes_everybody_wait_twice_as_long(world: World, stan
         standin.backend.complete(looks.move.request)  # type: ignore[union-attr]  # it asks
     except Exception as error:  # noqa: BLE001  # as the engine reports it
         failure = error
-    looks.go(lambda: looks.failed(failure))
+    looks.advance(lambda: looks.failed(failure))
     row = breaker(world)
     assert row is not None
     assert (row.state, row.opened_for_seconds) == ("open", 2 * OPEN_SECONDS)

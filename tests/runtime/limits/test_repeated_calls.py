@@ -14,7 +14,7 @@ def judge_repeats(counter: RepeatCounter, *results: str) -> list[RepeatVerdict]:
     for result in results:
         verdicts.append(counter.judge("look", {"at": "order"}))
         is_called = verdicts[-1] is RepeatVerdict.CALL
-        counter.took("look", {"at": "order"}, result if is_called else SAME_CALL_REFUSAL)
+        counter.record("look", {"at": "order"}, result if is_called else SAME_CALL_REFUSAL)
     return verdicts
 
 
@@ -32,8 +32,8 @@ def test_a_call_that_brings_something_new_is_progress() -> None:
 def test_other_calls_between_make_the_same_call_no_newer() -> None:
     counter = RepeatCounter()
     for other in range(2):
-        counter.took("look", {"at": "order"}, "waiting")
-        counter.took("find", {"for": other}, "nothing")
+        counter.record("look", {"at": "order"}, "waiting")
+        counter.record("find", {"for": other}, "nothing")
     assert counter.judge("look", {"at": "order"}) is RepeatVerdict.REFUSE
     assert counter.judge("look", {"at": "parcel"}) is RepeatVerdict.CALL
     assert counter.judge("find", {"at": "order"}) is RepeatVerdict.CALL
@@ -42,8 +42,8 @@ def test_other_calls_between_make_the_same_call_no_newer() -> None:
 
 def test_the_order_of_arguments_makes_no_other_call() -> None:
     counter = RepeatCounter()
-    counter.took("look", {"at": "order", "deep": {"a": 1, "b": 2}}, "waiting")
-    counter.took("look", {"deep": {"b": 2, "a": 1}, "at": "order"}, "waiting")
+    counter.record("look", {"at": "order", "deep": {"a": 1, "b": 2}}, "waiting")
+    counter.record("look", {"deep": {"b": 2, "a": 1}, "at": "order"}, "waiting")
     assert counter.judge("look", {"deep": {"b": 2, "a": 1}, "at": "order"}) is RepeatVerdict.REFUSE
 
 

@@ -197,9 +197,9 @@ def test_a_turn_that_is_stopped_for_nothing_asks_the_same_again(world: World) ->
     assert turning is not None
     asking = turning.move
     assert isinstance(asking, AskModel)
-    turning.go(turning.said_more)
+    turning.advance(turning.new_messages)
     assert turning.move is asking
     send_customer_message(world, SECOND)
-    turning.go(turning.said_more)
+    turning.advance(turning.new_messages)
     assert isinstance(turning.move, AskModel)
     assert SECOND in str(turning.move.request.messages[-1])

@@ -36,8 +36,10 @@ class ExposureSerializer(serializers.Serializer[Exposure]):
     """The latest sessions, and how many there were in the last 30 days."""
 
     results = ExposedSessionSerializer(many=True, source="carriers", help_text=f"The newest, at most {MAX_SHOWN}.")
-    sessions_30_days = serializers.IntegerField(source="lately", help_text=f"At most {MAX_COUNTED} are counted.")
-    conversations_30_days = serializers.IntegerField(source="lately_conversations")
+    sessions_30_days = serializers.IntegerField(
+        source="recent_sessions", help_text=f"At most {MAX_COUNTED} are counted."
+    )
+    conversations_30_days = serializers.IntegerField(source="recent_conversations")
     versions = serializers.ListField(child=serializers.IntegerField(), help_text="All versions that prompts carried.")
     has_more = serializers.BooleanField(help_text="There are more than were counted.")
     is_truncated = serializers.BooleanField(
