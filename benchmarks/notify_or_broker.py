@@ -56,13 +56,13 @@ def rate(server: Postgres, tell: str, behind: Callable[[], Publisher]) -> float:
 def database_delays(address: str, server: Postgres) -> list[float]:
     """Milliseconds from each commit until it is heard at the address; what is not heard is left out."""
     heard: dict[str, float] = {}
-    with psycopg.connect(address, autocommit=True, prepare_threshold=None) as ears:
-        ears.execute(f"LISTEN {CHANNEL}")
+    with psycopg.connect(address, autocommit=True, prepare_threshold=None) as connection:
+        connection.execute(f"LISTEN {CHANNEL}")
         stop = threading.Event()
 
         def listen() -> None:
             while not stop.is_set():
-                for notice in ears.notifies(timeout=0.2):
+                for notice in connection.notifies(timeout=0.2):
                     heard[notice.payload] = time.perf_counter()
 
         return _measure_delays(lambda number: _commit(server, number), heard, listen, stop)
@@ -74,13 +74,13 @@ def broker_delays(url: str, server: Postgres) -> list[float]:
     stop = threading.Event()
     with (
         redis.Redis.from_url(url, decode_responses=True) as client,
-        client.pubsub(ignore_subscribe_messages=True) as ears,
+        client.pubsub(ignore_subscribe_messages=True) as pubsub,
     ):
-        ears.subscribe(CHANNEL)
+        pubsub.subscribe(CHANNEL)
 
         def listen() -> None:
             while not stop.is_set():
-                if message := ears.get_message(timeout=0.2):
+                if message := pubsub.get_message(timeout=0.2):
                     heard[str(message["data"])] = time.perf_counter()
 
         def commit(number: int) -> float:
@@ -103,13 +103,13 @@ def _commit(server: Postgres, number: int) -> float:
 def _measure_delays(
     commit: Callable[[int], float], heard: dict[str, float], listen: Callable[[], None], stop: threading.Event
 ) -> list[float]:
-    ears = threading.Thread(target=listen)
-    ears.start()
+    thread = threading.Thread(target=listen)
+    thread.start()
     time.sleep(0.5)
     committed = {str(number): commit(number) for number in range(TOLD)}
     time.sleep(1.0)
     stop.set()
-    ears.join()
+    thread.join()
     return sorted((heard[name] - at) * 1000 for name, at in committed.items() if name in heard)
 
 

@@ -170,8 +170,8 @@ def report(rounds: int, processes: int) -> bool:
             table.add_row(cost.done, f"{cost.microseconds:,.0f}", f"{ratio:,.1f}")
         console.print(table)
     agree = hashes_in_processes(processes) == {combined_hash(0)}
-    told = "made the same bytes" if agree else "DID NOT make the same bytes"
-    console.print(f"{processes} processes with other hash seeds, locales, zones and row orders {told}.")
+    verdict = "made the same bytes" if agree else "DID NOT make the same bytes"
+    console.print(f"{processes} processes with other hash seeds, locales, zones and row orders {verdict}.")
     return agree
 
 

@@ -29,45 +29,45 @@ app.autodiscover_tasks()
 
 
 @worker_ready.connect
-def check_roles_at_start(**said: Any) -> None:
+def check_roles_at_start(**kwargs: Any) -> None:
     """Workers say at their start what the web process says at its own."""
-    del said
+    del kwargs
     log_role_violations()
 
 
 @worker_ready.connect
 @beat_init.connect
-def serve_metrics(**said: Any) -> None:
+def serve_metrics(**kwargs: Any) -> None:
     """Workers and the beat have no address of their own to be asked at."""
-    del said
+    del kwargs
     import_string("apps.operations.metrics.serve_metrics_endpoint")()
 
 
 @beat_init.connect
-def register_beat_entries(**said: Any) -> None:
+def register_beat_entries(**kwargs: Any) -> None:
     """What the beat will ring stands in the database, so that people see when it does not."""
-    del said
+    del kwargs
     import_string("apps.runtime.health.beat_monitor.register_beat_tasks")()
 
 
 @task_prerun.connect
-def record_beat_entry(task: Any, **said: Any) -> None:
+def record_beat_entry(task: Any, **kwargs: Any) -> None:
     """A worker was woken, by the beat's alarm where it is one."""
-    del said
+    del kwargs
     import_string("apps.runtime.health.beat_monitor.record_run")(task.name)
 
 
 @task_prerun.connect
-def set_log_context(task_id: str, task: Any, **said: Any) -> None:
+def set_log_context(task_id: str, task: Any, **kwargs: Any) -> None:
     """What a task logs says which it was."""
-    del said
+    del kwargs
     replace_log_context(task=task.name, task_id=task_id)
 
 
 @task_postrun.connect
-def clear_log_context(task: Any, state: str | None = None, **said: Any) -> None:
+def clear_log_context(task: Any, state: str | None = None, **kwargs: Any) -> None:
     """It is counted, and its thread is about nothing again."""
-    del said
+    del kwargs
     TASKS.labels(task=task.name, result=(state or "unknown").lower()).inc()
     replace_log_context()
 

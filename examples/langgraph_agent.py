@@ -33,8 +33,8 @@ def take_turn(state: State) -> State:
 def ask_model(state: State) -> State:
     session = state["session"]
     asked = {name: session[name] for name in ("model", "max_tokens", "system")}
-    said = ({key: each[key] for key in ("role", "content")} for each in state.get("said", []))
-    messages = [*session["messages"], *said]
+    new_messages = ({key: each[key] for key in ("role", "content")} for each in state.get("said", []))
+    messages = [*session["messages"], *new_messages]
     reply = Anthropic().messages.create(**asked, tools=[*session["tools"], TRACK], messages=messages)
     uses = [block for block in reply.content if block.type == "tool_use"]
     return {"said": [reply.model_dump(mode="json", exclude_none=True)], "uses": uses}

@@ -42,18 +42,20 @@ def call_tool(session, use):
 def answer(thread, customer, text):
     written = {"text": text, "idempotency_key": str(uuid.uuid4())}
     session = post_to_preceptor("sessions/", conversation_key=thread, end_user_key=customer, messages=[written])
-    model, said = Anthropic(), []
+    model, new_messages = Anthropic(), []
     for _ in range(session["turn"]["max_steps"]):
         asked = {name: session[name] for name in ("model", "max_tokens", "system")}
-        messages = [*session["messages"], *({key: each[key] for key in ("role", "content")} for each in said)]
+        messages = [*session["messages"], *({key: each[key] for key in ("role", "content")} for each in new_messages)]
         reply = model.messages.create(**asked, tools=[*session["tools"], TRACK_PARCEL], messages=messages)
-        said.append(reply.model_dump(mode="json", exclude_none=True))
+        new_messages.append(reply.model_dump(mode="json", exclude_none=True))
         if reply.stop_reason != "tool_use":
             break
-        said.append({"role": "user", "content": [call_tool(session, b) for b in reply.content if b.type == "tool_use"]})
-    report = {"turn_id": session["turn"]["id"], "messages": said, "idempotency_key": str(uuid.uuid4())}
-    told = post_to_preceptor(session["report"], **report)
-    return reply.content[-1].text if told["may_send"] else f"({told['instruction']})"
+        new_messages.append(
+            {"role": "user", "content": [call_tool(session, b) for b in reply.content if b.type == "tool_use"]}
+        )
+    report = {"turn_id": session["turn"]["id"], "messages": new_messages, "idempotency_key": str(uuid.uuid4())}
+    response = post_to_preceptor(session["report"], **report)
+    return reply.content[-1].text if response["may_send"] else f"({response['instruction']})"
 
 
 if __name__ == "__main__":

@@ -242,11 +242,11 @@ def _lock_conversation(conversation: Conversation, actor: Actor) -> Conversation
     return stored
 
 
-def _opening_values(thread: ThreadKey, actor: Actor, **said: bool | None) -> dict[str, bool]:
+def _opening_values(thread: ThreadKey, actor: Actor, **options: bool | None) -> dict[str, bool]:
     """What a conversation settles when it opens; what nobody says is what the thread was before."""
-    before = _ended_conversation(thread, actor) if None in said.values() else None
+    before = _ended_conversation(thread, actor) if None in options.values() else None
     stood = before or Conversation()
-    return {name: getattr(stood, name) if value is None else value for name, value in said.items()}
+    return {name: getattr(stood, name) if value is None else value for name, value in options.items()}
 
 
 def _ended_conversation(thread: ThreadKey, actor: Actor, **of_customer: str) -> Conversation | None:

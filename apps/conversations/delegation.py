@@ -91,8 +91,8 @@ def _notify_parent(child: Conversation, kind: InboundEvent.Kind, text: str, key:
         parent = above.select_for_update(no_key=True, of=("self",)).order_by("pk").first()
         if parent is None:
             return None
-        told = InboundEvent.objects.filter(conversation=parent, idempotency_key__startswith=_key_prefix(child))
-        if told.filter(Q(kind=InboundEvent.Kind.ANSWER) | Q(idempotency_key=f"{_key_prefix(child)}{key}")).exists():
+        events = InboundEvent.objects.filter(conversation=parent, idempotency_key__startswith=_key_prefix(child))
+        if events.filter(Q(kind=InboundEvent.Kind.ANSWER) | Q(idempotency_key=f"{_key_prefix(child)}{key}")).exists():
             return None
         add_parent_event(parent, child, kind, text, key)
         return parent.pk
@@ -105,7 +105,7 @@ def add_parent_event(parent: Conversation, child: Conversation, kind: InboundEve
 
 def add_agent_event(conversation: Conversation, kind: InboundEvent.Kind, text: str, key: str, *, by: Agent) -> None:
     """Write what one agent tells another; called as the system, once for a key."""
-    said = text[:EVENT_CHARACTERS]
+    event_text = text[:EVENT_CHARACTERS]
     InboundEvent.objects.create(
         tenant_id=conversation.tenant_id,
         conversation=conversation,
@@ -113,8 +113,8 @@ def add_agent_event(conversation: Conversation, kind: InboundEvent.Kind, text: s
         idempotency_key=key,
         sender_name=by.title[:SENDER_NAME_CHARACTERS],
         sent_by=f"agent:{by.key}",
-        text=said,
-        text_sha256=content_sha256(said),
+        text=event_text,
+        text_sha256=content_sha256(event_text),
     )
 
 

@@ -24,8 +24,8 @@ from apps.tenants.rules import MOST_STEPS
 def refuse_ended(conversation: Conversation) -> None:
     """Nobody writes in what has ended."""
     if conversation.status != Conversation.Status.OPEN:
-        said = f"This conversation is {conversation.status}; nobody writes in it any more."
-        raise IllegalTransition(f"{said} A later message of the customer opens another.")
+        reason = f"This conversation is {conversation.status}; nobody writes in it any more."
+        raise IllegalTransition(f"{reason} A later message of the customer opens another.")
 
 
 def refuse_taken_over(conversation: Conversation, actor: Actor) -> None:

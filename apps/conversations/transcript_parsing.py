@@ -187,9 +187,9 @@ def _parse_message(message: object) -> Iterator[_Step]:
     for block in blocks:
         if block.get("type") == "tool_result":
             yield _tool_result(block.get("tool_use_id"), block.get("content"), is_error=block.get("is_error") is True)
-    said = _ParsedMessage(_SENDERS[role], _text_of_blocks(blocks), (*_openai_calls(message), *_anthropic_calls(blocks)))
-    if said.text or said.calls:
-        yield said
+    step = _ParsedMessage(_SENDERS[role], _text_of_blocks(blocks), (*_openai_calls(message), *_anthropic_calls(blocks)))
+    if step.text or step.calls:
+        yield step
 
 
 def _blocks(content: object) -> list[Mapping[str, object]]:
@@ -274,5 +274,5 @@ def _match_results(steps: list[_Step], reasons: list[str]) -> tuple[Conversation
 
 def _with_result(line: ConversationLine, at: int, answer: _ToolResult) -> ConversationLine:
     call = line.tool_calls[at]
-    told = ToolCall(call.call_id, call.name, call.arguments, answer.text, answer.is_error)
-    return ConversationLine(line.sender, line.text, (*line.tool_calls[:at], told, *line.tool_calls[at + 1 :]))
+    answered_call = ToolCall(call.call_id, call.name, call.arguments, answer.text, answer.is_error)
+    return ConversationLine(line.sender, line.text, (*line.tool_calls[:at], answered_call, *line.tool_calls[at + 1 :]))

@@ -38,8 +38,8 @@ class PageResponse:
     def refusal(self) -> str:
         """What an answer that was not hoped for says of itself."""
         problem = self.json if isinstance(self.json, dict) else {}
-        said = problem.get("detail") or _refusal_text(self.text)
-        return " ".join(filter(None, [str(self.status), problem.get("code"), " ".join(said.split())]))
+        detail = problem.get("detail") or _refusal_text(self.text)
+        return " ".join(filter(None, [str(self.status), problem.get("code"), " ".join(detail.split())]))
 
     @property
     def forms(self) -> "list[HtmlForm]":
@@ -50,10 +50,10 @@ class PageResponse:
 
 def _refusal_text(text: str) -> str:
     """Of a page what it alerts to, or else its title; of other texts how they begin."""
-    told = re.search(r'role="alert">(.*?)</div>', text, re.DOTALL) or re.search(
+    match = re.search(r'role="alert">(.*?)</div>', text, re.DOTALL) or re.search(
         r"<title>(.*?)</title>", text, re.DOTALL
     )
-    return html.unescape(re.sub(r"<[^>]*>", " ", told[1])) if told else text[:REFUSAL_CHARACTERS]
+    return html.unescape(re.sub(r"<[^>]*>", " ", match[1])) if match else text[:REFUSAL_CHARACTERS]
 
 
 @dataclass(slots=True)

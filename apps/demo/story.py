@@ -77,8 +77,8 @@ class Story:
         named = re.search(r"You are (\w+)", persona["identity"])
         expect(named is not None, "The persona's identity does not begin with “You are” and a name.")
         self.first = self._write_message("first", self.matter.first_customer)
-        said, name = self.first.reply["text"], named[1] if named else ""
-        expect(name in said, f"The reply does not introduce {name}: {quote_line(said)}")
+        reply_text, name = self.first.reply["text"], named[1] if named else ""
+        expect(name in reply_text, f"The reply does not introduce {name}: {quote_line(reply_text)}")
         calls = self._tool_calls(self.first)
         expect(
             _has_worked("update_customer_profile", calls), f"The preference was not recorded. {tool_call_lines(calls)}"
@@ -86,27 +86,27 @@ class Story:
         where = f"conversation {self.first.conversation_id}, turn {self.first.reply['turn_id']}"
         return [
             f"customer: {quote_line(self.matter.first_customer)}",
-            f"agent:    {quote_line(said)}",
+            f"agent:    {quote_line(reply_text)}",
             *tool_call_lines(calls),
             f"{where}, session {self.first.reply['session_id']}",
             usage_summary(self.first.reply),
         ]
 
     def go_on(self) -> Evidence:
-        told = self._write_message("first", self.matter.closing)
-        before, after = (self._read_session(each) for each in (self._first_message, told))
+        message = self._write_message("first", self.matter.closing)
+        before, after = (self._read_session(each) for each in (self._first_message, message))
         expect(before["id"] == after["id"], f"A second session was opened: {before['id']}, then {after['id']}.")
         prefix = SEPARATOR.join(part["text"] for part in after["parts"])
         digest = hashlib.sha256(prefix.encode()).hexdigest()
         expect(digest == before["prefix_sha256"], "The prompt's prefix is not the one the session was opened with.")
         expect(
-            told.reply["usage"]["cache_read_tokens"] > 0,
-            f"Nothing was read from the cache: {usage_summary(told.reply)}",
+            message.reply["usage"]["cache_read_tokens"] > 0,
+            f"Nothing was read from the cache: {usage_summary(message.reply)}",
         )
         return [
-            f"agent:    {quote_line(told.reply['text'])}",
+            f"agent:    {quote_line(message.reply['text'])}",
             f"prefix sha256 {digest[:16]}…, {len(prefix.encode())} bytes, the same in both turns",
-            usage_summary(told.reply),
+            usage_summary(message.reply),
         ]
 
     def resolve(self) -> Evidence:
@@ -161,11 +161,11 @@ class Story:
         ]
 
     def use(self) -> Evidence:
-        told = self._write_message("second", self.matter.second_customer)
-        before, after = (_slot_text(self._read_session(each), Slot.SKILLS) for each in (self._first_message, told))
+        message = self._write_message("second", self.matter.second_customer)
+        before, after = (_slot_text(self._read_session(each), Slot.SKILLS) for each in (self._first_message, message))
         line = next((line for line in after.splitlines() if f"(id: {self.skill['id']})" in line), "")
         expect(bool(line), "The new session's prompt does not list the skill.")
-        calls = self._tool_calls(told)
+        calls = self._tool_calls(message)
         expect(_has_worked("get_skill", calls), f"The agent did not fetch the skill. {tool_call_lines(calls)}")
         counted = self._get_json(self.browser, f"skills/{self.skill['id']}/")["use_count"]
         expected = self.skill["use_count"] + 1
@@ -175,8 +175,8 @@ class Story:
             *(f"prompt:   {change}" for change in changes),
             f"customer: {quote_line(self.matter.second_customer)}",
             *tool_call_lines(calls),
-            f"agent:    {quote_line(told.reply['text'])}",
-            f"skill {self.skill['id']} use count {counted}, {usage_summary(told.reply)}",
+            f"agent:    {quote_line(message.reply['text'])}",
+            f"skill {self.skill['id']} use count {counted}, {usage_summary(message.reply)}",
         ]
 
     @property
@@ -202,13 +202,13 @@ class Story:
         expect(answer.status == 200, f"No reply: {answer.refusal}")
         return StoryMessage(answer.json["conversation_id"], answer.json["reply"])
 
-    def _tool_calls(self, told: StoryMessage) -> list[dict[str, Any]]:
-        lines = self._get_results(self.agent, f"messages/?conversation_id={told.conversation_id}")
-        mine = [line for line in lines if line["turn_id"] == told.reply["turn_id"]]
+    def _tool_calls(self, message: StoryMessage) -> list[dict[str, Any]]:
+        lines = self._get_results(self.agent, f"messages/?conversation_id={message.conversation_id}")
+        mine = [line for line in lines if line["turn_id"] == message.reply["turn_id"]]
         return [call for line in mine for call in line["tool_calls"]]
 
-    def _read_session(self, told: StoryMessage) -> dict[str, Any]:
-        return self._get_json(self.agent, f"sessions/{told.reply['session_id']}/")
+    def _read_session(self, message: StoryMessage) -> dict[str, Any]:
+        return self._get_json(self.agent, f"sessions/{message.reply['session_id']}/")
 
     def _read_skills(self) -> list[dict[str, Any]]:
         return self._get_results(self.agent, "skills/?page_size=100")

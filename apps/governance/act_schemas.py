@@ -30,14 +30,14 @@ def schema_of(act: Act, *, adding: bool | None = None) -> Schema:
 
 def property_of(field: "models.Field[Any, Any]") -> Schema:
     """One field with its limits."""
-    said: Schema = {"description": str(field.help_text)} if field.help_text else {}
+    description: Schema = {"description": str(field.help_text)} if field.help_text else {}
     if isinstance(field, models.BooleanField):
-        return {"type": "boolean", **said}
+        return {"type": "boolean", **description}
     if isinstance(field, models.JSONField):
-        return said
+        return description
     if isinstance(field, models.IntegerField | models.ForeignKey):
-        return {"type": "integer", **_enum_of_choices(field), **said}
-    return {"type": "string", **_length_limits(field), **_pattern(field), **_enum_of_choices(field), **said}
+        return {"type": "integer", **_enum_of_choices(field), **description}
+    return {"type": "string", **_length_limits(field), **_pattern(field), **_enum_of_choices(field), **description}
 
 
 def _free_text() -> Schema:

@@ -228,8 +228,8 @@ def invalid_from_validation(refusal: ValidationError) -> Invalid:
     """Django's validation error in the kernel's words."""
     by_field = hasattr(refusal, "error_dict")
     fields: dict[str, list[str]] = refusal.message_dict if by_field else {NON_FIELD_ERRORS: refusal.messages}
-    said = "; ".join(f"{name.replace('_', ' ')}: {' '.join(reasons)}" for name, reasons in fields.items())
-    return Invalid(f"Some values cannot be taken. {said}", fields)
+    details = "; ".join(f"{name.replace('_', ' ')}: {' '.join(reasons)}" for name, reasons in fields.items())
+    return Invalid(f"Some values cannot be taken. {details}", fields)
 
 
 def _write(row: Governed, changed: frozenset[str], adding: bool, removes: bool) -> int:
@@ -304,8 +304,8 @@ def _translate_database_error(row: Governed, refusal: Error) -> GovernanceError:
 
 
 def _constraint_message(constraint: BaseConstraint) -> str:
-    said = constraint.violation_error_message
-    return "" if said == constraint.default_violation_error_message else str(said)
+    message = constraint.violation_error_message
+    return "" if message == constraint.default_violation_error_message else str(message)
 
 
 def _check_violation_error(cause: postgres.CheckViolation, own: str) -> GovernanceError:

@@ -8,6 +8,6 @@ LARGEST_ROW_ID: Final = 2**63 - 1
 MOST_ROW_ID_DIGITS: Final = len(str(LARGEST_ROW_ID)) - 1
 
 
-def parse_row_id(said: str) -> int | None:
+def parse_row_id(text: str) -> int | None:
     """The number that somebody names; None where it is none, or none that a row has."""
-    return int(said) if said.isdecimal() and len(said) <= MOST_ROW_ID_DIGITS else None
+    return int(text) if text.isdecimal() and len(text) <= MOST_ROW_ID_DIGITS else None

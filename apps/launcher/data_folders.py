@@ -76,8 +76,8 @@ def reachable_folder(home: Path, account: SystemUser | None, *, throwaway: bool)
     make_home(home)
     if account is None or can_enter(home, account):
         return home
-    elsewhere = Path(tempfile.gettempdir()) if throwaway else SYSTEM_STATE
-    folder = make_folder(make_folder(elsewhere, 0o711) / f"preceptor-{_path_digest(home)}", 0o711)
+    base_folder = Path(tempfile.gettempdir()) if throwaway else SYSTEM_STATE
+    folder = make_folder(make_folder(base_folder, 0o711) / f"preceptor-{_path_digest(home)}", 0o711)
     _refuse_other_owner(folder, os.geteuid())
     link = home / "elsewhere"
     if not throwaway and not link.is_symlink():

@@ -78,14 +78,14 @@ class Supervisor:
                 command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env=env, log=output, complaints=complaints
             )
         try:
-            code, said = self._wait(child), printed.read_text()
+            code, output_text = self._wait(child), printed.read_text()
         finally:
             stop_child(child, signal.SIGTERM, STOP_SECONDS)
             # What a command prints may hold a password; it does not stay on disk.
             printed.unlink()
         if code != 0:
-            raise CannotStart(f"{name} failed with code {code}:\n{said}{last_lines(log)}")
-        return said
+            raise CannotStart(f"{name} failed with code {code}:\n{output_text}{last_lines(log)}")
+        return output_text
 
     def play(self, command: Sequence[str], env: Mapping[str, str]) -> int:
         """Run a command that prints to the terminal and return its code, watching the programs meanwhile."""

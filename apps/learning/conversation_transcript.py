@@ -21,4 +21,4 @@ def _report_reasons(conversation: Conversation) -> Mapping[int, str]:
     reasons: dict[int, dict[str, None]] = {}
     for report in conversation.reports.standing().order_by("pk"):
         reasons.setdefault(report.message_id, {})[report.get_reason_code_display()] = None
-    return {message_id: "; ".join(said) for message_id, said in reasons.items()}
+    return {message_id: "; ".join(labels) for message_id, labels in reasons.items()}

@@ -40,13 +40,13 @@ def parse_guidelines(found: Json) -> Iterator[Guideline | MalformedGuideline]:
     """Every subflow of every flow, in the order of the file. Raises NotGuidelines where there is nothing of the kind."""
     if not isinstance(found, Mapping) or not found:
         raise NotGuidelines("Expected an object with a flow under each of its names.")
-    for flow, told in found.items():
-        subflows = told.get("subflows") if isinstance(told, Mapping) else None
-        if not isinstance(told, Mapping) or not isinstance(subflows, Mapping):
+    for flow, flow_data in found.items():
+        subflows = flow_data.get("subflows") if isinstance(flow_data, Mapping) else None
+        if not isinstance(flow_data, Mapping) or not isinstance(subflows, Mapping):
             yield MalformedGuideline(flow, "Expected an object with an object `subflows` in it.")
             continue
         for title, subflow in subflows.items():
-            yield _parse_guideline(flow, title, _normalize_text(told.get("description")), subflow)
+            yield _parse_guideline(flow, title, _normalize_text(flow_data.get("description")), subflow)
 
 
 def _parse_guideline(flow: str, title: str, about: str, subflow: Json) -> Guideline | MalformedGuideline:
@@ -58,10 +58,10 @@ def _parse_guideline(flow: str, title: str, about: str, subflow: Json) -> Guidel
     steps = [_format_step(action) for action in actions]
     if "" in steps:
         return MalformedGuideline(where, f"Action {steps.index('') + 1} has no `text`.")
-    said = _normalize_texts(instructions)
+    instruction_texts = _normalize_texts(instructions)
     matter = f"{where} ({about})." if about else f"{where}."
-    numbered = [f"{number}. {step}" for number, step in enumerate([*steps, *said[1:]], 1)]
-    texts = (" ".join([matter, *said[:1]]), "\n".join(numbered), _EMPTY_SECTION_TEXT, _EMPTY_SECTION_TEXT)
+    numbered = [f"{number}. {step}" for number, step in enumerate([*steps, *instruction_texts[1:]], 1)]
+    texts = (" ".join([matter, *instruction_texts[:1]]), "\n".join(numbered), _EMPTY_SECTION_TEXT, _EMPTY_SECTION_TEXT)
     body = "\n\n".join(f"## {section}\n{text}" for section, text in zip(RUNBOOK_SECTIONS, texts, strict=True))
     return Guideline(slug(where), where, slug(flow), _truncate_description(texts[0]), body)
 

@@ -34,8 +34,10 @@ def single_day_of(conversation: Conversation, actor: Actor) -> date | None:
     if conversation.origin != Conversation.Origin.LIVE:
         return None
     zone = ZoneInfo(TenantSettings.objects.visible_to(actor).get().timezone)
-    said = Message.objects.filter(conversation=conversation).aggregate(first=Min("created_at"), last=Max("created_at"))
-    days = {moment.astimezone(zone).date() for moment in said.values() if moment is not None}
+    bounds = Message.objects.filter(conversation=conversation).aggregate(
+        first=Min("created_at"), last=Max("created_at")
+    )
+    days = {moment.astimezone(zone).date() for moment in bounds.values() if moment is not None}
     return days.pop() if len(days) == 1 else None
 
 

@@ -23,10 +23,10 @@ def known_values_in(lines: Sequence[ConversationLine], end_user_key: str) -> Kno
     """
     calls = [call for line in lines for call in line.tool_calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
-    said = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
-    told = [known_values_from(value) for call in calls for value in (call.arguments, _parse_json(call.result))]
-    told += [find_introduced_names(line.text) for line in lines if line.sender == CUSTOMER]
-    return reduce(or_, told, KnownValues(values=said) | known_values_from({"user_id": end_user_key}))
+    codes = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
+    known_values = [known_values_from(value) for call in calls for value in (call.arguments, _parse_json(call.result))]
+    known_values += [find_introduced_names(line.text) for line in lines if line.sender == CUSTOMER]
+    return reduce(or_, known_values, KnownValues(values=codes) | known_values_from({"user_id": end_user_key}))
 
 
 def mask_transcript(lines: Iterable[ConversationLine], firewall: PiiMasker) -> list[ConversationLine]:

@@ -124,7 +124,7 @@ def _rate_override(names: tuple[str, ...], own: RateOverrides) -> TokenRates | N
     exact = next((own[name] for name in names if name in own), None)
     if exact is not None:
         return exact
-    beginnings = [said for said in own if said.endswith("*") and names[0].startswith(said[:-1])]
+    beginnings = [pattern for pattern in own if pattern.endswith("*") and names[0].startswith(pattern[:-1])]
     return own[max(beginnings, key=len)] if beginnings else None
 
 

@@ -72,8 +72,8 @@ class McpEndpoint:
 
 def _is_secure(scope: Scope) -> bool:
     name, value = settings.SECURE_PROXY_SSL_HEADER
-    told = Headers(scope=scope).get(name.removeprefix("HTTP_").replace("_", "-"), "")
-    return scope["scheme"] == "https" or told.split(",")[0].strip() == value
+    header = Headers(scope=scope).get(name.removeprefix("HTTP_").replace("_", "-"), "")
+    return scope["scheme"] == "https" or header.split(",")[0].strip() == value
 
 
 def _refusal(scope: Scope, *, is_secure: bool) -> JSONResponse | None:

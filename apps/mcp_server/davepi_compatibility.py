@@ -133,8 +133,8 @@ class DavepiTool:
         rows = [self._davepi_row(row) for row in found["results"]]
         if sort := _SORT.fullmatch(given.get("sort", "")):
             rows.sort(key=lambda row: (row.get(sort[1]) is not None, row.get(sort[1])), reverse=sort[2] == "desc")
-        told = {"results": rows, "page": 1, "perPage": min(given.get("perPage", DEFAULT_ROWS), MAX_ROWS)}
-        return told if found["next_cursor"] else {**told, "totalResults": len(rows)}
+        listing = {"results": rows, "page": 1, "perPage": min(given.get("perPage", DEFAULT_ROWS), MAX_ROWS)}
+        return listing if found["next_cursor"] else {**listing, "totalResults": len(rows)}
 
     def _misuses(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         schema = self.schema()
@@ -171,8 +171,8 @@ class DavepiTool:
 
     def _davepi_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         back = {ours: theirs for theirs, ours in {**self.noun.called, **_COMMON_FIELD_NAMES}.items()}
-        told = {back.get(name) or _camel(name): value for name, value in row.items()}
-        return told | ({"_id": str(told["_id"])} if "_id" in told else {})
+        fields = {back.get(name) or _camel(name): value for name, value in row.items()}
+        return fields | ({"_id": str(fields["_id"])} if "_id" in fields else {})
 
 
 def _camel(name: str) -> str:

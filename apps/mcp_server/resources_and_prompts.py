@@ -79,10 +79,10 @@ def get_prompt(name: str, given: Mapping[str, str], caller: ApiCaller) -> GetPro
     """What the API shows the agent of its own next session."""
     if name != PROMPT_NAME:
         raise MCPError(INVALID_PARAMS, f"There is no prompt {name}. There is {PROMPT_NAME}.")
-    told = _read_api(f"agents/{caller.actor.agent_id}/prompt/", given, caller)
+    prompt = _read_api(f"agents/{caller.actor.agent_id}/prompt/", given, caller)
     return GetPromptResult(
-        description=f"sha256 {told['sha256']}",
-        messages=[PromptMessage(role="user", content=TextContent(text=told["text"]))],
+        description=f"sha256 {prompt['sha256']}",
+        messages=[PromptMessage(role="user", content=TextContent(text=prompt["text"]))],
     )
 
 

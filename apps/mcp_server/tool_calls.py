@@ -74,11 +74,11 @@ def refusal_result(problem: Mapping[str, Any]) -> McpToolResult:
 
 def misuse_result(errors: Mapping[str, str]) -> McpToolResult:
     """Arguments that no request can be made of, in the form of every other refusal."""
-    said = "; ".join(f"{name}: {reason}" for name, reason in errors.items())
+    detail = "; ".join(f"{name}: {reason}" for name, reason in errors.items())
     problem = {
         "title": "Some values cannot be taken",
         "status": 400,
-        "detail": said,
+        "detail": detail,
         "code": "invalid",
         "errors": {name: [reason] for name, reason in errors.items()},
     }

@@ -76,8 +76,8 @@ class RestTool:
         else:
             shapes = filter_schemas(self.view[0], self.takes)
         properties = {**places, **shapes, **(PAGING_PARAMETERS if self.is_paged else {})}
-        for name, said in self.words.items():
-            properties[name] = {**properties[name], "description": said}
+        for name, description in self.words.items():
+            properties[name] = {**properties[name], "description": description}
         return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
     def known(self) -> frozenset[str]:

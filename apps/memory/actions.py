@@ -66,7 +66,7 @@ def amend_memory(
             _apply_split(row, share, actor, words_of)
             update_line_dates(row, before, dates, by_person=actor.is_person)
         update_line_ledger(
-            memory, before, actor=actor, said=share.said, words_of=words_of, evidence=evidence, instead=instead
+            memory, before, actor=actor, held_lines=share.said, words_of=words_of, evidence=evidence, instead=instead
         )
         hold_for_review(memory, share, actor=actor, evidence=evidence, dates=dates)
     return memory
@@ -141,7 +141,7 @@ def amend_block(
             before, share = row.body, split_memory_write(row, body, actor=actor, heard=heard)
             _apply_split(row, share, actor)
             update_line_dates(row, before, dates, by_person=actor.is_person)
-        update_line_ledger(block, before, actor=actor, said=share.said, evidence=evidence, instead=instead)
+        update_line_ledger(block, before, actor=actor, held_lines=share.said, evidence=evidence, instead=instead)
         hold_for_review(block, share, actor=actor, evidence=evidence, dates=dates)
     return block
 

@@ -31,26 +31,30 @@ def update_line_ledger(
     before: str,
     *,
     actor: Actor,
-    said: Iterable[HeldLine] = (),
+    held_lines: Iterable[HeldLine] = (),
     words_of: Taint | None = None,
     evidence: Mapping[str, Any] | None = None,
     instead: Mapping[str, str] | None = None,
 ) -> None:
-    """Bring the ledger of a text up to what stands there now. `said` are lines that repeat somebody, `before` the text before,
-    `instead` which line its writer put in the place of which.
+    """Bring the ledger of a text up to what stands there now.
+
+    `held_lines` are lines that repeat somebody, `before` is the text before, and `instead` says which line its writer put
+    in the place of which.
     """
     with acting_as(actor):
-        told, standing = diff_lines(before, row.body, instead), {line.sha256: line for line in standing_lines(row)}
-        whose = _new_line_taints(
-            row, told.added, actor, {strip_line(held.text): held.whose.value for held in said}, words_of
+        diff, standing = diff_lines(before, row.body, instead), {line.sha256: line for line in standing_lines(row)}
+        taints = _new_line_taints(
+            row, diff.added, actor, {strip_line(held.text): held.whose.value for held in held_lines}, words_of
         )
         source = (evidence or {}).get("conversation_id")
         new = [
-            _new_line(row, text, whose[text], actor, source) for text in told.added if line_sha256(text) not in standing
+            _new_line(row, text, taints[text], actor, source)
+            for text in diff.added
+            if line_sha256(text) not in standing
         ]
         made = {line.sha256: line for line in MemoryLine.objects.bulk_create(new)}
-        gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.removed) if sha256 in standing]
-        followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
+        gone = [standing.pop(sha256) for sha256 in map(line_sha256, diff.removed) if sha256 in standing]
+        followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in diff.replaced}
         MemoryLine.objects.bulk_update(end_lines(gone, followed_by, row.version), END_FIELDS)
         _update_line_taints(row, standing.values(), actor, words_of)
         MemoryLine.objects.bulk_update(
@@ -80,7 +84,7 @@ def _text_key(row: RememberedText) -> dict[str, int]:
 
 
 def _new_line_taints(
-    row: RememberedText, came: Iterable[str], actor: Actor, said: Mapping[str, str], words_of: Taint | None
+    row: RememberedText, came: Iterable[str], actor: Actor, repeated_taints: Mapping[str, str], words_of: Taint | None
 ) -> dict[str, Taint]:
     """Whose words new lines are: a person's, where one answers for them; else what is known of them from before."""
     by_hash = {line_sha256(line): line for line in came}
@@ -93,7 +97,7 @@ def _new_line_taints(
     )
     own = words_of or Taint.AGENT
     return {
-        line: Taint.OPERATOR if line in passed else Taint.joined(own, *known_as, said.get(line, own))
+        line: Taint.OPERATOR if line in passed else Taint.joined(own, *known_as, repeated_taints.get(line, own))
         for line, known_as in earlier.items()
     }
 
@@ -140,11 +144,11 @@ def _update_line_taints(row: RememberedText, stays: Iterable[MemoryLine], actor:
     MemoryLine.objects.bulk_update(changed, ["taint", "author", "last_version"])
 
 
-def apply_line_dates(stays: Iterable[LedgerLine], told: Mapping[str, Any], version: int) -> list[LedgerLine]:
+def apply_line_dates(stays: Iterable[LedgerLine], stored_dates: Mapping[str, Any], version: int) -> list[LedgerLine]:
     """Of the lines that stand those whose dates are others now; `DATE_FIELDS` is what of them to save."""
     changed = []
     for line in stays:
-        dates = LineDates.of(told.get(line.sha256, {}))
+        dates = LineDates.of(stored_dates.get(line.sha256, {}))
         if (line.valid_until, line.review_after) != (dates.valid_until, dates.review_after):
             line.valid_until, line.review_after, line.last_version = dates.valid_until, dates.review_after, version
             changed.append(line)

@@ -41,23 +41,23 @@ def propose_new_lines(
         stands, refused = _without_bullets(distinct_lines(memory.body)), _without_bullets(refused)
         place = LINES_WAITING - len(waits)
         new: list[str] = []
-        said: list[str] = []
+        messages: list[str] = []
         for line in lines:
             if because := _refusal_reason(line, stands, waits | set(new), refused, is_full=len(new) >= place):
-                said.append(f"“{line}” {because}")
+                messages.append(f"“{line}” {because}")
             else:
                 new.append(line)
         if not new:
-            return LineProposalResult(None, tuple(said), is_known=any(line in stands | waits for line in lines))
+            return LineProposalResult(None, tuple(messages), is_known=any(line in stands | waits for line in lines))
         mark = _BULLET if any(line.startswith(_BULLET) for line in distinct_lines(memory.body)) else ""
         held = tuple(HeldLine(f"{mark}{line}", RepeatedSource.CUSTOMER) for line in new)
         proposal = hold_for_review(
             memory, MemoryReviewSplit(memory.body, Taint.AGENT, held), actor=actor, evidence=evidence
         )
-    said.append(
+    messages.append(
         "1 line of memory waits for a person." if len(new) == 1 else f"{len(new)} lines of memory wait for a person."
     )
-    return LineProposalResult(proposal and proposal.pk, tuple(said))
+    return LineProposalResult(proposal and proposal.pk, tuple(messages))
 
 
 def _without_bullets(lines: Iterable[str]) -> frozenset[str]:

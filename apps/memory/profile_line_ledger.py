@@ -38,8 +38,8 @@ def update_profile_ledger(
         has_dates = bool(profile.line_dates) or actor.is_person
         stands = _active_lines(profile) if changed or has_dates else []
         for field, text in changed.items():
-            told = diff_lines(text, getattr(profile, field), (instead or {}).get(field))
-            stands = _update_text_lines(profile, stands, field, told, actor=actor, words_of=words_of, evidence=evidence)
+            diff = diff_lines(text, getattr(profile, field), (instead or {}).get(field))
+            stands = _update_text_lines(profile, stands, field, diff, actor=actor, words_of=words_of, evidence=evidence)
         if has_dates:
             _save_line_dates(profile, stands)
 
@@ -66,7 +66,7 @@ def _update_text_lines(
     profile: CustomerProfile,
     stands: Sequence[ProfileLine],
     field: str,
-    told: LineDiff,
+    diff: LineDiff,
     *,
     actor: Actor,
     words_of: Taint | None,
@@ -77,10 +77,10 @@ def _update_text_lines(
     standing = {line.sha256: line for line in stands if line.field == field}
     owner = (words_of or Taint.OPERATOR) if actor.is_person else Taint.CUSTOMER
     source = (evidence or {}).get("conversation_id")
-    new = [_new_line(profile, field, text, owner, actor, source) for text in told.added]
+    new = [_new_line(profile, field, text, owner, actor, source) for text in diff.added]
     made = {line.sha256: line for line in ProfileLine.objects.bulk_create(new)}
-    gone = [standing.pop(sha256) for sha256 in map(line_sha256, told.removed) if sha256 in standing]
-    followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in told.replaced}
+    gone = [standing.pop(sha256) for sha256 in map(line_sha256, diff.removed) if sha256 in standing]
+    followed_by = {line_sha256(old): made.get(line_sha256(new)) for old, new in diff.replaced}
     ProfileLine.objects.bulk_update(end_lines(gone, followed_by, profile.version), END_FIELDS)
     if owner == Taint.OPERATOR:
         vouched = [line for line in standing.values() if line.taint != owner]

@@ -63,9 +63,9 @@ def split_memory_write(
         return MemoryReviewSplit(
             row.body, Taint.AGENT, whole=wanted if distinct_lines(wanted) != distinct_lines(row.body) else None
         )
-    said = repeated_lines(row.body, wanted, heard)
+    quoted_lines = repeated_lines(row.body, wanted, heard)
     if review is MemoryReview.OFF:
-        return MemoryReviewSplit(wanted, _joined_taint(row, wanted, said), said=said)
+        return MemoryReviewSplit(wanted, _joined_taint(row, wanted, quoted_lines), said=quoted_lines)
     parts = split_write(row.body, wanted, row.approved_body, heard)
     return MemoryReviewSplit(parts.text, _joined_taint(row, parts.text, ()), parts.held, parts.drops)
 
@@ -215,8 +215,8 @@ def _waiting_line_dates(
     before: Mapping[str, Any], lines: Iterable[str], dates: Mapping[str, LineDates] | None, actor: Actor
 ) -> dict[str, dict[str, str]]:
     """The dates of lines that wait: as they were, unless they are said anew."""
-    told = {**proposed_dates(before, actor), **{strip_line(line): found for line, found in (dates or {}).items()}}
-    dated = {strip_line(line): told[strip_line(line)] for line in lines if strip_line(line) in told}
+    all_dates = {**proposed_dates(before, actor), **{strip_line(line): found for line, found in (dates or {}).items()}}
+    dated = {strip_line(line): all_dates[strip_line(line)] for line in lines if strip_line(line) in all_dates}
     return format_line_dates(dated, zone_of(actor)) if dated else {}
 
 
@@ -242,7 +242,7 @@ def _propose(
     return open_proposal(row, actor=actor, act=_PROPOSE_ACTS[type(row)], change=change, terms=review_terms(actor))
 
 
-def _joined_taint(row: RememberedText, wanted: str, said: Iterable[HeldLine]) -> Taint:
+def _joined_taint(row: RememberedText, wanted: str, quoted_lines: Iterable[HeldLine]) -> Taint:
     """Whose words the whole is: what stays of it brings its own."""
     stays = [row.taint] if distinct_lines(row.body) & distinct_lines(wanted) and row.taint != Taint.OPERATOR else []
-    return Taint.joined(Taint.AGENT, *stays, *(line.whose.value for line in said))
+    return Taint.joined(Taint.AGENT, *stays, *(line.whose.value for line in quoted_lines))

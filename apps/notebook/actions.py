@@ -89,12 +89,12 @@ def _note_taint(row: Note, actor: Actor, taint: Taint | None) -> Taint:
     """Whose words stand there; a customer's, and what a program gave an agent, never stand where every customer is served."""
     if actor.is_person:
         return Taint.OPERATOR
-    said = taint or Taint.CUSTOMER
+    own_taint = taint or Taint.CUSTOMER
     if row.end_user_key:
-        return Taint.joined(Taint.CUSTOMER, said)
-    if said is Taint.CUSTOMER:
+        return Taint.joined(Taint.CUSTOMER, own_taint)
+    if own_taint is Taint.CUSTOMER:
         raise NotPermitted(CUSTOMER_WORDS_REFUSAL)
-    return Taint.joined(Taint.AGENT, said)
+    return Taint.joined(Taint.AGENT, own_taint)
 
 
 def _refuse_other_customer(note: Note, actor: Actor) -> None:

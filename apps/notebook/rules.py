@@ -71,9 +71,9 @@ def limit_refusal(open_ids: Sequence[int], end_user_key: str) -> str:
     if len(open_ids) < limit:
         return ""
     oldest = ", ".join(str(each) for each in open_ids[:OLDEST_NAMED])
-    whose = "about this customer" if end_user_key else "without a customer"
+    scope = "about this customer" if end_user_key else "without a customer"
     return (
-        f"The notebook has {limit} open notes {whose}, which is as many as it may. The oldest are {oldest}:"
+        f"The notebook has {limit} open notes {scope}, which is as many as it may. The oldest are {oldest}:"
         " finish what is done, drop what no longer matters, and write this one then."
     )
 

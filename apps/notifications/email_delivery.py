@@ -66,10 +66,10 @@ def notify_person(tenant_id: int, terms_id: int, *, now: datetime) -> None:
     held = claim_preferences(terms_id, actor=system) if server else None
     if held is None or server is None:
         return
-    parcel = prepare_email(held, actor=system, now=now)
-    if parcel is not None:
-        failed = send_email(server, parcel)
-        record_outcome(held, parcel.notice, failed, actor=system, now=now)
+    email = prepare_email(held, actor=system, now=now)
+    if email is not None:
+        failed = send_email(server, email)
+        record_outcome(held, email.notice, failed, actor=system, now=now)
 
 
 def prepare_email(held: PreferencesLease, *, actor: Actor, now: datetime) -> OutgoingEmail | None:
@@ -94,16 +94,18 @@ def prepare_email(held: PreferencesLease, *, actor: Actor, now: datetime) -> Out
         release_preferences(held, now, actor=actor)
         return None
     message = render_email(spoken, held.terms.notified_ids, tenant=tenant.tenant.name, console=_console_url(), now=now)
-    told = {**_still_pending(held, waits), **{each.kind.value: sorted(each.ids) for each in spoken}}
-    return OutgoingEmail(begin_notification(held, notice, told, is_digest=plan.is_digest, actor=actor), to, message)
+    notified_ids = {**_still_pending(held, waits), **{each.kind.value: sorted(each.ids) for each in spoken}}
+    return OutgoingEmail(
+        begin_notification(held, notice, notified_ids, is_digest=plan.is_digest, actor=actor), to, message
+    )
 
 
-def send_email(server: MailServer, parcel: OutgoingEmail) -> SendFailure | None:
+def send_email(server: MailServer, email: OutgoingEmail) -> SendFailure | None:
     """Send it, while no transaction is open; the same row makes the same Message-ID."""
     own_page = f"{_console_url()}{reverse(f'admin:{PREFERENCES_PAGE}')}"
-    message_id = email_message_id(parcel.notice)
-    message = parcel.message
-    return send(server, parcel.to, message.subject, message.text, message_id=message_id, own_page=own_page)
+    message_id = email_message_id(email.notice)
+    message = email.message
+    return send(server, email.to, message.subject, message.text, message_id=message_id, own_page=own_page)
 
 
 def record_outcome(
@@ -117,9 +119,9 @@ def record_outcome(
     look = (
         next_check(terms, now, told_at_once=not notice.is_digest) if pause is None else now + timedelta(seconds=pause)
     )
-    said = failed.said if failed else ""
-    record_attempt(held, notice, said, is_last=pause is None, next_check_at=look, actor=actor)
-    logger.info("notification e-mail attempted", extra={"notice_id": notice.pk, "failure": said})
+    failure_text = failed.said if failed else ""
+    record_attempt(held, notice, failure_text, is_last=pause is None, next_check_at=look, actor=actor)
+    logger.info("notification e-mail attempted", extra={"notice_id": notice.pk, "failure": failure_text})
 
 
 def email_message_id(notice: EmailNotification) -> str:
@@ -161,14 +163,16 @@ def _release_until_next(
     actor: Actor,
 ) -> None:
     looked = is_digest_due(terms, now=now, last_digest_at=held.terms.last_digest_at) and not is_quiet(terms, now)
-    release_preferences(held, next_check(terms, now), actor=actor, told=_still_pending(held, waits), is_digest=looked)
+    release_preferences(
+        held, next_check(terms, now), actor=actor, notified=_still_pending(held, waits), is_digest=looked
+    )
 
 
 def _still_pending(held: PreferencesLease, waits: Mapping[NotificationKind, PendingItems]) -> dict[str, Sequence[int]]:
     """What of that which was told waits still, and what is not looked at now because it is not wanted."""
-    told: Mapping[str, Sequence[int]] = held.terms.notified_ids
+    notified_ids: Mapping[str, Sequence[int]] = held.terms.notified_ids
     read = {kind.value: each for kind, each in waits.items()}
-    return {name: read[name].still(ids) if name in read else ids for name, ids in told.items()}
+    return {name: read[name].still(ids) if name in read else ids for name, ids in notified_ids.items()}
 
 
 def _console_url() -> str:

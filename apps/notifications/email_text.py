@@ -41,12 +41,17 @@ class EmailText:
 
 
 def render_email(
-    found: Sequence[PendingItems], told: Mapping[str, Sequence[int]], *, tenant: str, console: str, now: datetime
+    found: Sequence[PendingItems],
+    notified_ids: Mapping[str, Sequence[int]],
+    *,
+    tenant: str,
+    console: str,
+    now: datetime,
 ) -> EmailText:
     """The e-mail about what waits; `console` is the address of the console, without a slash at the end."""
     lines = [f"Waiting for people in {tenant}:", ""]
     for each in found:
-        new = len(each.new(told.get(each.kind.value, ())))
+        new = len(each.new(notified_ids.get(each.kind.value, ())))
         lines += [f"- {count_label(each, now)}{f', {new:,} new' if new < len(each.ids) and new else ''}"]
         lines += [f"  {console}{_list_path(each.kind)}"]
     lines += ["", "What customers wrote stands in the console alone, never in these messages."]
@@ -58,9 +63,9 @@ def count_label(found: PendingItems, now: datetime) -> str:
     """Such as `3 escalations (oldest 40 min)`."""
     count = len(found.ids)
     one, several = KIND_LABELS[found.kind]
-    said = f"{MAX_READ:,} or more {several}" if found.is_cut else f"{count:,} {one if count == 1 else several}"
+    count_text = f"{MAX_READ:,} or more {several}" if found.is_cut else f"{count:,} {one if count == 1 else several}"
     beside = ", ".join(_count_details(found, now))
-    return f"{said} ({beside})" if beside else said
+    return f"{count_text} ({beside})" if beside else count_text
 
 
 def _count_details(found: PendingItems, now: datetime) -> Iterator[str]:

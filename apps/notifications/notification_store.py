@@ -74,14 +74,14 @@ def waiting_notification(held: PreferencesLease) -> EmailNotification | None:
 def begin_notification(
     held: PreferencesLease,
     notice: EmailNotification | None,
-    told: Mapping[str, Sequence[int]],
+    notified_ids: Mapping[str, Sequence[int]],
     *,
     is_digest: bool,
     actor: Actor,
 ) -> EmailNotification:
     """Keep, before it is sent, that a message is on its way and of what the person is told by it."""
     with acting_as(actor):
-        _leased_rows(held).update(notified_ids=dict(told))
+        _leased_rows(held).update(notified_ids=dict(notified_ids))
         if notice is None:
             return EmailNotification.objects.create(
                 tenant_id=actor.tenant_id, preferences=held.terms, is_digest=is_digest
@@ -128,16 +128,16 @@ def release_preferences(
     next_check_at: datetime,
     *,
     actor: Actor,
-    told: Mapping[str, Sequence[int]] | None = None,
+    notified: Mapping[str, Sequence[int]] | None = None,
     is_digest: bool = False,
 ) -> bool:
     """Give the terms back until the next look, unless the person changed them or another worker took them meanwhile.
 
-    What was settled is forgotten by `told`; `is_digest` says that the hour of the digest was looked at.
+    What was settled is forgotten by `notified`; `is_digest` says that the hour of the digest was looked at.
     """
     noted: dict[str, object] = {"lease_until": Now()}
-    if told is not None:
-        noted["notified_ids"] = dict(told)
+    if notified is not None:
+        noted["notified_ids"] = dict(notified)
     if is_digest:
         noted["last_digest_at"] = Now()
     with acting_as(actor):

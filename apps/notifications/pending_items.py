@@ -35,15 +35,15 @@ class PendingItems:
         """Whether there may be more than was read."""
         return len(self.ids) == MAX_READ
 
-    def new(self, told: Iterable[int]) -> frozenset[int]:
+    def new(self, notified_ids: Iterable[int]) -> frozenset[int]:
         """What the person was not told of."""
-        return frozenset(self.ids) - set(told)
+        return frozenset(self.ids) - set(notified_ids)
 
-    def still(self, told: Iterable[int]) -> list[int]:
+    def still(self, notified_ids: Iterable[int]) -> list[int]:
         """What of that which was told waits still. What lies below the cut may come up again, and stays told."""
         ids = frozenset(self.ids)
         lowest = min(self.ids) if self.is_cut else 0
-        return sorted(each for each in told if each in ids or each < lowest)
+        return sorted(each for each in notified_ids if each in ids or each < lowest)
 
 
 def find_pending_items(

@@ -30,5 +30,5 @@ def enqueue_reviews(tenant_id: int, webhook_id: int) -> None:
 def review_payload(tenant_id: int, proposal_id: int) -> tuple[str, JsonObject]:
     """The agent's key, empty where it is the whole tenant's, and the proposal as it stands when it is told; none of the words."""
     row = Proposal.objects.select_related("agent").get(tenant_id=tenant_id, pk=proposal_id)
-    said: JsonObject = {"id": row.pk, "kind": row.kind, "risk": row.risk, "state": row.state}
-    return row.agent.key if row.agent else "", said
+    payload: JsonObject = {"id": row.pk, "kind": row.kind, "risk": row.risk, "state": row.state}
+    return row.agent.key if row.agent else "", payload

@@ -63,8 +63,10 @@ def quiet_hours_flaw(begins: int | None, ends: int | None, digest_hour: int) -> 
     if begins == ends:
         return f"Quiet hours cannot begin and end at {begins:02}:00. Choose two hours, or neither."
     if _is_in_hours(digest_hour, begins, ends):
-        said = f"The digest of {digest_hour:02}:00 would fall into the quiet hours from {begins:02}:00 to {ends:02}:00."
-        return f"{said} Choose another hour for it."
+        reason = (
+            f"The digest of {digest_hour:02}:00 would fall into the quiet hours from {begins:02}:00 to {ends:02}:00."
+        )
+        return f"{reason} Choose another hour for it."
     return ""
 
 

@@ -39,7 +39,7 @@ class Readiness:
         """In a word."""
         if not self.is_ready:
             return "not ready"
-        return "ready" if all(said == HEALTHY for said in self.parts.values()) else "degraded"
+        return "ready" if all(state == HEALTHY for state in self.parts.values()) else "degraded"
 
 
 class SecurityDriftCheck:
@@ -81,7 +81,7 @@ def check_readiness() -> Readiness:
             "migrations": _check_with_database(check_migrations),
             "walls": _check_with_database(security_drift_check),
         }
-    is_ready = all(said == HEALTHY for said in needed.values())
+    is_ready = all(state == HEALTHY for state in needed.values())
     missed = {"broker": check_broker(), **({"beat": _check_with_database(check_beat)} if is_ready else {})}
     return Readiness({**needed, **missed}, is_ready)
 

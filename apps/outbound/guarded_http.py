@@ -135,8 +135,8 @@ def _body(request: httpx2.Request) -> bytes | httpx2.AsyncByteStream | None:
 
 def _headers(request: httpx2.Request) -> list[tuple[str, str]]:
     # aiohttp says itself how a body without a length is framed.
-    said = request.headers.multi_items()
-    return [(name, value) for name, value in said if name.lower() != "transfer-encoding"]
+    headers = request.headers.multi_items()
+    return [(name, value) for name, value in headers if name.lower() != "transfer-encoding"]
 
 
 def _timeout(request: httpx2.Request) -> aiohttp.ClientTimeout:

@@ -27,9 +27,9 @@ _RESERVED_NETWORKS: Final = (ip_network("fec0::/10"), ip_network("3fff::/20"), i
 _TRANSLATION_PREFIXES: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
 
 
-def parse_networks(said: str) -> tuple[IPv4Network | IPv6Network, ...]:
+def parse_networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
     """The networks of a setting, separated by commas. Raises ValueError for what is none."""
-    return tuple(ip_network(part.strip()) for part in said.split(",") if part.strip())
+    return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
 def url_flaw(url: str, allowed: Networks = ()) -> str:

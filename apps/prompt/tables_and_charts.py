@@ -71,11 +71,11 @@ def _chart(given: Mapping[str, object]) -> Figure:
 
 
 def _series(given: object, length: int) -> tuple[str, list[int | float]]:
-    said = given if isinstance(given, dict) else {}
-    values = said.get("values")
+    series = given if isinstance(given, dict) else {}
+    values = series.get("values")
     if not isinstance(values, list) or len(values) != length:
         raise InvalidFigure(f"Each series has a name and {length} values, one for each label.")
-    return _cell_text(said.get("name", "")), [_value(value) for value in values]
+    return _cell_text(series.get("name", "")), [_value(value) for value in values]
 
 
 def _value(value: object) -> int | float:
@@ -95,10 +95,10 @@ def _cell_text(value: object) -> str:
     """A cell as people read it."""
     if isinstance(value, dict | list):
         raise InvalidFigure("A cell is a text or a number.")
-    said = "" if value is None else str(value)
-    if len(said) > CELL_CHARACTERS:
+    text = "" if value is None else str(value)
+    if len(text) > CELL_CHARACTERS:
         raise InvalidFigure(f"A cell has more than {CELL_CHARACTERS} characters. Shorten it.")
-    return sanitize(" ".join(said.split()), CELL_CHARACTERS).text
+    return sanitize(" ".join(text.split()), CELL_CHARACTERS).text
 
 
 def _text_version(title: str, rows: Sequence[Sequence[str]]) -> str:

@@ -31,8 +31,8 @@ def drop_excluded_lines(model: type[Governed], pairs: list[RowPair[Any]]) -> Ite
     taken, forgotten = _rejected_lines(model, there), _erased_lines(model, there)
     for pair in there:
         stands = _lines_of_row(model, pair.standing)
-        apart = frozenset().union(*(lines for at, lines in taken[pair.standing.pk] if at > pair.past.at))
-        out = (apart | forgotten[pair.standing.pk]) & (_lines_of_row(model, pair.past.row) - stands)
+        rejected_lines = frozenset().union(*(lines for at, lines in taken[pair.standing.pk] if at > pair.past.at))
+        out = (rejected_lines | forgotten[pair.standing.pk]) & (_lines_of_row(model, pair.past.row) - stands)
         if out:
             _remove_lines(model, pair.past.row, out)
             lines = "1 line of then was" if len(out) == 1 else f"{len(out)} lines of then were"

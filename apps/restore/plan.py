@@ -63,8 +63,8 @@ class MomentTarget:
     @property
     def said(self) -> str:
         """What is brought back to when."""
-        whose = f"Agent {self.agent.key}" if self.agent else "The tenant"
-        return f"{whose} as at {self.moment.isoformat(timespec='seconds')}"
+        owner = f"Agent {self.agent.key}" if self.agent else "The tenant"
+        return f"{owner} as at {self.moment.isoformat(timespec='seconds')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,14 +232,14 @@ def _row_label(row: Any, keys: Mapping[int, str]) -> str:
         return f"{kind} {row.pk}"
     if isinstance(row, LearningVersion):
         return f"{kind} {row.number} of agent {keys.get(row.agent_id, row.agent_id)}"
-    whose = f"of agent {keys.get(row.agent_id, row.agent_id)}" if row.agent_id else "of the organisation"
+    owner = f"of agent {keys.get(row.agent_id, row.agent_id)}" if row.agent_id else "of the organisation"
     if isinstance(row, InvokableAgent):
         return f"Agent {keys.get(row.agent_id, row.agent_id)} asking agent {keys.get(row.callee_id, row.callee_id)}"
     name = (
         getattr(row, "name", "") or getattr(row, "key", "") or getattr(row, "label", "") or getattr(row, "line_key", "")
     )
     number = f" {row.pk}" if isinstance(row, StandingRule) else ""
-    return " ".join(filter(None, [f"{kind}{number}", f"“{name}”" if name else "", whose]))
+    return " ".join(filter(None, [f"{kind}{number}", f"“{name}”" if name else "", owner]))
 
 
 def missing_rights(steps: Iterable[RestoreStep], actor: Actor) -> Iterator[str]:

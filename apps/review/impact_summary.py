@@ -41,9 +41,9 @@ def _count_of_more(number: int, noun: str) -> str:
 
 
 def _line_counts(gained: int, lost: int) -> str:
-    said = [_count_of_more(gained, "line")] if gained else []
-    said += [f"{lost} line{'' if lost == 1 else 's'} less"] if lost else []
-    return " and ".join(said) or "the same lines"
+    counts = [_count_of_more(gained, "line")] if gained else []
+    counts += [f"{lost} line{'' if lost == 1 else 's'} less"] if lost else []
+    return " and ".join(counts) or "the same lines"
 
 
 def _joined_line_counts(proposal: Proposal) -> str:

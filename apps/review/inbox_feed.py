@@ -58,9 +58,9 @@ class InboxFeedCursor:
         return f"{self.position}-{self.beginning}"
 
     @classmethod
-    def read(cls, said: str) -> Self | None:
+    def read(cls, value: str) -> Self | None:
         """As it was given; None where it is none."""
-        found = _CURSOR_PATTERN.fullmatch(said)
+        found = _CURSOR_PATTERN.fullmatch(value)
         if found is None or (found[1] == "0") != (found[2] is None):
             return None
         return cls(int(found[1]), found[2] or "")
@@ -127,7 +127,7 @@ def items_visible_to(entries: Collection[FeedEntry], actor: Actor) -> list[FeedI
     """Those of them that the actor sees: people their tenant's, an agent its own."""
     with acting_as(actor):
         there = {name: _visible_rows(model, entries, actor) for name, model in MODELS_BY_LABEL.items()}
-        return [told for entry in entries if (told := _feed_item(entry, there[entry.subject], actor)) is not None]
+        return [item for entry in entries if (item := _feed_item(entry, there[entry.subject], actor)) is not None]
 
 
 def waiting_counts(actor: Actor) -> Mapping[str, int]:

@@ -45,7 +45,7 @@ def submit_proposal(
 
 def proposal_texts(content: Values, rationale: str) -> str:
     """All that somebody says in a proposal, line by line, also where it is not what the kind asks for."""
-    said, left = [], deque[object]([content, rationale])
+    texts, left = [], deque[object]([content, rationale])
     while left:
         value = left.popleft()
         if isinstance(value, Mapping):
@@ -53,8 +53,8 @@ def proposal_texts(content: Values, rationale: str) -> str:
         if isinstance(value, list):
             left.extendleft(reversed(value))
         else:
-            said.append(str(value))
-    return "\n".join(said)
+            texts.append(str(value))
+    return "\n".join(texts)
 
 
 _MODELS: Mapping[Kind, type[Governed]] = MappingProxyType(

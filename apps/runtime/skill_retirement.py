@@ -112,7 +112,9 @@ def candidate_ids(reason: str, *, actor: Actor, now: datetime) -> list[int]:
     """The ids of those with this cause, or with `any`."""
     found = retirement_candidates(actor=actor, now=now).values()
     return [
-        each.skill_id for each in found if reason == ANY_REASON or reason in {told.cause for told in each.suggestions}
+        each.skill_id
+        for each in found
+        if reason == ANY_REASON or reason in {suggestion.cause for suggestion in each.suggestions}
     ]
 
 

@@ -88,13 +88,13 @@ def taint_of_file(name: str, content: bytes, heard: ReceivedTexts | None) -> Tai
     """The same of a file. What cannot be compared, for it is no text or too long, is a customer's if the agent heard any."""
     if heard is None:
         return Taint.OPERATOR
-    told = bool(heard.customers or heard.tools) or not heard.is_whole
+    may_quote = bool(heard.customers or heard.tools) or not heard.is_whole
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        return Taint.CUSTOMER if told else Taint.AGENT
+        return Taint.CUSTOMER if may_quote else Taint.AGENT
     too_long = len(text) > CHARACTERS_HEARD
-    return Taint.CUSTOMER if told and too_long else taint_of_text(f"{name}\n{text}", heard)
+    return Taint.CUSTOMER if may_quote and too_long else taint_of_text(f"{name}\n{text}", heard)
 
 
 def _read_heard(agent_id: int, actor: Actor, conversation_id: int | None) -> ReceivedTexts:
@@ -134,8 +134,8 @@ def _fetch_heard_rows(agent_id: int, actor: Actor, conversation_id: int | None) 
     }
     with connection.cursor() as cursor:
         cursor.execute(_HEARD_QUERY, given)
-        told: list[_HeardRow] = cursor.fetchall()
-    return told
+        rows: list[_HeardRow] = cursor.fetchall()
+    return rows
 
 
 def _cut_texts(texts: Iterable[str]) -> tuple[str, ...]:

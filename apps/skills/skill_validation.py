@@ -260,9 +260,9 @@ def risk_factors_in(texts: Iterable[str], files: Iterable[Attachment] = ()) -> f
 def file_findings(files: Iterable[Attachment]) -> tuple[str, ...]:
     """What a reviewer has to confirm of files: what the scanner points at, and each strange one that nobody read whole."""
     return tuple(
-        said
+        sentence
         for file in files
-        for said in (
+        for sentence in (
             *(f"{finding} in the file {file.name}" for finding in file.findings),
             *([f"attached file {file.name}"] if file.is_strange and not file.is_read_whole else []),
         )

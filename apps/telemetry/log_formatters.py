@@ -26,7 +26,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """One line."""
-        said: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
@@ -39,8 +39,8 @@ class JsonLines(logging.Formatter):
             },
         }
         if record.exc_info and record.exc_info[1] is not None:
-            said |= describe_error(record.exc_info[1])
-        return json.dumps(said, ensure_ascii=False)
+            entry |= describe_error(record.exc_info[1])
+        return json.dumps(entry, ensure_ascii=False)
 
 
 class PlainLines(logging.Formatter):
@@ -55,9 +55,9 @@ class PlainLines(logging.Formatter):
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  # logging's own name; Any: what it hands about
         """Its kind, and the frames it went through."""
-        told = describe_error(ei[1])
+        facts = describe_error(ei[1])
         return "\n".join(
-            [f"  {frame}" for frame in told["frames"]] + [f"  {told['error']} {told.get('refused_by', '')}"]
+            [f"  {frame}" for frame in facts["frames"]] + [f"  {facts['error']} {facts.get('refused_by', '')}"]
         )
 
 
@@ -68,11 +68,11 @@ def safe_message(record: logging.LogRecord) -> str:
 
 def describe_error(error: BaseException) -> dict[str, Any]:
     """The kind of an exception, the last frames it went through, and by which rule the database refused something."""
-    told: dict[str, Any] = {"error": type(error).__name__, "frames": last_frames(error.__traceback__)}
+    facts: dict[str, Any] = {"error": type(error).__name__, "frames": last_frames(error.__traceback__)}
     diagnosis = getattr(error.__cause__ or error, "diag", None)
     if diagnosis is not None:
-        told["refused_by"] = diagnosis.constraint_name or diagnosis.sqlstate or ""
-    return told
+        facts["refused_by"] = diagnosis.constraint_name or diagnosis.sqlstate or ""
+    return facts
 
 
 def last_frames(trace: TracebackType | None) -> list[str]:

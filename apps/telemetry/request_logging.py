@@ -42,13 +42,13 @@ class RequestLogMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id, told, began = request_id_of(scope), ResponseRecorder(send), time.monotonic()
-        told.request_id = request_id.encode()
+        request_id, recorder, began = request_id_of(scope), ResponseRecorder(send), time.monotonic()
+        recorder.request_id = request_id.encode()
         with log_context(request_id=request_id):
             try:
-                await self._app(scope, receive, told)
+                await self._app(scope, receive, recorder)
             finally:
-                log_request(scope, told, time.monotonic() - began)
+                log_request(scope, recorder, time.monotonic() - began)
 
 
 class ResponseRecorder:
@@ -81,13 +81,13 @@ def request_id_of(scope: Any) -> str:
     return given if REQUEST_ID_PATTERN.fullmatch(given) else uuid.uuid4().hex
 
 
-def log_request(scope: Any, told: ResponseRecorder, seconds: float) -> None:
+def log_request(scope: Any, recorder: ResponseRecorder, seconds: float) -> None:
     """Count a request and say it."""
     route = str(scope.get(ROUTE_KEY, UNMATCHED))
     # A client that went away before there was an answer, as proxies count it.
-    status, method = told.status or 499, scope["method"]
+    status, method = recorder.status or 499, scope["method"]
     REQUESTS.labels(method=method, route=route, status=status).inc()
-    if not told.is_stream:
+    if not recorder.is_stream:
         surface = SURFACES.get(route.strip("^/").partition("/")[0], "other")
         REQUEST_SECONDS.labels(surface=surface).observe(seconds)
     if route not in PROBE_ROUTES:

@@ -56,12 +56,12 @@ def log_role_violations() -> None:
         for found in check_role_separation(None, databases=["default"]):
             logger.warning("%s: %s %s", found.id, found.msg, found.hint)
     except DatabaseRefusal as refusal:
-        said = " ".join(str(refusal).split())
-        logger.warning("Role separation was not checked: the database did not answer. %s", said)
+        reason = " ".join(str(refusal).split())
+        logger.warning("Role separation was not checked: the database did not answer. %s", reason)
     finally:
         close_old_connections()
 
 
 def _check_message(username: str, breach: str) -> CheckMessage:
-    number, said, advice = _VIOLATION_MESSAGES[breach]
-    return Error(said.format(username), hint=advice, id=number)
+    number, message, advice = _VIOLATION_MESSAGES[breach]
+    return Error(message.format(username), hint=advice, id=number)

@@ -17,10 +17,10 @@ def refuse_higher_rate_limit(row: TenantSettings, values: Mapping[str, object]) 
         "requests_per_minute": settings.REQUESTS_PER_MINUTE,
         "requests_per_minute_of_tenant": settings.REQUESTS_PER_MINUTE_OF_TENANT,
     }
-    said = {
+    errors = {
         name: [f"{value} a minute is more than this installation takes. Enter {ceiling} or less, or leave it empty."]
         for name, ceiling in ceilings.items()
         if ceiling and isinstance(value := values.get(name), int) and value != getattr(row, name) and value > ceiling
     }
-    if said:
-        raise Invalid(" ".join(sentence for each in said.values() for sentence in each), said)
+    if errors:
+        raise Invalid(" ".join(sentence for each in errors.values() for sentence in each), errors)

@@ -18,19 +18,19 @@ class CannotOpen(Exception):
     """None of SEALING_KEYS opens what is sealed, or it was sealed for another tenant."""
 
 
-def seal(secret: str, whose: int | str) -> str:
+def seal(secret: str, owner_id: int | str) -> str:
     """What is stored of a secret. It is bound to its tenant, or to a person: moved to another one's row it opens nothing."""
-    return _keys().encrypt(f"{whose}\n{secret}".encode()).decode()
+    return _keys().encrypt(f"{owner_id}\n{secret}".encode()).decode()
 
 
-def unseal(sealed: str, whose: int | str) -> str:
+def unseal(sealed: str, owner_id: int | str) -> str:
     """The secret, for the moment it is used."""
     try:
-        said = _keys().decrypt(sealed).decode()
+        plaintext = _keys().decrypt(sealed).decode()
     except (InvalidToken, Conflict) as refusal:
         raise CannotOpen("None of SEALING_KEYS opens this key. Enter it anew.") from refusal
-    owner, _, secret = said.partition("\n")
-    if owner != str(whose):
+    owner, _, secret = plaintext.partition("\n")
+    if owner != str(owner_id):
         raise CannotOpen("This key was sealed for somebody else. Enter it anew.")
     return secret
 

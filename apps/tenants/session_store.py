@@ -117,5 +117,5 @@ def _public_session_name(session_key: str) -> str:
     return salted_hmac("apps.tenants.session_store", session_key, algorithm="sha256").hexdigest()[:32]
 
 
-def _parse_moment(said: object) -> datetime | None:
-    return datetime.fromisoformat(said) if isinstance(said, str) else None
+def _parse_moment(value: object) -> datetime | None:
+    return datetime.fromisoformat(value) if isinstance(value, str) else None

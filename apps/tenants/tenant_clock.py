@@ -22,21 +22,21 @@ def zone_of(actor: Actor) -> ZoneInfo:
     return ZoneInfo(settings.timezone)
 
 
-def parse_moment(said: str, zone: ZoneInfo, now: datetime) -> datetime:
+def parse_moment(text: str, zone: ZoneInfo, now: datetime) -> datetime:
     """The moment of the past that was meant; refused where it is none."""
     try:
-        moment = parse_datetime(said.strip())
+        moment = parse_datetime(text.strip())
     except ValueError as refusal:
-        raise _invalid_moment(f"{said}: there is no such moment ({refusal}). {MOMENT_EXAMPLE}") from refusal
+        raise _invalid_moment(f"{text}: there is no such moment ({refusal}). {MOMENT_EXAMPLE}") from refusal
     if moment is None:
-        raise _invalid_moment(f"{said} is no time. {MOMENT_EXAMPLE}")
+        raise _invalid_moment(f"{text} is no time. {MOMENT_EXAMPLE}")
     try:
         moment = (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(now.tzinfo)
     except OverflowError as refusal:
-        raise _invalid_moment(f"{said}: there is no such moment. {MOMENT_EXAMPLE}") from refusal
+        raise _invalid_moment(f"{text}: there is no such moment. {MOMENT_EXAMPLE}") from refusal
     if moment > now:
         raise _invalid_moment(
-            f"{said} lies in the future; nobody knows yet what will be then. Name a moment of the past."
+            f"{text} lies in the future; nobody knows yet what will be then. Name a moment of the past."
         )
     return moment
 

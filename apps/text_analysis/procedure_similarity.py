@@ -121,16 +121,16 @@ class ProcedureIndex:
         both = mine & yours
         if not (new.tools and known.tools) or (both and all(map(self._is_common, both))):
             return words, _describe_shared_words(new, known, words) if words >= WORDS_THRESHOLD else "", False
-        told = f"Both call {', '.join(f'`{tool}`' for tool in sorted(both))}; their words agree by {words:.0%}."
+        reason = f"Both call {', '.join(f'`{tool}`' for tool in sorted(both))}; their words agree by {words:.0%}."
         if acts:
             share = _tool_overlap(mine, yours)
             return (
                 _weighted_mean(share, words, WORD_WEIGHT_WITH_ACTIONS),
-                told if share > ACTING_TOOLS_THRESHOLD else "",
+                reason if share > ACTING_TOOLS_THRESHOLD else "",
                 True,
             )
         score = _weighted_mean(_tool_overlap(mine, yours), words, WORD_WEIGHT_WITH_LOOKUPS)
-        return score, told if score >= LOOKUP_TOOLS_THRESHOLD else "", True
+        return score, reason if score >= LOOKUP_TOOLS_THRESHOLD else "", True
 
     def _is_common(self, tool: str) -> bool:
         return len(self.known) >= MIN_PROCEDURES and self.tools[tool] > COMMON_TOOL_SHARE * len(self.known)

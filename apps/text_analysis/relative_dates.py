@@ -45,8 +45,8 @@ class DatedText:
     @property
     def sentences(self) -> str:
         """For whoever reviews the text; empty where it names no day by another."""
-        written = "; ".join(f"“{said}” is written as {meant}" for said, meant in self.written)
-        left = "; ".join(f"“{said}”" for said in dict.fromkeys(self.left))
+        written = "; ".join(f"“{phrase}” is written as {meant}" for phrase, meant in self.written)
+        left = "; ".join(f"“{phrase}”" for phrase in dict.fromkeys(self.left))
         return " ".join(
             filter(
                 None,
@@ -73,8 +73,8 @@ def replace_relative_dates(text: str, day: date | None) -> DatedText:
         written.append((found[0], meant))
         return f"{found['before']}{meant}"
 
-    said = _BOUNDARY.sub(say, text)
-    return DatedText(said, tuple(written), tuple(found[0] for found in RELATIVE_DAY_PATTERN.finditer(said)))
+    dated_text = _BOUNDARY.sub(say, text)
+    return DatedText(dated_text, tuple(written), tuple(found[0] for found in RELATIVE_DAY_PATTERN.finditer(dated_text)))
 
 
 def replace_all_relative_dates(texts: Iterable[str], day: date | None) -> tuple[tuple[str, ...], DatedText]:
@@ -99,12 +99,12 @@ def relative_date_warning(lines: Iterable[str]) -> str:
     return f"If a certain day is meant, write its date, for whoever reads it later does not know today: {'; '.join(found)}."
 
 
-def _resolve_day(said: str, day: date) -> str | None:
+def _resolve_day(phrase: str, day: date) -> str | None:
     """The date, month or year; None where it is not clear, or beyond all calendars."""
     try:
-        if said in _DAY_OFFSETS:
-            return (day + timedelta(days=_DAY_OFFSETS[said])).isoformat()
-        which, _, unit = said.partition(" ")
+        if phrase in _DAY_OFFSETS:
+            return (day + timedelta(days=_DAY_OFFSETS[phrase])).isoformat()
+        which, _, unit = phrase.partition(" ")
         return _step_date(day, _PERIOD_STEPS[which], unit) if which in _PERIOD_STEPS else None
     except (OverflowError, ValueError):
         return None

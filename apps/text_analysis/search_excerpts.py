@@ -23,23 +23,23 @@ class ExcerptPiece:
 
 def query_words(asked: str) -> tuple[str, ...]:
     """The words that have to stand in what is found: without those left out, and without the `or` between two."""
-    kept = (said for without, said in _QUERY_TERM.findall(asked) if not without and said.casefold() != "or")
-    return tuple(dict.fromkeys(word for said in kept for word in _WORD.findall(said)))
+    kept = (term for without, term in _QUERY_TERM.findall(asked) if not without and term.casefold() != "or")
+    return tuple(dict.fromkeys(word for term in kept for word in _WORD.findall(term)))
 
 
 def make_excerpt(text: str, asked: str) -> tuple[ExcerptPiece, ...]:
     """The text about the first of the words, each of them marked; its beginning where none stands there letter for letter."""
-    said, words = " ".join(text.split()), query_words(asked)
+    flat_text, words = " ".join(text.split()), query_words(asked)
     pattern = _pattern(words, begins='"' not in asked) if words else None
-    first = pattern.search(said) if pattern else None
-    start = _word_boundary(said, first.start() - LEADING_CHARACTERS) if first else 0
+    first = pattern.search(flat_text) if pattern else None
+    start = _word_boundary(flat_text, first.start() - LEADING_CHARACTERS) if first else 0
     end = (
-        len(said)
-        if len(said) <= start + EXCERPT_CHARACTERS
-        else max(said.rfind(" ", start, start + EXCERPT_CHARACTERS), start + EXCERPT_CHARACTERS // 2)
+        len(flat_text)
+        if len(flat_text) <= start + EXCERPT_CHARACTERS
+        else max(flat_text.rfind(" ", start, start + EXCERPT_CHARACTERS), start + EXCERPT_CHARACTERS // 2)
     )
-    pieces = list(_mark_hits(said[start:end], pattern))
-    return (*([ExcerptPiece("… ")] if start else []), *pieces, *([ExcerptPiece(" …")] if end < len(said) else []))
+    pieces = list(_mark_hits(flat_text[start:end], pattern))
+    return (*([ExcerptPiece("… ")] if start else []), *pieces, *([ExcerptPiece(" …")] if end < len(flat_text) else []))
 
 
 def _pattern(words: tuple[str, ...], *, begins: bool) -> re.Pattern[str]:
@@ -50,16 +50,16 @@ def _pattern(words: tuple[str, ...], *, begins: bool) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(each)})", re.IGNORECASE)
 
 
-def _word_boundary(said: str, at: int) -> int:
-    return said.find(" ", at) + 1 if at > 0 else 0
+def _word_boundary(text: str, at: int) -> int:
+    return text.find(" ", at) + 1 if at > 0 else 0
 
 
-def _mark_hits(said: str, pattern: re.Pattern[str] | None) -> Iterator[ExcerptPiece]:
+def _mark_hits(text: str, pattern: re.Pattern[str] | None) -> Iterator[ExcerptPiece]:
     done = 0
-    for hit in pattern.finditer(said) if pattern else ():
+    for hit in pattern.finditer(text) if pattern else ():
         if hit.start() > done:
-            yield ExcerptPiece(said[done : hit.start()])
+            yield ExcerptPiece(text[done : hit.start()])
         yield ExcerptPiece(hit.group(), is_hit=True)
         done = hit.end()
-    if done < len(said):
-        yield ExcerptPiece(said[done:])
+    if done < len(text):
+        yield ExcerptPiece(text[done:])

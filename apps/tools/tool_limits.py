@@ -68,8 +68,8 @@ class ServerToolDefinition:
     @property
     def sha256(self) -> str:
         """What tells it from every other."""
-        said = json.dumps(self.stored, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(said.encode()).hexdigest()
+        definition_json = json.dumps(self.stored, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+        return hashlib.sha256(definition_json.encode()).hexdigest()
 
 
 def qualified_tool_name(server_key: str, name: str) -> str:
@@ -108,8 +108,8 @@ class _SchemaBudget:
             raise UnfitToolError(f"The shape of its arguments has more than {SCHEMA_PARTS} parts.")
 
 
-def _vet_schema(said: Mapping[str, Any]) -> dict[str, Any]:
-    shape = _copy_schema(said, _SchemaBudget(said), 0)
+def _vet_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    shape = _copy_schema(schema, _SchemaBudget(schema), 0)
     if shape.get("type") != "object":
         raise UnfitToolError("Its arguments are no object.")
     if len(_dump_schema(shape)) > SCHEMA_CHARACTERS:
@@ -128,46 +128,46 @@ def _dump_schema(shape: Mapping[str, Any]) -> str:
         raise UnfitToolError("The shape of its arguments holds a number that nothing can keep.") from None
 
 
-def _copy_schema(said: object, whole: _SchemaBudget, depth: int) -> dict[str, Any]:
+def _copy_schema(schema: object, whole: _SchemaBudget, depth: int) -> dict[str, Any]:
     """One schema with what it refers to in its place; what is not known is left out."""
     whole.take()
     if depth > SCHEMA_DEPTH:
         raise UnfitToolError("The shape of its arguments is nested too deeply, or in itself.")
-    if not isinstance(said, Mapping):
+    if not isinstance(schema, Mapping):
         raise UnfitToolError("The shape of its arguments is no JSON Schema.")
-    if "$ref" in said:
-        return _copy_schema(_resolve_reference(str(said["$ref"]), whole.said), whole, depth + 1)
-    shape: dict[str, Any] = {key: _check_value(said[key], whole) for key in _KEPT_KEYWORDS if key in said}
-    shape |= {key: _clean_text(said[key]) for key in _TEXT_KEYWORDS if isinstance(said.get(key), str)}
+    if "$ref" in schema:
+        return _copy_schema(_resolve_reference(str(schema["$ref"]), whole.said), whole, depth + 1)
+    shape: dict[str, Any] = {key: _check_value(schema[key], whole) for key in _KEPT_KEYWORDS if key in schema}
+    shape |= {key: _clean_text(schema[key]) for key in _TEXT_KEYWORDS if isinstance(schema.get(key), str)}
     shape |= {
-        key: _copy_schema(said[key], whole, depth + 1)
+        key: _copy_schema(schema[key], whole, depth + 1)
         for key in ("items", "additionalProperties")
-        if isinstance(said.get(key), Mapping)
+        if isinstance(schema.get(key), Mapping)
     }
     shape |= {
-        key: [_copy_schema(each, whole, depth + 1) for each in said[key]]
+        key: [_copy_schema(each, whole, depth + 1) for each in schema[key]]
         for key in _LIST_KEYWORDS
-        if isinstance(said.get(key), list)
+        if isinstance(schema.get(key), list)
     }
-    if "properties" in said:
-        shape["properties"] = _copy_properties(said["properties"], whole, depth)
+    if "properties" in schema:
+        shape["properties"] = _copy_properties(schema["properties"], whole, depth)
     return shape
 
 
-def _clean_text(said: str) -> str:
+def _clean_text(text: str) -> str:
     # Cut before it is cleaned as well: references can have the same long text cleaned many times.
-    return sanitize(said[: 4 * TEXT_CHARACTERS], TEXT_CHARACTERS).text
+    return sanitize(text[: 4 * TEXT_CHARACTERS], TEXT_CHARACTERS).text
 
 
-def _copy_properties(said: object, whole: _SchemaBudget, depth: int) -> dict[str, Any]:
-    if not isinstance(said, Mapping):
+def _copy_properties(properties: object, whole: _SchemaBudget, depth: int) -> dict[str, Any]:
+    if not isinstance(properties, Mapping):
         raise UnfitToolError("The shape of its arguments is no JSON Schema.")
-    for name in said:
+    for name in properties:
         if not _ARGUMENT_NAME.fullmatch(str(name)):
             raise UnfitToolError(
                 "It names an argument with characters other than letters, digits, dots, hyphens and underscores."
             )
-    return {str(name): _copy_schema(each, whole, depth + 1) for name, each in said.items()}
+    return {str(name): _copy_schema(each, whole, depth + 1) for name, each in properties.items()}
 
 
 def _resolve_reference(name: str, whole: Mapping[str, Any]) -> object:
@@ -192,8 +192,8 @@ def _check_value(value: object, whole: _SchemaBudget) -> object:
 
 def call_sha256(allowance: str, arguments: Mapping[str, Any]) -> str:
     """What tells a call from every other: the tool as it was allowed, and its arguments."""
-    said = json.dumps([allowance, arguments], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(said.encode(errors="replace")).hexdigest()
+    call_json = json.dumps([allowance, arguments], sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(call_json.encode(errors="replace")).hexdigest()
 
 
 def _walk_texts(value: object, whole: _SchemaBudget) -> Iterator[str]:

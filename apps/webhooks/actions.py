@@ -50,8 +50,8 @@ def rotate_webhook_secret(
 
 def _refuse_without_events(row: Webhook) -> None:
     if not any(getattr(row, name) for name in EVENT_FIELDS):
-        said = "Choose at least one thing it is told of. To tell it nothing any more, switch it off."
-        raise Invalid(said, {"on_reply": [said]})
+        message = "Choose at least one thing it is told of. To tell it nothing any more, switch it off."
+        raise Invalid(message, {"on_reply": [message]})
 
 
 def _refuse_flawed_secret(secret: str) -> None:

@@ -88,7 +88,7 @@ class SpeedRow:
         )
 
 
-def rows_of(house: BenchmarkInstallation) -> list[SpeedRow]:
+def rows_of(installation: BenchmarkInstallation) -> list[SpeedRow]:
     asker, numbers = WsgiClient(), iter(range(1_000_000))
 
     def written(address: str, token: str) -> Callable[[], Answer]:
@@ -103,12 +103,12 @@ def rows_of(house: BenchmarkInstallation) -> list[SpeedRow]:
 
     nothing = MeasuredEndpoint("nothing, through Django and our middleware", read("/nothing/"))
     plain_list = MeasuredEndpoint(f"a plain list of {PAGE}", read("/plain/skills/"))
-    plain_row = MeasuredEndpoint("a plain row", read(f"/plain/memories/{house.memory_id}/"))
+    plain_row = MeasuredEndpoint("a plain row", read(f"/plain/memories/{installation.memory_id}/"))
     plain_write = MeasuredEndpoint("a plain INSERT", written("/plain/notes/", ""), 201)
     rest = MeasuredEndpoint(f"REST framework's list of {PAGE}, open", read(f"/plain/rest/?limit={PAGE}"))
-    ours = MeasuredEndpoint(f"our list of {PAGE}, by token", read("/api/v1/skills/", house.token))
-    row = MeasuredEndpoint("our row, by token", read(f"/api/v1/memories/{house.memory_id}/", house.token))
-    write = MeasuredEndpoint("our note written, by token", written("/api/v1/notes/", house.token), 201)
+    ours = MeasuredEndpoint(f"our list of {PAGE}, by token", read("/api/v1/skills/", installation.token))
+    row = MeasuredEndpoint("our row, by token", read(f"/api/v1/memories/{installation.memory_id}/", installation.token))
+    write = MeasuredEndpoint("our note written, by token", written("/api/v1/notes/", installation.token), 201)
     return [
         SpeedRow(nothing, nothing),
         SpeedRow(plain_list, plain_list),
@@ -173,10 +173,10 @@ def main() -> int:
     options = asked.parse_args()
     seconds = options.soak if options.soak is not None else (0 if options.quick else SOAK_SECONDS)
     console = Console(width=140)
-    with ground() as house:
-        rows = rows_of(house)
+    with ground() as installation:
+        rows = rows_of(installation)
         flaws = measure(rows, *((3, 10) if options.quick else (10, 40)))
-        soaked = run_load(house, seconds) if seconds and not flaws else None
+        soaked = run_load(installation, seconds) if seconds and not flaws else None
     if rows[0].side.rounds:
         report(rows, soaked, console)
     flaws += soaked.flaws if soaked else []

@@ -63,11 +63,11 @@ class LoadResult:
         )
 
 
-def run_load(house: BenchmarkInstallation, seconds: float) -> LoadResult:
+def run_load(installation: BenchmarkInstallation, seconds: float) -> LoadResult:
     """As fast as they can for a while, then at a steady pace."""
     close_pools()
-    with _run_web_server(house) as (url, process_id):
-        return asyncio.run(_run_load_async(url, process_id, house.token, seconds))
+    with _run_web_server(installation) as (url, process_id):
+        return asyncio.run(_run_load_async(url, process_id, installation.token, seconds))
 
 
 async def _run_load_async(url: str, process_id: int, token: str, seconds: float) -> LoadResult:
@@ -124,21 +124,21 @@ def _memory_kb(process_id: int) -> int:
 
 
 @contextmanager
-def _run_web_server(house: BenchmarkInstallation) -> Iterator[tuple[str, int]]:
+def _run_web_server(installation: BenchmarkInstallation) -> Iterator[tuple[str, int]]:
     """The web process of an installation, as the launcher starts it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     url = f"http://127.0.0.1:{port}"
     environment = {
-        "DATABASE_URL": house.server.url_for(f"{PREFIX}_login", database=PREFIX),
+        "DATABASE_URL": installation.server.url_for(f"{PREFIX}_login", database=PREFIX),
         "DATABASE_ROLE_PREFIX": PREFIX,
         "DATABASE_POOL_SIZE": "4",
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "CONSOLE_URL": url,
     }
     command = (sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(port), "--lifespan", "on")
-    log_path = Path(house.server.log).with_name("web.log")
+    log_path = Path(installation.server.log).with_name("web.log")
     with log_path.open("wb") as log:
         child = spawn_child(
             (*command, "--log-level", "warning"),

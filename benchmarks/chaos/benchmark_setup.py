@@ -95,8 +95,8 @@ class ChaosTestbed:
         data = json.dumps(body).encode() if body else None
         request = Request(f"{self.standin_url}/standin/{path}", data=data, method=method)  # noqa: S310  # loopback
         with urlopen(request) as answer:  # noqa: S310  # loopback
-            told: dict[str, object] = json.load(answer)
-        return told
+            result: dict[str, object] = json.load(answer)
+        return result
 
     @property
     def environment(self) -> dict[str, str]:

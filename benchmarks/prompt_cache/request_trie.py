@@ -105,15 +105,15 @@ class Renderer:
 
     def _sent_requests(self, talk: SimulatedTalk) -> Iterator[tuple[float, float, TracedSession, Sequence[Any], int]]:
         rng = Random(f"{self._month.setting.seed}/{talk.talk_id}")
-        said: list[tuple[Message, tuple[RequestPiece, ...]]] = []
+        history: list[tuple[Message, tuple[RequestPiece, ...]]] = []
         session = None
         for turn in talk.turns:
             if session is None or turn.at - session.used_at > IDLE_SECONDS:
                 session = self._session(talk, turn.at)
             asked = _history_entry(_customer_message(rng, talk, turn))
-            window = history_window([message for message, _ in said])
-            start = len(said) - len(window)
-            loop = [*said[start:], asked]
+            window = history_window([message for message, _ in history])
+            start = len(history) - len(window)
+            loop = [*history[start:], asked]
             at = turn.at
             for round_ in turn.rounds:
                 yield at, at + round_.model_seconds / 3, session, tuple(loop), start
@@ -121,7 +121,7 @@ class Renderer:
                 loop += [_history_entry(message) for message in _exchange(rng, round_)]
             yield at, at + turn.model_seconds / 3, session, tuple(loop), start
             answer: Message = {"role": "assistant", "content": [_text(prose(rng, turn.reply_characters))]}
-            said = [*said[:start], *loop, _history_entry(answer)]
+            history = [*history[:start], *loop, _history_entry(answer)]
             session.used_at = turn.ends_at
 
     def _session(self, talk: SimulatedTalk, at: float) -> TracedSession:

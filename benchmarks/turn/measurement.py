@@ -38,31 +38,31 @@ def expected_answer(thread: int, number: int) -> str:
     return f"This is answer {number} in thread {thread}."
 
 
-def measure_turn(place: TurnTestbed, house: TurnRunner, backend: ModelBackend, thread: int, number: int) -> TurnCost:
+def measure_turn(place: TurnTestbed, runner: TurnRunner, backend: ModelBackend, thread: int, number: int) -> TurnCost:
     """A message, the model's two answers, and the turn between them."""
-    tool = {"tool": {"name": "get_skill", "arguments": dict(house.read_skill)}}
+    tool = {"tool": {"name": "get_skill", "arguments": dict(runner.read_skill)}}
     place.play(tool, {"reply": {"text": expected_answer(thread, number)}})
-    house.receive(thread, number)
-    timed, counted, wal, logged = TimedBackend(backend), house.counted, place.wal_position(), place.log_bytes
+    runner.receive(thread, number)
+    timed, counted, wal, logged = TimedBackend(backend), runner.counted, place.wal_position(), place.log_bytes
     cpu, begun = time.process_time(), time.perf_counter()
-    house.take(thread, timed)
+    runner.take(thread, timed)
     seconds, cpu_seconds = time.perf_counter() - begun, time.process_time() - cpu
-    wal_bytes, statements = place.wal_position() - wal, house.counted - counted
+    wal_bytes, statements = place.wal_position() - wal, runner.counted - counted
     taken = TurnCost(seconds, timed.seconds, cpu_seconds, wal, wal_bytes, statements, (logged, place.log_bytes))
     if len(timed.requests) != CALLS_OF_A_TURN:
-        raise TurnContractBroken(f"{house.name} asked the model {len(timed.requests)} times in turn {number}.")
+        raise TurnContractBroken(f"{runner.name} asked the model {len(timed.requests)} times in turn {number}.")
     if SKILL_WORDS not in str(timed.requests[-1].messages[-1]):
-        raise TurnContractBroken(f"{house.name} told the model nothing of the skill in turn {number}.")
+        raise TurnContractBroken(f"{runner.name} told the model nothing of the skill in turn {number}.")
     return taken
 
 
-def find_unanswered(house: TurnRunner, thread: int, turns: int) -> list[str]:
+def find_unanswered(runner: TurnRunner, thread: int, turns: int) -> list[str]:
     """Each message has its own answer, once and in its order."""
     expected = [expected_answer(thread, number) for number in range(1, turns + 1)]
-    replies = house.replies(thread)
+    replies = runner.replies(thread)
     if replies == expected:
         return []
-    return [f"{house.name} answered {len(replies)} of {turns} messages of thread {thread}, or not in their order."]
+    return [f"{runner.name} answered {len(replies)} of {turns} messages of thread {thread}, or not in their order."]
 
 
 def overhead_ms(turns: Sequence[TurnCost]) -> float:

@@ -213,8 +213,8 @@ def _round(
     taken: tuple[list[TurnCost], ...] = tuple([] for _ in sides)
     for number in range(1, turns + 1):
         for place_of_side in range(len(sides))[:: 1 if number % 2 else -1]:
-            house = sides[place_of_side].house
-            taken[place_of_side].append(measure_turn(place, house, backend, thread, number))
+            runner = sides[place_of_side].house
+            taken[place_of_side].append(measure_turn(place, runner, backend, thread, number))
     return tuple(each[1:] for each in taken)
 
 

@@ -92,10 +92,10 @@ class ProductTurnRunner:
 
     def replies(self, thread: int) -> list[str]:
         with acting_as(self.world.system):
-            said = Message.objects.filter(
+            messages = Message.objects.filter(
                 conversation=self._conversations[thread], sender=Message.Sender.AGENT, tool_calls=[]
             )
-            return list(said.order_by("position").values_list("text", flat=True))
+            return list(messages.order_by("position").values_list("text", flat=True))
 
     @contextmanager
     def counting(self) -> Iterator[None]:

@@ -150,14 +150,14 @@ class RawTurnRunner:
             return
         messages = (*held.history, held.asked)
         reply = backend.complete(replace(self._like, messages=messages, message_marks=()))
-        said: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
+        assistant_message: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
         use = reply.tool_uses[0]
         result = str(self._execute(READ_SKILL, [use.arguments["skill_id"]])[0][0])
-        self.keep(held, reply, said, result)
+        self.keep(held, reply, assistant_message, result)
         block: JsonObject = {"type": "tool_result", "tool_use_id": use.tool_use_id, "content": result}
         results: JsonObject = {"role": "user", "content": [block]}
-        last = backend.complete(replace(self._like, messages=(*messages, said, results), message_marks=()))
-        self.close(held, last, said, results)
+        last = backend.complete(replace(self._like, messages=(*messages, assistant_message, results), message_marks=()))
+        self.close(held, last, assistant_message, results)
 
     def claim(self, thread: int) -> ClaimedTurn | None:
         rows = self._execute(CLAIM, {"conversation": thread})
@@ -168,17 +168,22 @@ class RawTurnRunner:
         asked: JsonObject = {"role": "user", "content": [*words, {"type": "text", "text": "\n".join(texts)}]}  # type: ignore[misc]  # blocks
         return ClaimedTurn(turn, fence, asked, tuple(history or ()))
 
-    def keep(self, held: ClaimedTurn, reply: ModelReply, said: JsonObject, result: str) -> None:
+    def keep(self, held: ClaimedTurn, reply: ModelReply, assistant_message: JsonObject, result: str) -> None:
         """The model's answer and what its tool brought, before anything is asked again."""
-        values = {"asked": Jsonb(held.asked), "said": Jsonb(said), "name": reply.tool_uses[0].name, "result": result}
+        values = {
+            "asked": Jsonb(held.asked),
+            "said": Jsonb(assistant_message),
+            "name": reply.tool_uses[0].name,
+            "result": result,
+        }
         self._write_rows(KEEP_STEP, held, reply, values | {"arguments": Jsonb(reply.tool_uses[0].arguments)})
 
-    def close(self, held: ClaimedTurn, reply: ModelReply, said: JsonObject, results: JsonObject) -> None:
+    def close(self, held: ClaimedTurn, reply: ModelReply, assistant_message: JsonObject, results: JsonObject) -> None:
         """The transcript, the reply and the end of the turn."""
         spoken: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
         lines = (
             ("customer", "", held.asked),
-            ("agent", "", said),
+            ("agent", "", assistant_message),
             ("tool", "", results),
             ("reply", reply.text, spoken),
         )
@@ -218,11 +223,11 @@ def main() -> int:
     options = asked.parse_args()
     with ground() as place:
         make_tables(place)
-        house = RawTurnRunner(place, SAMPLE, f"1. {SKILL_WORDS}\n" * 20)
+        runner = RawTurnRunner(place, SAMPLE, f"1. {SKILL_WORDS}\n" * 20)
         backend = AnthropicBackend("none", base_url=place.standin_url)
-        turns = [measure_turn(place, house, backend, 1, number) for number in range(1, options.turns + 1)]
-        flaws = find_unanswered(house, 1, options.turns)
-        house.shut()
+        turns = [measure_turn(place, runner, backend, 1, number) for number in range(1, options.turns + 1)]
+        flaws = find_unanswered(runner, 1, options.turns)
+        runner.shut()
     table = Table("of a turn, median", "", title=f"{options.turns} turns of one conversation, plain SQL")
     table.add_row("statements", f"{median(turn.statements for turn in turns):.0f}")
     table.add_row("WAL, bytes", f"{median(turn.wal_bytes for turn in turns):,.0f}")

@@ -97,17 +97,17 @@ class ReplayTurnRunner:
             self._product.take(thread, backend)
             return
         conversation = self._product.conversation(thread)
-        [(told,)] = self._send_statement(0, conversation=conversation)
-        claimed = json.loads(told)
+        [(claim_json,)] = self._send_statement(0, conversation=conversation)
+        claimed = json.loads(claim_json)
         held = {"turn": claimed["turn"]["id"], "fence": claimed["turn"]["fence"]}
         held["session"] = claimed["session"]["id"]
         messages = (*map(_wire_message, claimed["history"]), self._taken.asked)
         reply = backend.complete(replace(self._like, messages=messages, message_marks=()))
-        said: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
+        assistant_message: JsonObject = {"role": "assistant", "content": list(reply.blocks)}
         [skill] = self._send_statement(1)
         results = _results([(reply.tool_uses[0].tool_use_id, str(skill))])
         self._send_statement(2, **held)
-        last = backend.complete(replace(self._like, messages=(*messages, said, results), message_marks=()))
+        last = backend.complete(replace(self._like, messages=(*messages, assistant_message, results), message_marks=()))
         self._send_statement(3, **held, conversation=conversation, messages=self._read_transcript(held["turn"], last))
 
     def _read_transcript(self, turn: int, reply: ModelReply) -> str:
@@ -136,6 +136,6 @@ def _wire_message(
     return wire if calls is None else _results([(call["call_id"], call["result"]) for call in calls])
 
 
-def _results(told: Sequence[tuple[str, str]]) -> JsonObject:
-    blocks = [{"type": "tool_result", "tool_use_id": called, "content": result} for called, result in told]
+def _results(tool_results: Sequence[tuple[str, str]]) -> JsonObject:
+    blocks = [{"type": "tool_result", "tool_use_id": called, "content": result} for called, result in tool_results]
     return {"role": "user", "content": blocks}  # type: ignore[dict-item]  # blocks of the API

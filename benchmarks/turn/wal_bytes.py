@@ -59,12 +59,12 @@ class WalRecord:
 
 
 def measure_wal(
-    place: TurnTestbed, house: TurnRunner, backend: ModelBackend, database: str, turns: int
+    place: TurnTestbed, runner: TurnRunner, backend: ModelBackend, database: str, turns: int
 ) -> Counter[WalRecord]:
     """The bytes of some turns of a running session, record by record, divided by the number of turns."""
     stretches = []
     for number in range(1, turns + 2):
-        taken = measure_turn(place, house, backend, WALLED, number)
+        taken = measure_turn(place, runner, backend, WALLED, number)
         stretches.append((taken.wal_begun, taken.wal_begun + taken.wal_bytes))
     found: Counter[WalRecord] = Counter()
     for at, size, record in _records(place, database, stretches[1][0], stretches[-1][1]):
@@ -138,10 +138,10 @@ def main() -> int:
         product = ProductTurnRunner()
         raw = RawTurnRunner(place, sample_request(place, product, backend), product.skill.body)
         place.configure(synchronous_commit="off", full_page_writes="off")
-        houses: tuple[tuple[TurnRunner, str], ...] = ((raw, DATABASE), (product, PREFIX))
-        for house, database in houses:
-            found = measure_wal(place, house, backend, database, options.turns)
-            console.print(by_table(house.name, found, options.turns))
+        runners: tuple[tuple[TurnRunner, str], ...] = ((raw, DATABASE), (product, PREFIX))
+        for runner, database in runners:
+            found = measure_wal(place, runner, backend, database, options.turns)
+            console.print(by_table(runner.name, found, options.turns))
             if options.records:
                 console.print(by_record(found, options.turns))
         raw.shut()

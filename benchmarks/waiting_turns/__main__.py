@@ -88,19 +88,20 @@ def measure_model_waits(stands: ChaosTestbed, threads: Sequence[Thread], turns: 
                 send(Thread(world, number), "Where is my parcel?", f"wait-{number}")
     close_connections()
     stands.tell_model("POST", "delay", seconds=MODEL_SECONDS)
-    told = _run_engine(stands, turns)
+    figures = _run_engine(stands, turns)
     _refuse_unanswered(stands)
-    ratio, megabytes = told["bare_seconds"] / told["engine_seconds"], told["peak_kb"] / 1024
+    ratio, megabytes = figures["bare_seconds"] / figures["engine_seconds"], figures["peak_kb"] / 1024
     return [
         FigureRow("turns that waited at once", f"{turns:,}"),
-        FigureRow("calls a second, engine", f"{turns / told['engine_seconds']:.0f}"),
-        FigureRow("calls a second, bare loop over the same client", f"{turns / told['bare_seconds']:.0f}"),
+        FigureRow("calls a second, engine", f"{turns / figures['engine_seconds']:.0f}"),
+        FigureRow("calls a second, bare loop over the same client", f"{turns / figures['bare_seconds']:.0f}"),
         FigureRow("engine as a multiple of the bare loop", f"{ratio:.2f}", f"{RATE}", ratio < RATE),
         FigureRow(
-            "MB before the first turn, while all wait", f"{told['idle_kb'] / 1024:.0f}, {told['waiting_kb'] / 1024:.0f}"
+            "MB before the first turn, while all wait",
+            f"{figures['idle_kb'] / 1024:.0f}, {figures['waiting_kb'] / 1024:.0f}",
         ),
         FigureRow("MB at most", f"{megabytes:.0f}", f"{MEGABYTES}", megabytes > MEGABYTES),
-        FigureRow("turns a second from first claim to last reply", f"{turns / told['whole_seconds']:.0f}"),
+        FigureRow("turns a second from first claim to last reply", f"{turns / figures['whole_seconds']:.0f}"),
     ]
 
 
@@ -114,8 +115,8 @@ def _run_engine(stands: ChaosTestbed, turns: int) -> dict[str, float]:
         )
         if child.wait(DEADLINE_SECONDS) != 0:
             raise CannotStart(f"The engine failed:\n{last_lines(log)}")
-    told: dict[str, float] = json.loads(printed.read_text().splitlines()[-1])
-    return told
+    figures: dict[str, float] = json.loads(printed.read_text().splitlines()[-1])
+    return figures
 
 
 def flood(stands: ChaosTestbed, threads: Sequence[Thread], size: Size) -> list[FigureRow]:

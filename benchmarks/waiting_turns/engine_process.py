@@ -105,15 +105,15 @@ def main() -> int:
     is_made.wait()
     gates[0].all_back.wait()
     engine.stop(DRAIN_SECONDS)
-    told = {
+    figures = {
         "engine_seconds": gates[0].seconds,
         "whole_seconds": perf_counter() - begun,
         "idle_kb": idle_kb,
         "waiting_kb": gates[0].waiting_kb,
         "peak_kb": memory_kb("VmHWM"),
     }
-    told["bare_seconds"] = min(asyncio.run(bare_seconds(gates[0].requests)) for _ in range(BARE_ROUNDS))
-    print(json.dumps(told))
+    figures["bare_seconds"] = min(asyncio.run(bare_seconds(gates[0].requests)) for _ in range(BARE_ROUNDS))
+    print(json.dumps(figures))
     return 0
 
 

@@ -138,8 +138,8 @@ def _open_page(chromium: Browser, url: str, item: pytest.Item) -> Iterator[Page]
 
 def is_complaint(message: ConsoleMessage) -> bool:
     """An error, unless it only says that a page answered with a conflict, or showed a form again."""
-    told = ("status of 409 (Conflict)", "status of 422 (Unprocessable Entity)")
-    return message.type == "error" and not any(each in message.text for each in told)
+    ignored_texts = ("status of 409 (Conflict)", "status of 422 (Unprocessable Entity)")
+    return message.type == "error" and not any(each in message.text for each in ignored_texts)
 
 
 def _serve(postgres: Postgres, port: int) -> "subprocess.Popen[bytes]":

@@ -140,6 +140,6 @@ def test_there_is_no_receipt_of_what_is_not_decided(tmp_path: Path) -> None:
     assert "no such proposal" in run_command("approval_receipt", "999999", "--tenant", key).failure
     assert run_command("approval_receipt", "1", "--tenant", "nobody").failure == "There is no tenant “nobody”."
     kept = tmp_path / "receipt.json"
-    for tenant, said in ((key, "not decided yet"), ("nobody", "no tenant")):
+    for tenant, message in ((key, "not decided yet"), ("nobody", "no tenant")):
         kept.write_text(json.dumps({"tenant": tenant, "proposal": {"id": proposal.pk}}))
-        assert said in run_command("verify_audit", "--receipt", str(kept)).failure
+        assert message in run_command("verify_audit", "--receipt", str(kept)).failure

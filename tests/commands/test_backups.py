@@ -187,14 +187,14 @@ def test_the_drill_says_whether_a_backup_can_be_relied_on(world: World) -> None:
 def assert_drill_passes() -> None:
     seen = run_command("drill_backup")
     assert (seen.failure, seen.err) == ("", "")
-    said = seen.out.splitlines()
-    assert "1 attachments" in said[0]
-    assert said[2:5] == [
+    lines = seen.out.splitlines()
+    assert "1 attachments" in lines[0]
+    assert lines[2:5] == [
         "The chain of every tenant is whole.",
         "Walls, rights and grants are those of this release.",
         "2 prompts are the same, byte for byte.",
     ]
-    assert "can be relied on" in said[5]
+    assert "can be relied on" in lines[5]
 
 
 def test_prompts_of_a_moment_have_the_same_hashes_whatever_is_written_later(world: World) -> None:

@@ -139,8 +139,8 @@ def test_the_same_words_by_another_author_are_said_with_both(world: World, stand
     before = session(world, standin)
     amend_persona(persona, actor=world.admin, values={"style": "Long."})
     amend_persona(persona, actor=world.admin, values={"style": "Brief."})
-    said, owners = diff(world, before, session(world, standin)).out.split("@@ ")
-    assert said == "The two prompts are the same, byte for byte, but not all of their words have the same owners.\n"
+    summary, owners = diff(world, before, session(world, standin)).out.split("@@ ")
+    assert summary == "The two prompts are the same, byte for byte, but not all of their words have the same owners.\n"
     assert owners.startswith("slot 1 persona: same words, other owners\n")
     assert f"- personas.persona {persona.pk}.style v1, by {world.operator.label}, approved by" in owners
     assert f"+ personas.persona {persona.pk}.style v3, by {world.admin.label}, approved by" in owners

@@ -40,16 +40,16 @@ CUSTOMER_FIELDS = {
 LIST_FIELDS = {"reservations"}
 
 
-def values_of(told: Any, key: str = "") -> Iterator[str]:  # Any: JSON
-    match told:
+def values_of(node: Any, key: str = "") -> Iterator[str]:  # Any: JSON
+    match node:
         case dict():
-            for name, value in told.items():
+            for name, value in node.items():
                 yield from values_of(value, name)
         case list():
-            for value in told:
+            for value in node:
                 yield from values_of(value, key)
-        case str() if key in CUSTOMER_FIELDS | LIST_FIELDS and len(told) > 1:
-            yield told
+        case str() if key in CUSTOMER_FIELDS | LIST_FIELDS and len(node) > 1:
+            yield node
 
 
 def customers_values(transcripts: list[dict[str, Any]]) -> set[str]:
@@ -92,7 +92,7 @@ def test_a_hundred_conversations_with_and_without_their_outcome(
     of_failed = {verdict for verdict, reward in table if reward == "failed"}
     # What a person said to have failed, and what needed no tool, the gate knows; of the others it knows what was said and done.
     assert of_failed == ({"unsolved", "trivial"} if is_told else {"drafted", "supports", "nothing", "trivial"})
-    said = "\n".join(text for skill in drafts for text in skill.texts.values())
-    told = customers_values(transcripts)
-    assert len(told) > 300
-    assert [value for value in sorted(told) if re.search(rf"\b{re.escape(value)}\b", said)] == []
+    skill_text = "\n".join(text for skill in drafts for text in skill.texts.values())
+    values = customers_values(transcripts)
+    assert len(values) > 300
+    assert [value for value in sorted(values) if re.search(rf"\b{re.escape(value)}\b", skill_text)] == []

@@ -84,8 +84,8 @@ def test_a_closed_pipe_ends_it_silently(tmp_path: Path, lines: int) -> None:
         assert command.stdout is not None
         assert command.stderr is not None
         command.stdout.close()
-        said = command.stderr.read()
-    assert (command.returncode, said) == (0, b"")
+        error_output = command.stderr.read()
+    assert (command.returncode, error_output) == (0, b"")
 
 
 @pytest.mark.slow

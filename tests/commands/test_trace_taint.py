@@ -25,10 +25,10 @@ def trace(world: World, conversation_id: int, *words: str) -> CommandOutput:
 def test_it_lists_every_descendant_by_line(world: World) -> None:
     conversation = make_conversation(world)
     make_descendants(world, conversation)
-    said = trace(world, conversation.pk).out
-    assert "skills.skill" in said
-    assert "  stands: Parcels arrive broken." in said
-    assert "Sessions that carried any of it: 0 (none)." in said
+    output = trace(world, conversation.pk).out
+    assert "skills.skill" in output
+    assert "  stands: Parcels arrive broken." in output
+    assert "Sessions that carried any of it: 0 (none)." in output
     rows = json.loads(trace(world, conversation.pk, "--json").out)["rows"]
     assert {row["type"] for row in rows} >= {"skills.skill", "memory.agentmemory", "memory.customerprofile"}
     assert "Nothing names this conversation" in trace(world, make_conversation(world).pk).out

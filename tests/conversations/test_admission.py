@@ -166,8 +166,8 @@ def test_a_conversation_is_proven_once_and_only_where_it_names_somebody(world: W
         "proven_at = NULL, proven_key_id = NULL",
         "end_user_key = 'http:other'",
     ):
-        said = "permission denied" if "other" in change else "cannot be changed"
-        with pytest.raises(DatabaseError, match=said), transaction.atomic(), acting_as(world.system):
+        error_text = "permission denied" if "other" in change else "cannot be changed"
+        with pytest.raises(DatabaseError, match=error_text), transaction.atomic(), acting_as(world.system):
             Conversation.objects.raw(
                 f"UPDATE conversations_conversation SET {change} WHERE id = %s RETURNING id",  # noqa: S608  # of constants
                 [proven.pk],
@@ -225,13 +225,13 @@ def test_a_turn_that_is_resumed_leaves_the_session_that_told_of_somebody_too(wor
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=False)
     event = send_customer_message(world, "Believed")
     standin.play(tool("list_skills"), reply("Well."))
-    turning = start_turn(world.tenant.pk, event.conversation_id)
-    assert turning is not None
-    assert isinstance(turning.move, AskModel)
-    turning.record_reply(standin.backend.complete(turning.move.request))
+    machine = start_turn(world.tenant.pk, event.conversation_id)
+    assert machine is not None
+    assert isinstance(machine.move, AskModel)
+    machine.record_reply(standin.backend.complete(machine.move.request))
     assert PROFILE_TEXT in prompt(standin.requests()[-1])
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
-    expire_lease(world, turning.turn)
+    expire_lease(world, machine.turn)
     turn = run_turn(world, event, standin.backend)
     assert (turn.status, turn.attempts) == (Turn.Status.DONE, 2)
     assert PROFILE_TEXT not in prompt(standin.requests()[-1])

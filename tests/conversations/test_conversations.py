@@ -39,12 +39,12 @@ def world(db: None) -> World:
 
 def test_messages_of_a_thread_join_its_open_conversation(world: World) -> None:
     # R008, R069
-    first, second, elsewhere = (
+    first, second, third = (
         send_customer_message(world, "One"),
         send_customer_message(world, "Two"),
         send_customer_message(world, "Three", thread="another"),
     )
-    assert first.conversation_id == second.conversation_id != elsewhere.conversation_id
+    assert first.conversation_id == second.conversation_id != third.conversation_id
 
 
 def test_a_thread_belongs_to_one_agent_and_one_channel(world: World) -> None:
@@ -130,11 +130,11 @@ def test_a_known_key_tells_nobody_else_what_it_was_for(world: World) -> None:
 
 def test_a_persons_words_in_a_thread_are_marked_as_theirs(world: World) -> None:
     event = send_customer_message(world, "Hello")
-    said = receive_message(
+    operator_event = receive_message(
         world.agent.pk, actor=world.operator, channel="http", conversation_key="thread", text="Hi", idempotency_key="o"
     )
-    assert (event.kind, said.kind) == (InboundEvent.Kind.MESSAGE, InboundEvent.Kind.OPERATOR)
-    assert said.conversation_id == event.conversation_id
+    assert (event.kind, operator_event.kind) == (InboundEvent.Kind.MESSAGE, InboundEvent.Kind.OPERATOR)
+    assert operator_event.conversation_id == event.conversation_id
 
 
 def test_an_agent_ends_its_own_conversations(world: World) -> None:

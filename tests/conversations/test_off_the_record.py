@@ -35,8 +35,8 @@ def test_a_later_message_cannot_change_the_record(world: World, opened: bool) ->
         with pytest.raises(Invalid, match="stays so") as refusal:
             receive_event(world, key, not opened)
         assert set(refusal.value.fields) == {"off_the_record"}
-    for said in (None, opened):
-        assert receive_event(world, f"again {said}", said).conversation_id == first.conversation_id
+    for off_record in (None, opened):
+        assert receive_event(world, f"again {off_record}", off_record).conversation_id == first.conversation_id
     with acting_as(world.operator):
         assert Conversation.objects.visible_to(world.operator).get().off_the_record is opened
 

@@ -215,10 +215,10 @@ def test_a_reply_is_told_before_it_is_forgotten(world: World, standin: StandIn) 
     conversation = make_answered_conversation(world, standin)
     assert not due_erasures(world)
     [delivery] = due_work("webhook_deliveries")
-    parcel = take_delivery(*delivery)
-    assert parcel is not None
-    assert b"Between us." in parcel.body
-    record_response(parcel, DeliveryResponse(200))
+    request = take_delivery(*delivery)
+    assert request is not None
+    assert b"Between us." in request.body
+    record_response(request, DeliveryResponse(200))
     assert due_erasures(world) == [conversation.pk]
 
 

@@ -38,10 +38,10 @@ def repeat_pairs(world: World) -> list[tuple[int, int]]:
         return list(cursor.fetchall())
 
 
-def make_resolved_conversation(world: World, thread: str = "first", **said: Any) -> Conversation:
+def make_resolved_conversation(world: World, thread: str = "first", **options: Any) -> Conversation:
     """A conversation that was resolved."""
     return resolve_conversation(
-        send_customer_message(world, thread, thread=thread, **said).conversation, actor=world.operator
+        send_customer_message(world, thread, thread=thread, **options).conversation, actor=world.operator
     )
 
 
@@ -59,11 +59,11 @@ def make_neighbour_world(world: World) -> World:
 def test_the_same_customer_comes_back_in_another_thread_and_to_another_agent(world: World) -> None:
     first = make_resolved_conversation(world)
     again = make_resolved_conversation(world, "second")
-    elsewhere = send_customer_message(make_neighbour_world(world), "And you?", thread="third").conversation
-    assert repeat_pairs(world) == [(first.pk, again.pk), (first.pk, elsewhere.pk), (again.pk, elsewhere.pk)]
+    third = send_customer_message(make_neighbour_world(world), "And you?", thread="third").conversation
+    assert repeat_pairs(world) == [(first.pk, again.pk), (first.pk, third.pk), (again.pk, third.pk)]
     with acting_as(world.system):
-        told = read_session_log(world.agent.pk, actor=world.system)
-    assert ["came back" in line.text for line in told] == [True, False]
+        log_lines = read_session_log(world.agent.pk, actor=world.system)
+    assert ["came back" in line.text for line in log_lines] == [True, False]
 
 
 def test_another_customer_and_one_without_a_name_come_back_in_their_own_thread_alone(world: World) -> None:

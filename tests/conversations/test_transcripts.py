@@ -43,8 +43,10 @@ def reasons(*messages: Any, **given: Any) -> str:
 
 
 def test_openai_style_keeps_each_tool_call_with_what_came_back() -> None:
-    told = {"role": "assistant", "content": [{"type": "text", "text": "It is in the van."}]}
-    found = transcript({"role": "system", "content": "Be kind."}, CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, told)
+    answer_message = {"role": "assistant", "content": [{"type": "text", "text": "It is in the van."}]}
+    found = transcript(
+        {"role": "system", "content": "Be kind."}, CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, answer_message
+    )
     assert found.lines == (
         ConversationLine("customer", "Where is my parcel?"),
         ConversationLine("agent", "", (ToolCall("call-1", "find_parcel", {"number": 7}, "In the van."),)),
@@ -62,8 +64,8 @@ def test_anthropic_style_gives_the_same_lines() -> None:
         {"role": "assistant", "content": "It is in the van."},
         system="Be kind.",
     )
-    told = {"role": "assistant", "content": "It is in the van."}
-    assert found.lines == transcript(CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, told).lines
+    answer_message = {"role": "assistant", "content": "It is in the van."}
+    assert found.lines == transcript(CUSTOMER_MESSAGE, CALL_MESSAGE, TOOL_RESULT, answer_message).lines
 
 
 def test_what_a_customer_writes_beside_a_tool_result_is_a_line_of_its_own() -> None:

@@ -37,27 +37,27 @@ def report_records(world: World, report: Report) -> list[ChangeRecord]:
 
 
 def test_a_report_names_the_reply_and_quotes_nothing_of_it(world: World) -> None:
-    said = make_reply(world)
-    report = make_report_of(world, said, explanation="Refunds take\r\nfourteen days. ")
+    message = make_reply(world)
+    report = make_report_of(world, message, explanation="Refunds take\r\nfourteen days. ")
     assert (report.message_id, report.conversation_id, report.agent_id) == (
-        said.pk,
-        said.conversation_id,
+        message.pk,
+        message.conversation_id,
         world.agent.pk,
     )
     assert (report.explanation, report.author) == ("Refunds take\nfourteen days.", world.operator.label)
     [record] = report_records(world, report)
-    assert record.evidence == {"message_id": said.pk}
+    assert record.evidence == {"message_id": message.pk}
     assert REPLY_TEXT not in json.dumps(record.text.after)
 
 
 def test_each_person_reports_a_reply_once_and_again_after_taking_it_back(world: World) -> None:
-    said = make_reply(world)
-    first = make_report_of(world, said)
-    assert make_report_of(world, said, actor=world.admin).author == world.admin.label
+    message = make_reply(world)
+    first = make_report_of(world, message)
+    assert make_report_of(world, message, actor=world.admin).author == world.admin.label
     with pytest.raises(Conflict, match="reported this reply already"):
-        make_report_of(world, said)
+        make_report_of(world, message)
     withdraw_report(first, actor=world.operator)
-    assert make_report_of(world, said).status == Report.Status.OPEN
+    assert make_report_of(world, message).status == Report.Status.OPEN
 
 
 def test_only_its_reporter_takes_a_report_back_and_the_history_keeps_the_words(world: World) -> None:
@@ -104,31 +104,31 @@ def test_what_cannot_be_kept_is_refused_by_its_field(world: World, field: str, s
 def test_application_and_database_refuse_a_report_off_the_record(world: World) -> None:
     # R178
     event = make_event(world, "Quietly.", off_the_record=True)
-    said = make_reply(world, conversation=event.conversation)
+    message = make_reply(world, conversation=event.conversation)
     with pytest.raises(Conflict, match="off the record"):
-        make_report_of(world, said)
-    assert insert_report(world, said, said.conversation).sqlstate == NO_RIGHT
+        make_report_of(world, message)
+    assert insert_report(world, message, message.conversation).sqlstate == NO_RIGHT
 
 
 def test_what_members_talk_about_is_not_reported(world: World) -> None:
     talk = make_talk(make_assistant(world))
     with acting_as(world.system):
-        said = Message.objects.create(
+        message = Message.objects.create(
             tenant=world.tenant, conversation=talk, position=90, sender="agent", text="Hi.", is_reply=True
         )
     with pytest.raises((Conflict, NotVisible)):
-        make_report_of(world, said)
-    assert insert_report(world, said, talk).sqlstate == NO_RIGHT
+        make_report_of(world, message)
+    assert insert_report(world, message, talk).sqlstate == NO_RIGHT
 
 
-def insert_report(world: World, said: Message, thread: Conversation) -> StatementOutcome:
+def insert_report(world: World, message: Message, thread: Conversation) -> StatementOutcome:
     """An attempt on a report past the application."""
     return run_and_undo(
         world.operator,
         "INSERT INTO desk_report (tenant_id, conversation_id, agent_id, message_id, reason_code, explanation, correction,"
         " status, author, outcome, resolution, decided_by, version, taint, created_at, updated_at) VALUES (%s, %s, %s, %s,"
         " 'wrong_tone', '', '', 'open', 'operator:1', '', '', '', 1, 'operator', now(), now())",
-        [world.tenant.pk, thread.pk, thread.agent_id, said.pk],
+        [world.tenant.pk, thread.pk, thread.agent_id, message.pk],
     )
 
 
@@ -137,10 +137,10 @@ def test_only_what_an_agent_said_to_its_customer_is_reported(world: World, sende
     thread = make_conversation(world)
     with acting_as(world.operator):
         others = thread.messages.filter(sender=sender, is_reply=False).last()
-    said = others or send_operator_message(world, thread)
+    message = others or send_operator_message(world, thread)
     with pytest.raises(Conflict, match="Only what an agent said"):
-        make_report_of(world, said)
-    assert insert_report(world, said, thread).sqlstate == NO_RIGHT
+        make_report_of(world, message)
+    assert insert_report(world, message, thread).sqlstate == NO_RIGHT
     proper = make_reply(world)
     assert insert_report(world, proper, thread).sqlstate == NO_RIGHT
     assert insert_report(world, proper, proper.conversation).sqlstate == ""
@@ -151,12 +151,12 @@ def send_operator_message(world: World, thread: Conversation) -> Message:
 
 
 def test_of_another_conversation_or_tenant_there_is_no_reply(world: World) -> None:
-    said, elsewhere = make_reply(world), make_reply(make_world("other"))
+    message, other_message = make_reply(world), make_reply(make_world("other"))
     with pytest.raises(NotVisible):
-        make_report_of(world, elsewhere)
+        make_report_of(world, other_message)
     with pytest.raises(NotVisible):
         file_report(
-            said.pk,
+            message.pk,
             actor=world.operator,
             conversation_id=make_conversation(world).pk,
             agent_id=world.agent.pk,
@@ -179,12 +179,12 @@ def test_the_database_lets_nobody_reword_a_report(world: World) -> None:
 
 
 def test_agents_read_no_report_and_workers_write_none(world: World) -> None:
-    said = make_reply(world)
-    make_report_of(world, said)
+    message = make_reply(world)
+    make_report_of(world, message)
     assert run_and_undo(world.bot, "SELECT explanation FROM desk_report").sqlstate == NO_RIGHT
     assert run_and_undo(world.system, "UPDATE desk_report SET outcome = 'skill'").sqlstate == NO_RIGHT
     with pytest.raises(NotPermitted):
-        make_report_of(world, said, actor=world.bot)
+        make_report_of(world, message, actor=world.bot)
 
 
 def test_no_prompt_and_no_answer_of_a_tool_carries_a_report(world: World, standin: StandIn) -> None:
@@ -192,8 +192,8 @@ def test_no_prompt_and_no_answer_of_a_tool_carries_a_report(world: World, standi
     standin.play(reply("Two days."), tool("list_skills"), reply("Done."))
     turn = run_customer_turn(world, "When is it paid?", standin)
     assert turn.reply is not None
-    said = turn.reply
-    make_report_of(world, said, explanation=f"Say {SECRET} to nobody.", correction=f"{SECRET}: fourteen days.")
+    message = turn.reply
+    make_report_of(world, message, explanation=f"Say {SECRET} to nobody.", correction=f"{SECRET}: fourteen days.")
     run_customer_turn(world, "Hello again", standin)
     assert SECRET not in json.dumps(standin.requests())
 

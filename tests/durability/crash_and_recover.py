@@ -15,10 +15,10 @@ def record_turn_crossings(stage: CrashStage, *, in_session: bool) -> list[str]:
     """Every crossing of a turn that nobody disturbs."""
     event = stage.arrive(in_session=in_session)
     stage.start(event)
-    told = stage.workers.ended()
-    assert told["code"] == 0, told
+    report = stage.workers.ended()
+    assert report["code"] == 0, report
     assert stage.ending(event) == ("done", "replied", FINAL_REPLY)
-    crossings: list[str] = told["crossings"]
+    crossings: list[str] = report["crossings"]
     return crossings
 
 
@@ -63,11 +63,11 @@ def record_scene_crossings(wires: ExternalStage, opens: Callable[[ExternalStage]
     """Every crossing of a scene that nobody disturbs."""
     scene = opens(wires)
     wires.stage.order(scene.conversation_id, job=scene.job)
-    told = wires.stage.workers.ended()
-    assert told["code"] == 0, told
+    report = wires.stage.workers.ended()
+    assert report["code"] == 0, report
     scene.goes_on()
     assert [*scene.flaws(), *wires.broken()] == []
-    crossings: list[str] = told["crossings"]
+    crossings: list[str] = report["crossings"]
     return crossings
 
 

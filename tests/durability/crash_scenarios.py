@@ -200,16 +200,16 @@ SCENES: Mapping[str, Callable[[ExternalStage], CrashScene]] = {
 def _check_payments(wires: ExternalStage, thread: int) -> Iterator[str]:
     """Once if the customer was told so, at most once if they were told that nobody knows."""
     [(_, asked), *others] = wires.said(thread)
-    told = [text for sender, text in others if sender == "agent" and text]
+    replies = [text for sender, text in others if sender == "agent" and text]
     times = sum(seen["arguments"] == {"number": asked.split()[3]} for seen in wires.served.seen())
-    if told not in ([SAID, PAID], [SAID, CHECKING_REPLY]) or times > 1 or (told[-1] == PAID and not times):
-        yield f"{asked}: it was paid back {times} times, and the customer was told {told}"
+    if replies not in ([SAID, PAID], [SAID, CHECKING_REPLY]) or times > 1 or (replies[-1] == PAID and not times):
+        yield f"{asked}: it was paid back {times} times, and the customer was told {replies}"
 
 
 def _check_relayed_answer(wires: ExternalStage, thread: int) -> Iterator[str]:
-    told = [(sender, text) for sender, text in wires.said(thread)[1:] if text]
-    if told != [("agent", SAID), ("peer", ANSWERED), ("agent", RELAYED)]:
-        yield f"conversation {thread}: what was asked and answered is {told}"
+    messages = [(sender, text) for sender, text in wires.said(thread)[1:] if text]
+    if messages != [("agent", SAID), ("peer", ANSWERED), ("agent", RELAYED)]:
+        yield f"conversation {thread}: what was asked and answered is {messages}"
 
 
 def _check_erasure(wires: ExternalStage, thread: int, word: str) -> Iterator[str]:
@@ -219,7 +219,7 @@ def _check_erasure(wires: ExternalStage, thread: int, word: str) -> Iterator[str
         place for place, statement in TEXT_SEARCHES.items() if raw.execute(statement, [thread, f"%{word}%"]).fetchone()
     ]
     [(forgotten,)] = raw.execute("SELECT erased_at FROM conversations_conversation WHERE id = %s", [thread]).fetchall()
-    [(told,)] = raw.execute(ERASURE_COUNT, [str(thread)]).fetchall()
+    [(record_count,)] = raw.execute(ERASURE_COUNT, [str(thread)]).fetchall()
     raw.commit()
-    if kept or not forgotten or told != 1:
-        yield f"conversation {thread}: {word} stands in {kept}, forgotten at {forgotten}, told of {told} times"
+    if kept or not forgotten or record_count != 1:
+        yield f"conversation {thread}: {word} stands in {kept}, forgotten at {forgotten}, told of {record_count} times"

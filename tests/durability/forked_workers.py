@@ -72,8 +72,8 @@ class Workers:
         assert self.child.stdout is not None
         line = self.child.stdout.readline()
         assert line, "the parent of the workers is gone"
-        told: dict[str, Any] = json.loads(line)
-        return told
+        report: dict[str, Any] = json.loads(line)
+        return report
 
 
 @dataclass(frozen=True)
@@ -145,9 +145,9 @@ class CrashStage:
             self.world.tenant.pk, event.conversation_id, backend=self.standin.backend, toolbox=self.toolbox
         )
 
-    def finish(self, turning: TurnMachine) -> None:
+    def finish(self, machine: TurnMachine) -> None:
         """Drive a turn that was taken to its end."""
-        drive_turn(turning, self.standin.backend)
+        drive_turn(machine, self.standin.backend)
 
     def ending(self, event: InboundEvent) -> tuple[Any, ...] | None:
         """How the event's turn ended, and what the customer reads."""

@@ -83,13 +83,13 @@ class CalledStep:
     was_told: bool
 
 
-def _check_deliveries(raw: psycopg.Connection[Any], told: Sequence[tuple[int, int]]) -> Iterator[str]:
+def _check_deliveries(raw: psycopg.Connection[Any], deliveries: Sequence[tuple[int, int]]) -> Iterator[str]:
     """Deliveries that are sent again under their number are lawful; one that comes behind a later one is not."""
     noted = {(int(thread), int(delivery)) for thread, delivery in raw.execute(DELIVERED_WEBHOOKS)}
-    yield from (f"delivery {delivery} never came" for _, delivery in noted - set(told))
-    yield from (f"delivery {delivery} was noted nowhere" for _, delivery in set(told) - noted)
+    yield from (f"delivery {delivery} never came" for _, delivery in noted - set(deliveries))
+    yield from (f"delivery {delivery} was noted nowhere" for _, delivery in set(deliveries) - noted)
     latest: dict[int, int] = {}
-    for thread, delivery in told:
+    for thread, delivery in deliveries:
         if delivery < latest.get(thread, 0):
             yield f"delivery {delivery} came behind {latest[thread]}"
         latest[thread] = max(delivery, latest.get(thread, 0))

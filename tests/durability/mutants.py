@@ -84,7 +84,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("intent row", "an outside call is made before it is written", "apps/runtime/turns/turn_machine.py"),
-        "            self._record_steps(said.number)\n            self.move = outside\n",
+        "            self._record_steps(message.number)\n            self.move = outside\n",
         "            self.move = outside\n",
         EVERY_POINT,
     ),
@@ -120,8 +120,8 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     ),
     CodeMutant(
         *("one commit", "another agent is asked before the step says so", "apps/runtime/turns/turn_machine.py"),
-        "ToolStep.RepeatSafety.TRANSACTIONAL)\n                self._record_steps(said.number)",
-        "ToolStep.RepeatSafety.TRANSACTIONAL)\n            self._record_steps(said.number)",
+        "ToolStep.RepeatSafety.TRANSACTIONAL)\n                self._record_steps(message.number)",
+        "ToolStep.RepeatSafety.TRANSACTIONAL)\n            self._record_steps(message.number)",
         QUESTION_ASKED,
     ),
     CodeMutant(

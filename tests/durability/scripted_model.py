@@ -29,17 +29,17 @@ class ScriptedModel:
 
 def next_step(request: ModelRequest) -> dict[str, object]:
     """The next step, by the last message."""
-    told = str(request.messages[-1]["content"])
-    if "tool_result" in told:
+    text = str(request.messages[-1]["content"])
+    if "tool_result" in text:
         is_let = "colleague approved" in str(request.messages[-3]["content"])
-        return reply(CHECKING_REPLY if "not known whether" in told else PAID if is_let else SAID)
-    if "asked you to work on this" in told:
+        return reply(CHECKING_REPLY if "not known whether" in text else PAID if is_let else SAID)
+    if "asked you to work on this" in text:
         return reply(ANSWERED)
-    if "[Answer of another agent" in told:
+    if "[Answer of another agent" in text:
         return reply(RELAYED)
-    if "colleague approved" in told or PAY_BACK.search(told):
+    if "colleague approved" in text or PAY_BACK.search(text):
         return _request_refund(request)
-    return tool("delegate", agent_key="billing", task=TASK) if "I owe" in told else reply(SAID)
+    return tool("delegate", agent_key="billing", task=TASK) if "I owe" in text else reply(SAID)
 
 
 def _request_refund(request: ModelRequest) -> dict[str, object]:

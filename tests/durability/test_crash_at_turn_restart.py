@@ -99,6 +99,6 @@ def check_crash(world: World, standin: StandIn, statements: Statements) -> None:
         if (turn := turn_of(world, event)).status == turn.Status.RUNNING:
             expire_lease(world, turn)
         answer_conversation(world.tenant.pk, event.conversation_id, backend=model)
-    said = [("customer", FIRST), ("customer", SECOND), ("agent", "Number 12 is on its way.")]
-    assert lines(world, event.conversation_id) == said, f"{statements.side} {statements.at}"
+    expected_lines = [("customer", FIRST), ("customer", SECOND), ("agent", "Number 12 is on its way.")]
+    assert lines(world, event.conversation_id) == expected_lines, f"{statements.side} {statements.at}"
     assert turn_of(world, event).round == 2

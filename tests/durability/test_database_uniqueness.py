@@ -55,8 +55,8 @@ def test_a_tool_step_is_written_once_under_any_fence(world: World, turn: Turn) -
 
 
 def test_a_turn_replies_once(world: World, turn: Turn) -> None:
-    said = first_row(world, Message.objects.filter(turn_id=turn.pk, is_reply=True))
-    assert_copy_refused(world, said, "turn_replies_once", position=said.position + 1, text="Once more.")
+    message = first_row(world, Message.objects.filter(turn_id=turn.pk, is_reply=True))
+    assert_copy_refused(world, message, "turn_replies_once", position=message.position + 1, text="Once more.")
 
 
 def test_a_conversation_runs_one_turn(world: World, turn: Turn, standin: StandIn) -> None:

@@ -79,9 +79,9 @@ class WorkerCrowd:
         taken = 0
         try:
             while not self.over.is_set():
-                if turning := start_turn(self.world.tenant.pk, self.conversation_id):
+                if machine := start_turn(self.world.tenant.pk, self.conversation_id):
                     taken += 1
-                    drive_turn(turning, self.model)
+                    drive_turn(machine, self.model)
                 else:
                     self.over.wait(PAUSE_SECONDS)
         finally:
@@ -170,8 +170,8 @@ def test_two_claims_of_a_conversation_never_wait_for_each_other(
 def answer_in_thread(world: World, conversation_id: int) -> int | None:
     """The turn that was begun, if one was."""
     try:
-        turning = start_turn(world.tenant.pk, conversation_id)
-        return turning.turn.pk if turning else None
+        machine = start_turn(world.tenant.pk, conversation_id)
+        return machine.turn.pk if machine else None
     finally:
         connections.close_all()
 

@@ -96,18 +96,18 @@ def serve_orders() -> None:
             os._exit(0)
         os.close(writer)
         _print_json({"pid": child})
-        with os.fdopen(reader) as told:
-            _print_json(_read_exit(child, told.read()))
+        with os.fdopen(reader) as pipe:
+            _print_json(_read_exit(child, pipe.read()))
 
 
-def _read_exit(child: int, told: str) -> Mapping[str, object]:
+def _read_exit(child: int, output: str) -> Mapping[str, object]:
     _, status = os.waitpid(child, 0)
-    return {"code": os.waitstatus_to_exitcode(status), "crossings": json.loads(told or "[]")}
+    return {"code": os.waitstatus_to_exitcode(status), "crossings": json.loads(output or "[]")}
 
 
 def _write_crossings(writer: int, crossings: list[str]) -> None:
-    with os.fdopen(writer, "w") as told:
-        json.dump(crossings, told)
+    with os.fdopen(writer, "w") as pipe:
+        json.dump(crossings, pipe)
 
 
 def _print_json(fact: Mapping[str, object]) -> None:

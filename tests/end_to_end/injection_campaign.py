@@ -100,9 +100,9 @@ class InjectionCampaign:
             idempotency_key=str(len(self.turns)),
         )
         turn = run_turn(side.world, event, self.model.backend)
-        whose = (side.world.tenant.pk, customer)
-        self.sent.setdefault(whose, []).extend(self.model.bodies)
-        self.told.setdefault(whose, []).append(turn.reply.text if turn.reply else "")
+        customer_key = (side.world.tenant.pk, customer)
+        self.sent.setdefault(customer_key, []).extend(self.model.bodies)
+        self.told.setdefault(customer_key, []).append(turn.reply.text if turn.reply else "")
         self.turns.append(turn)
         return turn
 

@@ -31,11 +31,11 @@ def read_request(body: str) -> RequestTexts:
     sections = [section for slot in parse_system_prompt(system) for section in slot.sections]
     events = [event for text in _user_texts(request) for event in parse_user_turn(text).events]
     prose = [text for section in sections for text in (section.label, section.prose)]
-    told = [text for section in sections for text in texts_of(section.data)]
+    data_texts = [text for section in sections for text in texts_of(section.data)]
     return RequestTexts(
         prose=(*prose, *(event.text for event in events if event.kind in OWNERS)),
         names=tuple(name for event in events for name in (event.name, event.key, event.line)),
-        data=(*told, *(event.text for event in events if event.kind not in OWNERS)),
+        data=(*data_texts, *(event.text for event in events if event.kind not in OWNERS)),
     )
 
 

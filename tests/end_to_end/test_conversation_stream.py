@@ -38,14 +38,14 @@ def follow_stream(
 
 
 def events(answer: http.client.HTTPResponse) -> Iterator[StreamEvent]:
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     while line := answer.readline().decode():
         name, _, value = line.strip().partition(": ")
         if name:
-            said[name] = value
-        elif "data" in said:
-            yield said.get("id", ""), said["event"], json.loads(said["data"])
-            said = {}
+            fields[name] = value
+        elif "data" in fields:
+            yield fields.get("id", ""), fields["event"], json.loads(fields["data"])
+            fields = {}
 
 
 def read_until_reply(heard: Iterator[StreamEvent]) -> list[StreamEvent]:
@@ -78,14 +78,14 @@ def test_a_conversation_is_followed_word_by_word_and_to_its_replies_when_the_bro
         first = read_until_reply(heard)[-1]
     with follow_stream(own_product, world, conversation_id) as heard:
         post(own_product, world, "Where is my parcel?")
-        said = read_until_reply(heard)
-    reply = said[-1][2]["text"]
-    pieces = [told["text"] for _, event, told in said if event == "text"]
+        stream_events = read_until_reply(heard)
+    reply = stream_events[-1][2]["text"]
+    pieces = [data["text"] for _, event, data in stream_events if event == "text"]
     assert pieces
     assert all(reply.startswith(piece) for piece in pieces)
     # Whoever was cut off goes on behind what they heard last.
     with follow_stream(own_product, world, conversation_id, last=first[0]) as heard:
-        assert read_until_reply(heard)[-1][2] == said[-1][2]
+        assert read_until_reply(heard)[-1][2] == stream_events[-1][2]
     with suppress(redis.ConnectionError):
         own_product.broker.shutdown(nosave=True)
     with follow_stream(own_product, world, conversation_id) as heard:
@@ -110,16 +110,16 @@ def test_a_stream_shows_a_dead_workers_partial_text_and_then_one_reply(product: 
     fetch(f"{product.standin_url}/standin/script", json.dumps(script).encode())
     with follow_stream(product, world, conversation_id) as heard:
         post(product, world, "Where is my parcel, which I have been waiting for since Friday?")
-        half = next(told["text"] for _, event, told in heard if event == "text" and told["text"])
+        half = next(data["text"] for _, event, data in heard if event == "text" and data["text"])
         product.kill("worker")
         product.start_worker()
         product.await_ready()
         rest = read_until_reply(heard)
         rest.append(next(each for each in heard if each[1] == "turn"))
     assert not "It left us on Monday.".startswith(half)
-    assert [told["text"] for _, event, told in rest if event == "reply"] == ["It left us on Monday."]
+    assert [data["text"] for _, event, data in rest if event == "reply"] == ["It left us on Monday."]
     # Of the answer that comes in its place every piece begins anew.
-    assert all("It left us on Monday.".startswith(told["text"]) for _, event, told in rest if event == "text")
+    assert all("It left us on Monday.".startswith(data["text"]) for _, event, data in rest if event == "text")
     assert (rest[-1][2]["status"], rest[-1][2]["outcome"]) == ("done", "replied")
     # Whoever was cut off meanwhile is told the same once, and nothing of the half.
     with follow_stream(product, world, conversation_id, last=first[0]) as heard:

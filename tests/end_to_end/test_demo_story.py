@@ -52,10 +52,10 @@ def play(product: RunningProduct, seed: dict[str, Any]) -> str:
     env = {"DEMO_TOKEN": seed["token"], "DEMO_OPERATOR_LOGIN": seed["operator_login"]}
     if seed["operator_password"]:
         env["DEMO_OPERATOR_PASSWORD"] = seed["operator_password"]
-    told = product.run("-m", "apps.demo.story", **env)
-    assert told.returncode == 0, f"{told.stdout}\n{told.stderr}"
-    assert told.stdout.count("✓") == STEPS
-    return told.stdout
+    result = product.run("-m", "apps.demo.story", **env)
+    assert result.returncode == 0, f"{result.stdout}\n{result.stderr}"
+    assert result.stdout.count("✓") == STEPS
+    return result.stdout
 
 
 def model_requests(product: RunningProduct) -> list[ReceivedRequest]:
@@ -72,7 +72,7 @@ def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(
     product: RunningProduct, seeded: dict[str, Any]
 ) -> None:
     # R041, R043, R062, R088, R096, R108, R109, R110, R111, R117, R127
-    told = play(product, seeded)
+    output = play(product, seeded)
     system = system_actor_of_tenant("acme")
     assert system is not None
     first, second = conversations_of(system)
@@ -91,7 +91,7 @@ def test_a_lesson_goes_from_one_customer_to_the_next_under_sign_off(
         assert ModelCall.objects.filter(is_stand_in=False).count() == 0
         assert set(Session.objects.values_list("conversation_id", flat=True)) == {first.pk, second.pk}
     _check_bytes(product, skill)
-    assert f"prompt:   +- {skill.name} (id: {skill.pk})" in told
+    assert f"prompt:   +- {skill.name} (id: {skill.pk})" in output
     _replay_story(product)
 
 
@@ -124,18 +124,18 @@ def _replay_story(product: RunningProduct) -> None:
     """Until all is known, and after."""
     again = json.loads(product.run("manage.py", "seed_demo", "--json").stdout.splitlines()[-1])
     assert again["operator_password"] is None
-    told = play(product, again)
-    assert "by a one-time link" in told
-    assert "drafted. Drafted renew-subscription" in told
+    output = play(product, again)
+    assert "by a one-time link" in output
+    assert "drafted. Drafted renew-subscription" in output
     # The link shown to the person at the terminal still works: the story used somebody else's.
     browser = HttpVisitor(product.url)
     page = browser.get(again["login_link_path"])
     browser.submit(page, page.forms[-1])
     assert "login" not in browser.get("/admin/").url
     _draft_remaining_skills()
-    told = play(product, again)
-    assert "known. The agent has the skill change-invoice" in told
-    assert "an earlier run had it approved already" in told
+    output = play(product, again)
+    assert "known. The agent has the skill change-invoice" in output
+    assert "an earlier run had it approved already" in output
 
 
 def _draft_remaining_skills() -> None:

@@ -25,9 +25,9 @@ def test_a_reviewer_who_may_not_approve_is_told_of_with_what_to_do(product: Runn
     make_limit(world)
     with pytest.raises(StepFailed) as broken:
         approve_draft(browser, draft.pk, who)
-    said = str(broken.value)
-    assert said.startswith(f"{who} is offered no approval on the review page. Somebody limited what they may do")
-    assert said.endswith(f"The page: 200 {draft.name} | Preceptor")
+    message = str(broken.value)
+    assert message.startswith(f"{who} is offered no approval on the review page. Somebody limited what they may do")
+    assert message.endswith(f"The page: 200 {draft.name} | Preceptor")
     admin = HttpVisitor(product.url)
     log_in(admin, world.admin_user.username, PASSWORD)
     approve_draft(admin, draft.pk, world.admin_user.username)
@@ -46,8 +46,8 @@ def test_a_refused_approval_is_told_in_the_words_of_the_page(product: RunningPro
 
 
 def test_story_that_breaks_says_where_and_fails(product: RunningProduct) -> None:
-    told = product.run("-m", "apps.demo.story", DEMO_TOKEN="pcp_nobody", DEMO_OPERATOR_LOGIN="nobody")
-    assert told.returncode == 1
-    assert "✗ 1." in told.stdout
-    assert "7 more steps were not tried" in told.stdout
+    result = product.run("-m", "apps.demo.story", DEMO_TOKEN="pcp_nobody", DEMO_OPERATOR_LOGIN="nobody")
+    assert result.returncode == 1
+    assert "✗ 1." in result.stdout
+    assert "7 more steps were not tried" in result.stdout
     assert product.run("-m", "apps.demo.story", DEMO_TOKEN="").returncode == 2

@@ -25,5 +25,5 @@ def test_the_story_holds_with_a_real_model(own_product: RunningProduct) -> None:
     own_product.start_web()
     own_product.start_worker(is_checked=True)
     own_product.start_beat(is_checked=True)
-    told = play(own_product, seed_demo(own_product))
-    assert "stand-in" not in told
+    output = play(own_product, seed_demo(own_product))
+    assert "stand-in" not in output

@@ -64,9 +64,9 @@ def test_a_conversation_leaves_ids_in_the_logs_and_no_word(own_product: RunningP
         f"http://{own_product.env['METRICS_LISTEN']}/metrics", headers={"Authorization": "Bearer scraper"}
     )
     with urllib.request.urlopen(scraped, timeout=5) as answer:  # noqa: S310  # our own loopback server
-        told = answer.read().decode()
-    assert 'preceptor_turns_total{outcome="replied"} 1.0' in told
-    assert 'preceptor_model_calls_total{result="ok"}' in told
+        metrics = answer.read().decode()
+    assert 'preceptor_turns_total{outcome="replied"} 1.0' in metrics
+    assert 'preceptor_model_calls_total{result="ok"}' in metrics
     assert readiness(own_product)["parts"]["beat"].endswith("alarms are overdue")
     own_product.start_beat()
     own_product.await_ready()

@@ -92,7 +92,7 @@ def is_turn_done(world: World) -> bool:
 def test_who_listens_hears_the_answer_as_it_is_said_and_a_failing_listener_costs_nothing(database: str) -> None:  # R131
     world, heard = world_with_a_customer(), []
 
-    def ears(claimed: TurnClaim) -> Listener:
+    def look_up_listener(claimed: TurnClaim) -> Listener:
         def listen(text: str) -> None:
             heard.append((claimed.turn.tenant_id, text))
             if len(heard) > 1:
@@ -101,7 +101,7 @@ def test_who_listens_hears_the_answer_as_it_is_said_and_a_failing_listener_costs
         return listen
 
     with run_standin_thread() as url:
-        engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), LIMITS, ears=ears)
+        engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), LIMITS, listeners=look_up_listener)
         engine.start()
         try:
             assert wait_until(lambda: is_turn_done(world), PATIENCE_SECONDS, 0.2)
@@ -143,7 +143,7 @@ def test_a_call_that_nobody_waits_for_closes_its_stream(
     # R126, R131
     world, heard = world_with_a_customer(), threading.Event()
     engine = Engine(
-        lambda: async_backend_at("a-key", endless.url, connections=5), LIMITS, ears=lambda _: lambda _: heard.set()
+        lambda: async_backend_at("a-key", endless.url, connections=5), LIMITS, listeners=lambda _: lambda _: heard.set()
     )
     engine.start()
     try:

@@ -46,11 +46,11 @@ def test_a_sentinel_said_off_the_record_is_found_nowhere_afterwards(
     fetch(f"{product.standin_url}/standin/script", json.dumps(script).encode())
     customer = HttpVisitor(product.url, world.token)
     body = {"conversation_key": "a", "end_user_key": "http:abc", "sender_name": SENTINEL, "off_the_record": True}
-    said = customer.send("POST", "/api/v1/messages/?wait=60", body | {"text": SENTINEL}, Idempotency_Key="one")
-    assert said.json["reply"]["text"] == f"Noted: {SENTINEL}", said.text
+    response = customer.send("POST", "/api/v1/messages/?wait=60", body | {"text": SENTINEL}, Idempotency_Key="one")
+    assert response.json["reply"]["text"] == f"Noted: {SENTINEL}", response.text
     # While the conversation goes on its words are held, for the agent to go on from.
     assert "conversations_message" in tables_with(postgres, DATABASE)
-    path = f"/api/v1/conversations/{said.json['conversation_id']}/"
+    path = f"/api/v1/conversations/{response.json['conversation_id']}/"
     assert customer.send("PATCH", path, {"status": "resolved"}).status == 200
     assert wait_until(lambda: not tables_with(postgres, DATABASE), PATIENCE_SECONDS, 0.5), tables_with(
         postgres, DATABASE

@@ -19,8 +19,8 @@ def test_readers_are_told_that_the_process_ends_and_it_waits_for_none_of_them(pr
     connection = http.client.HTTPConnection(product.url.removeprefix("http://"), timeout=60)
     connection.request("GET", "/api/v1/review/stream/", headers={"Authorization": f"Bearer {world.token}"})
     answer = connection.getresponse()
-    said = b"".join(answer.readline() for _ in range(5))
-    assert b"event: counts" in said
+    first_lines = b"".join(answer.readline() for _ in range(5))
+    assert b"event: counts" in first_lines
     begun = time.monotonic()
     product.end("web")
     assert time.monotonic() - begun < SOON_SECONDS

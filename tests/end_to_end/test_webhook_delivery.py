@@ -31,10 +31,10 @@ def test_replies_leave_by_themselves_and_each_conversation_keeps_its_order(datab
     settings.REACHABLE_NETWORKS = (ip_network("127.0.0.0/8"),)
     world = make_world()
     make_persona(world)
-    with run_webhook_receiver() as told, run_standin_thread() as url:
+    with run_webhook_receiver() as receiver, run_standin_thread() as url:
         # The first try of all fails, and comes again behind a pause.
-        told.answers = [503]
-        make_webhook(world, told.url)
+        receiver.answers = [503]
+        make_webhook(world, receiver.url)
         for number in range(THREADS):
             make_event(world, "Hello", conversation_key=f"{number}")
         engine = Engine(lambda: async_backend_at("stand-in", url, connections=5), LIMITS)
@@ -46,8 +46,8 @@ def test_replies_leave_by_themselves_and_each_conversation_keeps_its_order(datab
             assert wait_until(lambda: delivered_count(world) == 2 * THREADS, PATIENCE_SECONDS, 0.2)
         finally:
             engine.stop(drain_seconds=5)
-        said = [json.loads(body) for body in told.bodies]
-    assert len(said) == 2 * THREADS + 1
-    for thread in {one["conversation"]["id"] for one in said}:
-        replies = [one["reply"]["message_id"] for one in said if one["conversation"]["id"] == thread]
+        payloads = [json.loads(body) for body in receiver.bodies]
+    assert len(payloads) == 2 * THREADS + 1
+    for thread in {one["conversation"]["id"] for one in payloads}:
+        replies = [one["reply"]["message_id"] for one in payloads if one["conversation"]["id"] == thread]
         assert replies == sorted(replies)

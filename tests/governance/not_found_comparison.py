@@ -85,7 +85,7 @@ def table_fingerprints(world: World) -> dict[str, object]:
                 [[table.name for table in tenant_tables()]],
             )
             cursor.execute(" UNION ALL ".join(_TABLE_FINGERPRINT.format(table=table) for (table,) in cursor.fetchall()))
-            found |= {f"{table} of {name}": tuple(said) for table, *said in cursor.fetchall()}
+            found |= {f"{table} of {name}": tuple(fingerprint) for table, *fingerprint in cursor.fetchall()}
     return found
 
 

@@ -97,9 +97,9 @@ def test_the_check_names_what_triggers_did_not_refuse(
     ]
     for done, (statement, params, number, name) in enumerate(breaks, start=1):
         superuser.execute(statement.encode(), params)
-        told = check_messages()
-        assert len(told) == done
-        assert any(each == number and name in said for each, said in told)
+        messages = check_messages()
+        assert len(messages) == done
+        assert any(each == number and name in text for each, text in messages)
     with pytest.raises(CommandError, match="is staff or superuser"):
         call_command("check", databases=["default"])
 
@@ -115,8 +115,8 @@ def mixed(world: World, superuser: "psycopg.Connection[tuple[object, ...]]") -> 
 def test_a_worker_says_at_its_start_what_mixes(mixed: str, caplog: pytest.LogCaptureFixture) -> None:
     # R016
     celery.signals.worker_ready.send(sender=None)  # type: ignore[attr-defined]  # a submodule the configuration loads
-    [told] = [record.getMessage() for record in caplog.records if record.name == "apps.tenants.checks"]
-    assert told.startswith(mixed)
+    [message] = [record.getMessage() for record in caplog.records if record.name == "apps.tenants.checks"]
+    assert message.startswith(mixed)
 
 
 @pytest.mark.slow
@@ -124,17 +124,17 @@ def test_the_web_process_says_at_its_start_what_mixes_and_starts(
     mixed: str, postgres: Postgres, committing: str
 ) -> None:
     # R016
-    said = find_startup_words(
+    found_words = find_startup_words(
         postgres.url_for(f"{PREFIX}_login", database=committing), mixed, "Application startup complete"
     )
-    assert all(said.values()), said
+    assert all(found_words.values()), found_words
 
 
 @pytest.mark.slow
 def test_a_database_that_is_away_keeps_the_web_process_from_nothing() -> None:
     away = "postgresql://nobody@127.0.0.1:1/nowhere"
-    said = find_startup_words(away, "Role separation was not checked", "Application startup complete")
-    assert all(said.values()), said
+    found_words = find_startup_words(away, "Role separation was not checked", "Application startup complete")
+    assert all(found_words.values()), found_words
 
 
 def find_startup_words(database_url: str, *words: str) -> dict[str, bool]:

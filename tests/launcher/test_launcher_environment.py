@@ -33,16 +33,16 @@ def write_test_environment(
 
 
 def test_owner_of_the_database_reaches_neither_the_file_nor_what_serves_requests(home: Path) -> None:
-    told = write_test_environment(
+    environment = write_test_environment(
         home, {"DATABASE_OWNER_URL": "postgresql://postgres@db/p", "DATABASE_URL": "postgresql://l@db/p"}
     )
-    assert "DATABASE_OWNER_URL" not in told
+    assert "DATABASE_OWNER_URL" not in environment
     assert "DATABASE_OWNER_URL" not in (home / "env").read_text()
 
 
 def test_plain_commands_find_everything_in_a_private_file(home: Path) -> None:
-    told = write_test_environment(home, {})
-    assert read_environment(home) == {name: told[name] for name in read_environment(home)}
+    environment = write_test_environment(home, {})
+    assert read_environment(home) == {name: environment[name] for name in read_environment(home)}
     assert read_environment(home).keys() == {
         "DATABASE_URL",
         "REDIS_URL",
@@ -70,9 +70,9 @@ def test_what_the_user_sets_wins_and_is_never_copied_to_disk(home: Path) -> None
         "DATABASE_URL": "postgresql://me:password@db/p",
         "REDIS_URL": "redis://mine",
     }
-    told = write_test_environment(home, environ, standin_url=None)
-    assert {name: told[name] for name in environ} == environ
-    assert "ANTHROPIC_BASE_URL" not in told
+    environment = write_test_environment(home, environ, standin_url=None)
+    assert {name: environment[name] for name in environ} == environ
+    assert "ANTHROPIC_BASE_URL" not in environment
     kept = (home / "env").read_text()
     assert not any(value in kept for value in environ.values())
 

@@ -118,10 +118,10 @@ def test_each_endpoint_has_one_client_and_only_so_many_idle_ones_are_kept() -> N
     closed: list[int] = []
 
     async def work(clients: ModelClients) -> None:
-        async with clients.at(make_destination(1)) as first, clients.at(None) as house:
+        async with clients.at(make_destination(1)) as first, clients.at(None) as default_client:
             async with clients.at(make_destination(2)), clients.at(make_destination(1)) as again:
                 assert first is again
-                assert house is not first
+                assert default_client is not first
             assert closed == [2]
             async with clients.at(make_destination(1, "rotated")) as other:
                 assert other is not first

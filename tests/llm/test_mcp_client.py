@@ -52,12 +52,12 @@ def call_server(at: ToolServerAddress, name: str, **arguments: object) -> ToolSe
 def test_both_generations_of_the_protocol_list_and_call(served: ToolServerProcess, old: bool, protocol: str) -> None:
     at = server_place(served, url=served.old_url if old else served.url)
     listing = asyncio.run(list_tools(at))
-    told = {tool.name: tool for tool in listing.tools}
+    tools = {tool.name: tool for tool in listing.tools}
     assert listing.protocol == protocol
-    assert told["find_order"].is_read_only
-    assert told["note_down"].is_idempotent
-    assert not told["refund"].is_read_only
-    assert told["find_order"].input_schema["required"] == ["number"]
+    assert tools["find_order"].is_read_only
+    assert tools["note_down"].is_idempotent
+    assert not tools["refund"].is_read_only
+    assert tools["find_order"].input_schema["required"] == ["number"]
     assert call_server(at, "find_order", number="7") == ToolServerResult('{"number":"7","state":"sent"}')
     seen = served.seen()[-1]
     assert (seen["key"], seen["authorization"]) == ("the-key", "Bearer s3cret")
@@ -138,8 +138,8 @@ def test_an_address_refused_after_the_question_left_tells_nobody_what_became_of_
         await transport.aclose()
         return transport
 
-    told = _translate_failure(RuntimeError(), _Connection(asyncio.run(refused()), is_asked=is_asked))
-    assert (type(told), str(told)) == (kind, PRIVATE_ADDRESS)
+    failure = _translate_failure(RuntimeError(), _Connection(asyncio.run(refused()), is_asked=is_asked))
+    assert (type(failure), str(failure)) == (kind, PRIVATE_ADDRESS)
 
 
 def test_a_proxy_of_the_machine_is_not_asked(served: ToolServerProcess, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,8 +48,8 @@ def test_names_are_told_when_asked_for_and_each_thing_once(
     assert protocol_error(
         mcp_server, world.token, lambda client: client.call_tool("list_skill", {})
     ).message.startswith("There is no")
-    elsewhere = replace(mcp_server, url=f"{mcp_server.url}?names=other")
-    assert "say davepi" in protocol_error(elsewhere, world.token, lambda client: client.list_tools()).message
+    other_server = replace(mcp_server, url=f"{mcp_server.url}?names=other")
+    assert "say davepi" in protocol_error(other_server, world.token, lambda client: client.list_tools()).message
 
 
 @pytest.mark.slow
@@ -65,13 +65,13 @@ def test_a_session_starts_with_the_calls_that_it_makes_there(theirs: McpTestServ
     assert (row["_id"], row["identity"], row["agentKey"]) == (str(persona.pk), persona.identity, key)
     [row] = theirs.call(world.token, "list_agentMemory", {"filter": {"agentKey": key}, "perPage": 1}).data["results"]
     assert (row["_id"], row["body"], row["updatedBy"]) == (str(memory.pk), memory.body, "agent")
-    told = theirs.call(
+    skills = theirs.call(
         world.token,
         "list_skill",
         {"filter": {"agentKey": key, "status": "approved"}, "perPage": 100, "sort": "useCount:desc"},
     ).data
-    assert [row["name"] for row in told["results"]] == [often.title, seldom.title]
-    assert (told["totalResults"], told["page"], told["perPage"]) == (2, 1, 100)
+    assert [row["name"] for row in skills["results"]] == [often.title, seldom.title]
+    assert (skills["totalResults"], skills["page"], skills["perPage"]) == (2, 1, 100)
     [row] = theirs.call(
         world.token, "list_customerProfile", {"filter": {"endUserKey": profile.end_user_key}, "perPage": 1}
     ).data["results"]
@@ -94,8 +94,8 @@ def test_what_is_governed_there_is_governed_here(theirs: McpTestServer, world: W
     # R017, R018, R020
     persona = make_persona(world)
     patch = {"proposedPatch": "Soften the refund rule.", "avoid": "Nothing."}
-    said = theirs.call(world.token, "update_agentPersona", {"id": persona.pk, "record": patch}).data
-    assert (said["proposedPatch"], said["ignoredFields"]) == (patch["proposedPatch"], ["avoid"])
+    result = theirs.call(world.token, "update_agentPersona", {"id": persona.pk, "record": patch}).data
+    assert (result["proposedPatch"], result["ignoredFields"]) == (patch["proposedPatch"], ["avoid"])
     with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).avoid == persona.avoid
         assert Proposal.objects.visible_to(world.operator).open().count() == 1
@@ -144,9 +144,9 @@ def test_nothing_of_another_tenant_is_there(theirs: McpTestServer, world: World)
         if alias.verb == "list":
             assert theirs.call(world.token, alias.name).data["results"] == []
         elif alias.verb != "create":
-            said = theirs.call(world.token, alias.name, given)
+            result = theirs.call(world.token, alias.name, given)
             nowhere = theirs.call(world.token, alias.name, given | {"id": 987_654_321})
-            assert (said.code, said.text) == ("not_found", nowhere.text), alias.name
+            assert (result.code, result.text) == ("not_found", nowhere.text), alias.name
     assert connection.in_atomic_block
 
 
@@ -171,8 +171,8 @@ def test_nothing_of_another_tenant_is_there(theirs: McpTestServer, world: World)
 def test_what_is_not_known_is_named(
     theirs: McpTestServer, world: World, name: str, given: dict[str, object], wrong: str
 ) -> None:
-    said = theirs.call(world.token, name, given)
-    assert (said.code, list(said.data["errors"])) == ("invalid", [wrong])
+    result = theirs.call(world.token, name, given)
+    assert (result.code, list(result.data["errors"])) == ("invalid", [wrong])
 
 
 def test_each_alias_is_a_request_that_a_tool_of_ours_makes() -> None:

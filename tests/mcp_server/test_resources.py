@@ -42,7 +42,7 @@ def test_drafts_strangers_and_nonsense_are_no_resources(mcp_server: McpTestServe
         error = protocol_error(mcp_server, world.token, lambda client: client.read_resource(uri))
         return error.message.replace(uri, "*")
 
-    said = {
+    messages = {
         refusal(uri)
         for uri in (
             f"skill://{draft.name}",
@@ -51,7 +51,7 @@ def test_drafts_strangers_and_nonsense_are_no_resources(mcp_server: McpTestServe
             "file:///etc/passwd",
         )
     }
-    assert said == {"There is no approved skill at *. resources/list names those there are."}
+    assert messages == {"There is no approved skill at *. resources/list names those there are."}
 
 
 def test_an_agent_reads_what_its_next_session_is_told(mcp_server: McpTestServer, world: World) -> None:
@@ -61,9 +61,9 @@ def test_an_agent_reads_what_its_next_session_is_told(mcp_server: McpTestServer,
         assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["session_prefix"]
         return await client.get_prompt("session_prefix", {"end_user_key": CUSTOMER})
 
-    told = mcp_server.connected(world.token, read)
-    assert [message.content.text for message in told.messages] == [current_prompt(world)]
-    assert told.description.startswith("sha256 ")
+    session_prompt = mcp_server.connected(world.token, read)
+    assert [message.content.text for message in session_prompt.messages] == [current_prompt(world)]
+    assert session_prompt.description.startswith("sha256 ")
 
 
 def test_a_prompt_refuses_what_the_api_refuses(mcp_server: McpTestServer, world: World) -> None:

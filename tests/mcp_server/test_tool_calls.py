@@ -80,11 +80,11 @@ def test_a_tool_answers_what_rest_answers(mcp_server: McpTestServer, world: Worl
 def test_what_an_agent_may_not_write_is_stripped_and_said(mcp_server: McpTestServer, world: World) -> None:
     # R017, R018, Z-14
     persona = make_persona(world)
-    said = mcp_server.call(
+    result = mcp_server.call(
         world.token, "propose_persona_patch", {"id": persona.pk, "proposed_patch": "Be kind.", "style": "Mine."}
     )
-    assert said.data["ignored_fields"] == ["style"]
-    assert said.data["proposed_patch"] == "Be kind."
+    assert result.data["ignored_fields"] == ["style"]
+    assert result.data["proposed_patch"] == "Be kind."
     with acting_as(world.operator):
         assert Persona.objects.get(pk=persona.pk).style == persona.style
     forged = mcp_server.call(world.token, "propose_persona_patch", {"id": persona.pk, "style": "Mine."})
@@ -98,20 +98,20 @@ def test_what_an_agent_may_not_write_is_stripped_and_said(mcp_server: McpTestSer
 def test_a_forged_status_makes_no_skill_live(mcp_server: McpTestServer, world: World) -> None:
     # R018, R094
     given = {"title": "Greet", "description": "How.", "body": "Hello.", "status": "approved"}
-    said = mcp_server.call(world.token, "draft_skill", given)
-    assert said.data["ignored_fields"] == ["status"]
+    result = mcp_server.call(world.token, "draft_skill", given)
+    assert result.data["ignored_fields"] == ["status"]
     with acting_as(world.operator):
-        assert Skill.objects.get(pk=said.data["id"]).status == Skill.Status.DRAFT
+        assert Skill.objects.get(pk=result.data["id"]).status == Skill.Status.DRAFT
 
 
 @pytest.mark.slow
 def test_a_change_of_an_approved_skill_is_pending_review(mcp_server: McpTestServer, world: World) -> None:
     # R019, Z-3
     skill = make_skill(world, "approved")
-    said = mcp_server.call(world.token, "update_skill", {"id": skill.pk, "version": skill.version, "body": "Better."})
-    assert said.data["is_pending_review"] is True
+    result = mcp_server.call(world.token, "update_skill", {"id": skill.pk, "version": skill.version, "body": "Better."})
+    assert result.data["is_pending_review"] is True
     with acting_as(world.operator):
-        waiting = Proposal.objects.visible_to(world.operator).open().get(pk=said.data["proposal_id"])
+        waiting = Proposal.objects.visible_to(world.operator).open().get(pk=result.data["proposal_id"])
         assert Skill.objects.get(pk=skill.pk).body == skill.body
     assert waiting.content["body"] == "Better."
     mine = mcp_server.call(world.token, "list_proposals", {"state": "open"}).data["results"]
@@ -125,10 +125,10 @@ def test_a_change_of_what_has_changed_is_refused_with_the_current_version(
     memory = make_memory(world)
     given = {"id": memory.pk, "version": memory.version, "body": "One."}
     assert mcp_server.call(world.token, "update_memory", given).data["version"] == memory.version + 1
-    said = mcp_server.call(world.token, "update_memory", given | {"body": "Two."})
-    assert (said.code, said.data["current_version"]) == ("stale", memory.version + 1)
-    assert f"Current version: {memory.version + 1}." in said.text
-    assert "Read it again" in said.text
+    result = mcp_server.call(world.token, "update_memory", given | {"body": "Two."})
+    assert (result.code, result.data["current_version"]) == ("stale", memory.version + 1)
+    assert f"Current version: {memory.version + 1}." in result.text
+    assert "Read it again" in result.text
     with acting_as(world.operator):
         assert AgentMemory.objects.get(pk=memory.pk).body == "One."
 
@@ -157,9 +157,9 @@ def test_a_tool_that_is_none_is_an_error_of_the_protocol(mcp_server: McpTestServ
 def test_a_stop_holds_over_mcp(mcp_server: McpTestServer, world: World) -> None:
     memory = make_memory(world)
     activate_kill_switch(KillSwitch.Kind.FREEZE_LEARNING, actor=world.operator, reason="Rest.")
-    said = mcp_server.call(world.token, "update_memory", {"id": memory.pk, "version": memory.version, "body": "New."})
-    assert said.code == "stopped_by_kill_switch"
-    assert "Do not try again" in said.text
+    result = mcp_server.call(world.token, "update_memory", {"id": memory.pk, "version": memory.version, "body": "New."})
+    assert result.code == "stopped_by_kill_switch"
+    assert "Do not try again" in result.text
 
 
 @pytest.mark.slow
@@ -207,9 +207,9 @@ def test_a_fault_of_ours_is_said_without_its_words(world: World, caplog: pytest.
     for _ in range(2):
         make_skill(world)
     caller = ApiCaller(world.bot, world.token, "elsewhere.example", is_secure=False)
-    said = run_tool(TOOLS["list_skills"], {"page_size": 1}, caller)
-    assert (said.is_refusal, said.data["code"]) == (True, "internal")
-    assert "elsewhere" not in said.text
+    result = run_tool(TOOLS["list_skills"], {"page_size": 1}, caller)
+    assert (result.is_refusal, result.data["code"]) == (True, "internal")
+    assert "elsewhere" not in result.text
 
 
 @pytest.mark.slow

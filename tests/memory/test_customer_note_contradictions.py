@@ -64,8 +64,8 @@ def test_the_agent_is_told_and_its_line_is_saved(world: World, standin: StandIn)
 
 def test_people_read_it_in_the_notice_and_on_the_page(world: World) -> None:
     profile, operator = profile_of(world, SIX), person_client(world.operator_user)
-    said = operator.patch(f"profiles/{profile.pk}/", {"notes": f"{SIX}\n{TWELVE}"})
-    assert (said.status, "do not fit together (amount)" in said.body["notice"]) == (200, True)
+    response = operator.patch(f"profiles/{profile.pk}/", {"notes": f"{SIX}\n{TWELVE}"})
+    assert (response.status, "do not fit together (amount)" in response.body["notice"]) == (200, True)
     made = operator.post("profiles/", {"end_user_key": "http:bob", "notes": f"{SIX}\n{TWELVE}"})
     assert (made.status, "do not fit" in made.body["notice"]) == (201, True)
     console = Client()

@@ -130,10 +130,13 @@ def test_an_agent_says_until_when_its_own_new_lines_hold(world: World, standin: 
         memory, block = AgentMemory.objects.get(), MemoryBlock.objects.get()
     assert list(memory.line_dates) == [line_sha256(SALE)]
     assert list(block.line_dates) == [line_sha256("Closed today.")], "an agent sets no end to a person's line"
-    for said, why in (("soon", "Give `valid_until` and `review_after` as days"), ("2020-01-01", "2020-01-01 is past")):
-        operations = [{"op": "add", "text": "More.", "valid_until": said}]
+    for date_text, why in (
+        ("soon", "Give `valid_until` and `review_after` as days"),
+        ("2020-01-01", "2020-01-01 is past"),
+    ):
+        operations = [{"op": "add", "text": "More.", "valid_until": date_text}]
         standin.play(tool("update_my_memory", operations=operations), reply("Done."))
-        [refused] = calls(world, run_customer_turn(world, f"Hello {said}", standin))
+        [refused] = calls(world, run_customer_turn(world, f"Hello {date_text}", standin))
         assert (refused["is_error"], why in str(refused["result"])) == (True, True)
 
 

@@ -181,8 +181,8 @@ def test_the_days_are_the_tenants_own(world: World) -> None:
     memory = make_memory(world)
     day = timezone.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=9)
     amend_memory(memory, actor=world.bot, body=LINE, heard=HEARD, dates={LINE: LineDates(day, day)})
-    said = latest_proposal(world).content
-    assert (said["valid_until"][LINE], said["review_after"][LINE]) == (
+    content = latest_proposal(world).content
+    assert (content["valid_until"][LINE], content["review_after"][LINE]) == (
         (day.date() - timedelta(days=1)).isoformat(),
         day.date().isoformat(),
     )

@@ -52,16 +52,16 @@ def visible_texts(world: World, actor: Actor, conversation: Conversation | None)
     own = Q(agent=world.agent)
     mine = Conversation.objects.visible_to(actor).filter(own)
     events = InboundEvent.objects.filter(Q(conversation__in=mine) | Q(conversation=conversation or 0))
-    told = events.exclude(kind__in=(InboundEvent.Kind.OPERATOR, InboundEvent.Kind.SCHEDULE))
+    outside_events = events.exclude(kind__in=(InboundEvent.Kind.OPERATOR, InboundEvent.Kind.SCHEDULE))
     messages = Message.objects.filter(conversation__in=mine)
     notes = Note.objects.visible_to(actor).open().filter(own, Q(taint__in=UNTRUSTED_TAINTS) | ~Q(end_user_key=""))
-    customers = texts(told, "text") | texts(messages.filter(sender__in=("customer", "peer")), "text")
+    customers = texts(outside_events, "text") | texts(messages.filter(sender__in=("customer", "peer")), "text")
     customers |= texts(CustomerProfile.objects.visible_to(actor), "preferences", "notes") | texts(notes, "text")
     for noun in (AgentMemory, MemoryBlock):
         customers |= texts(noun._default_manager.filter(own, tenant=world.tenant, taint__in=UNTRUSTED_TAINTS), "body")
     calls = [call for (called,) in messages.values_list("tool_calls") for call in called]
     tools = {call["result"] for call in calls if call["name"] not in BUILTIN_TOOL_NAMES}
-    return ReceivedTexts(tuple(customers), tuple(tools), tuple(texts(told, "sender_name")))
+    return ReceivedTexts(tuple(customers), tuple(tools), tuple(texts(outside_events, "sender_name")))
 
 
 def sorted_texts(heard: ReceivedTexts) -> tuple[list[str], ...]:
@@ -96,8 +96,8 @@ def scene() -> MemberTrial:
         make_note(each, "About the other.", end_user_key=OTHER_CUSTOMER)
         finish_note(make_note_of_customer(each, "Done."), actor=each.operator)
         make_block(each, "Facts")
-        told = {"body": "They said so."}
-        write_block(make_block(each, "Heard"), actor=each.operator, values=told, words_of=Taint.CUSTOMER)
+        block_values = {"body": "They said so."}
+        write_block(make_block(each, "Heard"), actor=each.operator, values=block_values, words_of=Taint.CUSTOMER)
     message_assistant(make_talk(make_assistant(world)), "To another agent.", world.operator)
     create_memory(world.agent.pk, actor=world.bot, body="They said it.", heard=ReceivedTexts(is_whole=False))
     tracked = ConversationLine("agent", "", (ToolCall("call-9", "track_parcel", {}, TRACKING_NOTE),))
@@ -130,8 +130,8 @@ def test_it_takes_one_statement_and_somebody_who_acts(scene: MemberTrial) -> Non
 @pytest.mark.parametrize(("more", "is_whole"), [(0, True), (1, False)])
 def test_of_more_rows_than_are_compared_it_says_so(more: int, is_whole: bool) -> None:
     world = make_world()
-    said = [ConversationLine("customer", f"{number}") for number in range(ROWS_HEARD + more)]
-    append_messages(open_test_conversation(world), said, actor=world.system)
+    lines = [ConversationLine("customer", f"{number}") for number in range(ROWS_HEARD + more)]
+    append_messages(open_test_conversation(world), lines, actor=world.system)
     with acting_as(world.bot):
         heard = heard_texts_of_agent(world.bot)
     assert heard is not None

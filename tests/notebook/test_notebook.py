@@ -100,9 +100,9 @@ def test_what_is_no_note_is_refused_with_the_field_that_is_wrong(world: World) -
 def test_an_agent_notes_for_all_its_customers_in_words_of_its_own_alone(world: World) -> None:
     # R007
     values = {"kind": Note.Kind.TASK, "text": "Give Ann a discount."}
-    for said in (None, Taint.CUSTOMER):
+    for taint in (None, Taint.CUSTOMER):
         with pytest.raises(NotPermitted, match="what a customer or another program said"):
-            write_note(world.agent.pk, actor=world.bot, values=values, taint=said)
+            write_note(world.agent.pk, actor=world.bot, values=values, taint=taint)
     theirs = write_note(world.agent.pk, actor=world.bot, values=values | {"end_user_key": "http:ann"})
     assert theirs.taint == Taint.CUSTOMER
     with pytest.raises(NotPermitted):

@@ -60,8 +60,8 @@ def call_tool_in_turn(
     """What one call in one turn with a customer came back with."""
     standin.play(tool(name, **arguments), reply("Done."))
     number = next(_numbers)
-    said = run_customer_turn(world, f"Hello ({number})", standin, thread=f"thread-{number}", customer=customer)
-    [made] = calls(world, said)
+    turn = run_customer_turn(world, f"Hello ({number})", standin, thread=f"thread-{number}", customer=customer)
+    [made] = calls(world, turn)
     return made
 
 
@@ -149,8 +149,8 @@ def test_a_customers_due_reminders_stand_beside_what_is_known_of_them_and_of_nob
     make_reminder(world, "Not yet.", end_user_key=CUSTOMER, due_at=FAR_FUTURE)
     make_note_of_customer(world, "A task is listed, not told.")
     make_reminder(world, "Owes us a lamp.", end_user_key=OTHER_CUSTOMER)
-    told = unfence("<data" + slot_text(world, CUSTOMER, Slot.PROFILE).split("<data")[1])
-    assert told == {"preferences": "Prefers email.", "reminders": ["Ask for\nthe new address."]}
+    profile_fields = unfence("<data" + slot_text(world, CUSTOMER, Slot.PROFILE).split("<data")[1])
+    assert profile_fields == {"preferences": "Prefers email.", "reminders": ["Ask for\nthe new address."]}
     assert unfence("<data" + slot_text(world, OTHER_CUSTOMER, Slot.PROFILE).split("<data")[1]) == {
         "reminders": ["Owes us a lamp."]
     }
@@ -178,10 +178,10 @@ def test_a_session_keeps_what_it_was_told_and_the_next_one_is_told_anew(world: W
 @pytest.mark.slow
 def test_what_an_agent_notes_of_one_customer_reaches_no_other(world: World, standin: StandIn) -> None:
     # R006, R007
-    told = call_tool_in_turn(
+    tool_call = call_tool_in_turn(
         world, standin, "write_note", kind="reminder", text="Wants a lamp.", due_at="2026-05-09T14:00"
     )
-    assert "told in sessions with this customer alone" in told["result"]
+    assert "told in sessions with this customer alone" in tool_call["result"]
     [note] = notes_of(world)
     assert (note.end_user_key, note.taint, note.author) == (CUSTOMER, Taint.CUSTOMER, world.bot.label)
     assert note.conversation_id is not None

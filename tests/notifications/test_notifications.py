@@ -108,8 +108,8 @@ def test_a_digest_is_one_message_about_all_that_waits_once_a_day(world: World, b
     assert box.letters == []
     run_check(world, terms, 4 * DAY)
     [letter] = box.letters
-    said = " ".join(letter["Subject"].split())
-    assert said.endswith(
+    subject = " ".join(letter["Subject"].split())
+    assert subject.endswith(
         "1 escalation (4 days), 1 reply draft (4 days), 1 review (4 days, 1 overdue), 1 webhook delivery given up (4 days)"
     )
     # A day later all of it waits still, and the person knows.
@@ -124,16 +124,16 @@ def test_a_worker_that_dies_behind_the_send_repeats_one_message_under_one_id(wor
     held = claim_preferences(terms.pk, actor=world.system)
     assert held is not None
     assert claim_preferences(terms.pk, actor=world.system) is None
-    parcel = prepare_email(held, actor=world.system, now=timezone.now())
-    assert parcel is not None
-    assert send_email(box.server, parcel) is None
+    email = prepare_email(held, actor=world.system, now=timezone.now())
+    assert email is not None
+    assert send_email(box.server, email) is None
     # Nothing was noted; the lease is over, and another worker goes on.
     run_check(world, terms)
     run_check(world, terms)
     assert len(box.ids) == 2
     assert len(set(box.ids)) == 1
     # The first one comes back to life, and changes nothing.
-    record_outcome(held, parcel.notice, None, actor=world.system, now=timezone.now())
+    record_outcome(held, email.notice, None, actor=world.system, now=timezone.now())
     [notice] = notices(world)
     assert (notice.status, notice.attempts) == ("sent", 1)
 

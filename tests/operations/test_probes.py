@@ -133,10 +133,10 @@ def test_without_a_database_a_process_tells_its_own_counts(client: Client, setti
     with pytest.raises(DatabaseError), connections["default"].cursor() as cursor:
         cursor.execute("SELECT 1 / 0")
     # From here on PostgreSQL refuses every statement of this transaction.
-    told = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
-    assert "preceptor_database_up 0.0" in told
-    assert "# TYPE preceptor_http_requests_total counter" in told
-    assert "preceptor_waiting" not in told
+    metrics = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    assert "preceptor_database_up 0.0" in metrics
+    assert "# TYPE preceptor_http_requests_total counter" in metrics
+    assert "preceptor_waiting" not in metrics
 
 
 @pytest.mark.django_db
@@ -146,11 +146,11 @@ def test_what_waits_is_counted_across_tenants_and_nobody_is_named(client: Client
     make_event(other)
     waiting_draft(world)
     settings.METRICS_TOKEN = TOKEN
-    told = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
-    assert re.search(r'^preceptor_waiting\{kind="turns"\} [2-9]', told, re.MULTILINE)
-    assert re.search(r'^preceptor_waiting_oldest_seconds\{kind="turns"\} \d', told, re.MULTILINE)
-    assert re.search(r'^preceptor_review_open\{kind="proposal"\} [1-9]', told, re.MULTILINE)
-    assert world.tenant.key not in told
+    metrics = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    assert re.search(r'^preceptor_waiting\{kind="turns"\} [2-9]', metrics, re.MULTILINE)
+    assert re.search(r'^preceptor_waiting_oldest_seconds\{kind="turns"\} \d', metrics, re.MULTILINE)
+    assert re.search(r'^preceptor_review_open\{kind="proposal"\} [1-9]', metrics, re.MULTILINE)
+    assert world.tenant.key not in metrics
     settings.METRICS_TENANTS = True
     named = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
     assert f'preceptor_waiting{{kind="turns",tenant="{world.tenant.key}"}} 1.0' in named

@@ -110,9 +110,9 @@ def test_a_number_that_json_has_no_word_for_is_refused(number: float) -> None:
 
 
 def test_what_is_said_has_the_form_in_which_a_column_gives_it_back() -> None:
-    said: JsonObject = {"b": ["x\x00y", {"c": "half \ud800", "a": -0.0}], "a": ["t", 1e22, True]}
-    assert canonical_object(said) == json.loads(canonical_json(canonical_object(said)))
-    assert canonical_object(said) == {"a": ["t", 10**22, True], "b": ["xy", {"a": 0.0, "c": "half ?"}]}
+    raw_object: JsonObject = {"b": ["x\x00y", {"c": "half \ud800", "a": -0.0}], "a": ["t", 1e22, True]}
+    assert canonical_object(raw_object) == json.loads(canonical_json(canonical_object(raw_object)))
+    assert canonical_object(raw_object) == {"a": ["t", 10**22, True], "b": ["xy", {"a": 0.0, "c": "half ?"}]}
 
 
 @pytest.mark.parametrize(

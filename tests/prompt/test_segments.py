@@ -113,9 +113,9 @@ def test_a_separator_belongs_to_the_slot_it_opens() -> None:
 
 
 def test_the_author_and_the_approver_of_every_line_are_known() -> None:
-    told = {span.segment.source for span in render_snapshot(FULL).spans() if span.segment.source}
-    assert {"note", "skill", "agent"} == {one.record_type for one in told}
-    assert all(one.author for one in told)
+    sources = {span.segment.source for span in render_snapshot(FULL).spans() if span.segment.source}
+    assert {"note", "skill", "agent"} == {one.record_type for one in sources}
+    assert all(one.author for one in sources)
 
 
 @given(PARTS)
@@ -153,9 +153,9 @@ def test_a_table_without_its_owners_is_refused(table: object) -> None:
 
 def test_the_same_words_by_another_author_are_another_part() -> None:
     mine, theirs = (SlotText(Slot.MEMORY, (Segment("x", source(record_id=row), "", 1),)) for row in (1, 2))
-    elsewhere = SlotText(Slot.PROFILE, mine.segments)
-    assert len({mine.text_sha256, theirs.text_sha256, elsewhere.text_sha256}) == 1
-    assert len({mine.sha256, theirs.sha256, elsewhere.sha256}) == 3
+    other_slot = SlotText(Slot.PROFILE, mine.segments)
+    assert len({mine.text_sha256, theirs.text_sha256, other_slot.text_sha256}) == 1
+    assert len({mine.sha256, theirs.sha256, other_slot.sha256}) == 3
     assert mine.text_sha256 == hashlib.sha256(b"x").hexdigest()
     assert mine.sha256 == SlotText(Slot.MEMORY, mine.segments).sha256
 

@@ -99,8 +99,8 @@ def test_a_body_that_was_cut_says_where_the_rest_is() -> None:  # R074
     long = skill(1, "long", body="s" * (SKILL_BODY_CHARACTERS + 1))
     assembled = render_snapshot(replace(BARE, skills=(long,), skill_index=SkillIndex.FULL))
     assert assembled.notes == (SanitizerNote(Slot.SKILLS, SanitizerRule.TRUNCATED),)
-    said = "(The skill above was cut after 8000 characters: read the rest with `get_skill`.)"
-    assert assembled.text.endswith(f"{'s' * SKILL_BODY_CHARACTERS}\n\n{said}")
+    cut_notice = "(The skill above was cut after 8000 characters: read the rest with `get_skill`.)"
+    assert assembled.text.endswith(f"{'s' * SKILL_BODY_CHARACTERS}\n\n{cut_notice}")
 
 
 def test_agents_that_may_be_asked_keep_to_their_lines() -> None:  # R057

@@ -126,9 +126,9 @@ def test_who_is_represented_stands_first_with_a_line_for_each_known_thing() -> N
 
 
 def test_goals_and_overlay_follow_the_persona_word_for_word() -> None:  # R035, R036
-    said = "Sell.\n\n  - two\n\tlines"
-    shown = slot_text(replace(BARE, persona=PersonaInput(goals=passage(said)), overlay=passage("Hum.")), Slot.PERSONA)
-    assert shown == f"# Agent persona\n\n## Goals\nYour goals:\n{said}\n\n## Overlay\nHum."
+    goals = "Sell.\n\n  - two\n\tlines"
+    shown = slot_text(replace(BARE, persona=PersonaInput(goals=passage(goals)), overlay=passage("Hum.")), Slot.PERSONA)
+    assert shown == f"# Agent persona\n\n## Goals\nYour goals:\n{goals}\n\n## Overlay\nHum."
 
 
 def test_the_first_tier_keeps_who_speaks_and_what_never_happens() -> None:  # R168

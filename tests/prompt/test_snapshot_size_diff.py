@@ -29,11 +29,11 @@ def test_the_same_prompt_changes_nothing() -> None:
 
 def test_a_line_more_in_the_last_shared_slot_leaves_what_stands_before_it() -> None:
     before, after = render_snapshot(with_memory("Be brief.")), render_snapshot(with_memory("Be brief.\nSay hello."))
-    told = diff_prompt_sizes(before, after)
-    [slot] = told.slots
+    size_diff = diff_prompt_sizes(before, after)
+    [slot] = size_diff.slots
     assert (slot.slot, slot.after - slot.before) == (Slot.MEMORY, len("\nSay hello."))
-    assert told.added == len("\nSay hello.")
-    assert told.rewritten < slot.after
+    assert size_diff.added == len("\nSay hello.")
+    assert size_diff.rewritten < slot.after
 
 
 def test_a_slot_that_comes_or_goes_is_told_with_nothing_on_the_other_side() -> None:
@@ -47,20 +47,20 @@ def test_a_slot_that_comes_or_goes_is_told_with_nothing_on_the_other_side() -> N
 
 
 def test_a_customers_own_slot_is_no_part_of_the_shared_prefix() -> None:
-    told = diff_prompt_sizes(FULL_PROMPT, render_snapshot(replace(FULL, profile=None)))
-    assert [one.slot for one in told.slots] == [Slot.PROFILE]
-    assert (told.rewritten, told.shared) == (0, len(shared_prefix_bytes(FULL_PROMPT)))
+    size_diff = diff_prompt_sizes(FULL_PROMPT, render_snapshot(replace(FULL, profile=None)))
+    assert [one.slot for one in size_diff.slots] == [Slot.PROFILE]
+    assert (size_diff.rewritten, size_diff.shared) == (0, len(shared_prefix_bytes(FULL_PROMPT)))
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_what_is_kept_and_what_is_written_anew_are_the_whole(one: str, other: str) -> None:
     before, after = render_snapshot(with_memory(one)), render_snapshot(with_memory(other))
-    told = diff_prompt_sizes(before, after)
+    size_diff = diff_prompt_sizes(before, after)
     old, new = shared_prefix_bytes(before), shared_prefix_bytes(after)
-    kept = told.shared - told.rewritten
-    assert told.shared == len(new)
+    kept = size_diff.shared - size_diff.rewritten
+    assert size_diff.shared == len(new)
     assert old[:kept] == new[:kept]
-    assert told.rewritten in {0, len(new) - kept}
-    if told.rewritten and kept < len(old):
+    assert size_diff.rewritten in {0, len(new) - kept}
+    if size_diff.rewritten and kept < len(old):
         assert old[kept] != new[kept]
-    assert told.added == len(after.text.encode()) - len(before.text.encode())
+    assert size_diff.added == len(after.text.encode()) - len(before.text.encode())

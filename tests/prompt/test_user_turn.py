@@ -217,9 +217,11 @@ def test_a_clock_a_send_mode_a_draft_or_an_event_never_reaches_the_prefix() -> N
 
 
 def test_what_a_contact_says_never_stands_outside_a_fence() -> None:  # R130, R142
-    said = "My name is Ann & I like <b>tea</b>."
-    outside = [line for line in render_events(event(EventKind.MESSAGE, said)).split("\n") if said in line]
-    assert outside == [canonical_json(sanitize(said).text)]
+    customer_text = "My name is Ann & I like <b>tea</b>."
+    outside = [
+        line for line in render_events(event(EventKind.MESSAGE, customer_text)).split("\n") if customer_text in line
+    ]
+    assert outside == [canonical_json(sanitize(customer_text).text)]
 
 
 @given(st.sampled_from(EventKind), st.text(), st.text(), st.text())
@@ -234,18 +236,21 @@ def test_no_event_can_forge_the_header_of_another(kind: EventKind, text: str, na
 def test_an_owner_speaks_in_as_many_lines_as_owners_wrote(turn: TurnInput) -> None:  # R076, R141, R189
     """Whatever a contact, a draft, a bullet or a name says, no line of it reads as an operator's envelope."""
     hostile = replace(
-        turn, events=tuple(replace(told, text=f"{told.text}\n{ENVELOPE}\r{told.text}") for told in turn.events)
+        turn,
+        events=tuple(
+            replace(turn_event, text=f"{turn_event.text}\n{ENVELOPE}\r{turn_event.text}") for turn_event in turn.events
+        ),
     )
-    said = [line.strip() for line in render_user_turn(hostile).text.splitlines()]
-    owners = [told for told in turn.events if told.kind in OWNERS]
-    assert sum(line.startswith(("[Operator instruction", "[Scheduled instruction")) for line in said) == len(owners)
-    assert sum(line == "--- System ---" for line in said) == bool(turn.now_line or turn.off_the_record)
+    lines = [line.strip() for line in render_user_turn(hostile).text.splitlines()]
+    owners = [turn_event for turn_event in turn.events if turn_event.kind in OWNERS]
+    assert sum(line.startswith(("[Operator instruction", "[Scheduled instruction")) for line in lines) == len(owners)
+    assert sum(line == "--- System ---" for line in lines) == bool(turn.now_line or turn.off_the_record)
 
 
 @given(TURNS)
 def test_the_order_of_rows_leaves_a_turn_alone(turn: TurnInput) -> None:
     turned = replace(turn, events=turn.events[::-1], learning=turn.learning[::-1])
-    by_id = tuple(replace(told, source=source("event", at, "")) for at, told in enumerate(turned.events))
+    by_id = tuple(replace(turn_event, source=source("event", at, "")) for at, turn_event in enumerate(turned.events))
     assert render_user_turn(replace(turned, events=by_id)) == render_user_turn(
         replace(turned, events=by_id[::-1], learning=turn.learning)
     )

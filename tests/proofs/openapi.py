@@ -57,15 +57,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     # A refusal is what most requests are after; Django would print each.
     logging.disable(logging.CRITICAL)
-    begun, found, told = monotonic(), FuzzFindings(), FuzzFindings()
+    begun, found, tool_findings = monotonic(), FuzzFindings(), FuzzFindings()
     examples = QUICK_EXAMPLES if options.quick else options.examples
     with run_two_tenants() as ground:
         asked = [each for each in operations(document()) if options.only in each.label]
         for operation in asked:
             prove(operation, ground, found, options.seed, examples, covers=not options.quick)
-        replay(asked, ground, told, options.seed, min(examples, MOST_CALLS))
-    status = report(found, told, len(asked), ground.marked, monotonic() - begun)
-    return status or int(not options.only and not has_reached_enough(found, told))
+        replay(asked, ground, tool_findings, options.seed, min(examples, MOST_CALLS))
+    status = report(found, tool_findings, len(asked), ground.marked, monotonic() - begun)
+    return status or int(not options.only and not has_reached_enough(found, tool_findings))
 
 
 def prove(
@@ -94,24 +94,25 @@ def prove(
     run_random_requests(operation, ground, seed, examples, ask)
 
 
-def has_reached_enough(found: FuzzFindings, told: FuzzFindings) -> bool:
+def has_reached_enough(found: FuzzFindings, tool_findings: FuzzFindings) -> bool:
     """Whether enough operations and tools did what they are for; says so where not."""
-    enough = len(found.reached) >= MIN_REACHED_OPERATIONS and len(told.reached) >= MIN_REACHED_TOOLS
+    enough = len(found.reached) >= MIN_REACHED_OPERATIONS and len(tool_findings.reached) >= MIN_REACHED_TOOLS
     if not enough:
         print(f"Fewer than {MIN_REACHED_OPERATIONS} operations or {MIN_REACHED_TOOLS} tools did something.")
     return enough
 
 
-def report(found: FuzzFindings, told: FuzzFindings, operations: int, marked: int, seconds: float) -> int:
+def report(found: FuzzFindings, tool_findings: FuzzFindings, operations: int, marked: int, seconds: float) -> int:
     """Print it all; 0 where nothing is wrong."""
     statuses = ", ".join(f"{count} x {status}" for status, count in sorted(found.statuses.items()))
     print(
         f"{found.asked} requests to {operations} operations, {len(found.reached)} of which did something: {statuses}."
     )
     print(
-        f"{told.asked} calls of tools over MCP, {len(told.reached)} tools did something. {marked} columns are marked."
+        f"{tool_findings.asked} calls of tools over MCP, {len(tool_findings.reached)} tools did something."
+        f" {marked} columns are marked."
     )
-    flaws = len(found.flaws) + len(told.flaws)
+    flaws = len(found.flaws) + len(tool_findings.flaws)
     print(f"{flaws} things did not hold, in {seconds:.0f} seconds.")
     return int(flaws > 0 or not found.asked or marked < MIN_MARKED_COLUMNS)
 

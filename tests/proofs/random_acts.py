@@ -51,17 +51,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         clone_database(server, TEMPLATE, PREFIX)
         backend = AnthropicBackend("test", base_url=url)
         begun = monotonic()
-        told, violation = play(server, backend, options.runs or runs, steps, options.seed, options.mutant or "")
+        totals, violation = play(server, backend, options.runs or runs, steps, options.seed, options.mutant or "")
         backend.close()
-    report(told, violation, monotonic() - begun)
-    return int(violation is not None or told.steps == 0)
+    report(totals, violation, monotonic() - begun)
+    return int(violation is not None or totals.steps == 0)
 
 
 def play(
     server: Postgres, backend: AnthropicBackend, runs: int, steps: int, chance: int, mutant: str
 ) -> tuple[RunTotals, BaseException | None]:
     """Run the machine; what it came to, and the violation with its shortest sequence if there is one."""
-    told = RandomActsMachine.told = RunTotals()
+    totals = RandomActsMachine.told = RunTotals()
     RandomActsMachine.backend = backend
     how = settings(
         max_examples=runs,
@@ -80,24 +80,24 @@ def play(
             try:
                 run_state_machine_as_test(seed(chance)(RandomActsMachine), settings=how)
             except Exception as violation:  # noqa: BLE001  # whatever it is, it is what the proof looks for
-                return told, violation
-    return told, None
+                return totals, violation
+    return totals, None
 
 
-def report(told: RunTotals, violation: BaseException | None, seconds: float) -> None:
+def report(totals: RunTotals, violation: BaseException | None, seconds: float) -> None:
     """The row of the table, and the sequence that broke something."""
     if violation is not None:
         traceback.print_exception(violation, limit=-3, file=sys.stdout)
     print(
         f"{'runs':>5} {'steps':>6} {'acts tried':>11} {'done':>6} {'refused':>8} {'sessions':>9} {'violations':>11} {'seconds':>8}"
     )
-    acts = f"{len(told.acts)} of {len(ACT_RUNNERS)}"
-    figures = (told.runs, told.steps, acts, told.done.total(), told.refused.total(), told.sessions)
+    acts = f"{len(totals.acts)} of {len(ACT_RUNNERS)}"
+    figures = (totals.runs, totals.steps, acts, totals.done.total(), totals.refused.total(), totals.sessions)
     print(
         "{:5} {:6} {:>11} {:6} {:8} {:9} {:11} {:8.1f}".format(*figures, int(violation is not None), seconds),
         flush=True,
     )
-    never = sorted(act.value for act in ACT_RUNNERS if act.value not in told.done)
+    never = sorted(act.value for act in ACT_RUNNERS if act.value not in totals.done)
     print(f"never done, only refused or not tried: {', '.join(never) or 'none'}")
 
 

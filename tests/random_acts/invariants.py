@@ -103,8 +103,8 @@ def check_approved_bytes(seen: StepComparison) -> Iterator[str]:
 def _is_approval(record: RecordRow, new: ApprovedRow | None) -> bool:
     """A person's, or the installation's own where the policy lets it make the row."""
     makes = POLICY[Act(record.act)].does is RowEffect.MAKES and record.role == SYSTEM
-    said = new is None or all(record.after.get(name) == text for name, text in new.texts.items())
-    return (is_person(record.role) or makes) and said
+    texts_match = new is None or all(record.after.get(name) == text for name, text in new.texts.items())
+    return (is_person(record.role) or makes) and texts_match
 
 
 def check_new_sessions(seen: StepComparison) -> Iterator[str]:

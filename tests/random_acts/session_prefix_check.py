@@ -110,12 +110,12 @@ def _check_words(
     data: Sequence[Segment],
     here: ApprovedRows,
     observer: SuperuserObserver,
-    whose: tuple[int, int, str],
+    memory_key: tuple[int, int, str],
 ) -> Iterator[str]:
     let_through = _find_marks(str(row.texts) for _, row in here)
     for mark in sorted(_find_marks(segment.text for segment in prose) - let_through):
         yield f"the words {mark} stand as prose, and no approved row of this agent holds them"
-    remembered = _find_marks([observer.remembered(*whose)]) | let_through
+    remembered = _find_marks([observer.remembered(*memory_key)]) | let_through
     for mark in sorted(_find_marks(segment.text for segment in data) - remembered):
         yield f"the words {mark} stand as data, and neither the agent nor this customer has them"
 

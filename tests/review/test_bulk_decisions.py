@@ -72,8 +72,8 @@ def test_drafts_rejected_together_carry_the_one_reason(world: World) -> None:
     bulk = begin_bulk_decision(world, drafts, Verb.REJECT)
     assert run_bulk_worker(world, bulk) == [""] * 2
     assert states(world, drafts) == ["rejected"] * 2
-    said = {(row.decision_reason, row.reason_code) for row in (reload_proposal(world, draft) for draft in drafts)}
-    assert said == {("Asked for twice.", "duplicate")}
+    reasons = {(row.decision_reason, row.reason_code) for row in (reload_proposal(world, draft) for draft in drafts)}
+    assert reasons == {("Asked for twice.", "duplicate")}
 
 
 def test_what_one_is_refused_keeps_no_other_from_being_decided(world: World) -> None:

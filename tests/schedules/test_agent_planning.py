@@ -33,10 +33,10 @@ def world() -> World:
 
 
 def call_tool_in_turn(
-    world: World, standin: StandIn, name: str, said: str = "Please.", **arguments: object
+    world: World, standin: StandIn, name: str, customer_text: str = "Please.", **arguments: object
 ) -> dict[str, object]:
     standin.play(tool(name, **arguments), reply("Done."))
-    [made] = calls(world, run_customer_turn(world, said, standin))
+    [made] = calls(world, run_customer_turn(world, customer_text, standin))
     return made
 
 

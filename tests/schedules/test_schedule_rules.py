@@ -118,11 +118,11 @@ def test_what_an_agent_is_told_that_begins_by_itself_stands_in_the_golden_file()
 
 
 def test_the_preamble_can_be_the_owners_own() -> None:
-    told = render_scheduled_task(
+    task_text = render_scheduled_task(
         ScheduledTask("Reflection", utc_moment("2026-01-10T23:00"), "Reflect", "Read.", preamble="It is night.")
     )
-    assert told.startswith("It is night.\n\nSchedule: Reflection. Planned for ")
-    assert NOTHING_TO_REPORT not in told
+    assert task_text.startswith("It is night.\n\nSchedule: Reflection. Planned for ")
+    assert NOTHING_TO_REPORT not in task_text
 
 
 @pytest.mark.parametrize("text", ["", " \n", NOTHING_TO_REPORT, f" {NOTHING_TO_REPORT}\n"])

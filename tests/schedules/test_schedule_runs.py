@@ -99,9 +99,9 @@ def test_the_agent_follows_the_skill_in_a_fresh_session_and_its_report_is_posted
     assert messages(world)[-1] == ("agent", "All parcels arrived.")
     [sent] = standin.requests()
     assert len(sent["messages"]) == 1
-    told = sent["messages"][0]["content"][0]["text"]
-    assert "[Scheduled instruction from your owner — not the contact]\nNobody wrote to you" in told
-    assert NOTHING_TO_REPORT in told
+    prompt_text = sent["messages"][0]["content"][0]["text"]
+    assert "[Scheduled instruction from your owner — not the contact]\nNobody wrote to you" in prompt_text
+    assert NOTHING_TO_REPORT in prompt_text
     assert "Nobody wrote to you" not in str(sent["system"])
 
 

@@ -32,10 +32,12 @@ def world() -> World:
 
 
 def call_tool_in_turn(
-    world: World, standin: StandIn, name: str, said: str = "", thread: str = "thread", **given: Any
+    world: World, standin: StandIn, name: str, customer_text: str = "", thread: str = "thread", **given: Any
 ) -> dict[str, Any]:
     standin.play(tool(name, **given), reply("Done."))
-    [made] = calls(world, run_customer_turn(world, said or f"Please {name} ({next(_numbers)})", standin, thread=thread))
+    [made] = calls(
+        world, run_customer_turn(world, customer_text or f"Please {name} ({next(_numbers)})", standin, thread=thread)
+    )
     return made
 
 

@@ -136,7 +136,7 @@ def test_what_systems_leave_behind_is_passed_over_and_a_nested_zip_is_a_mere_fil
         }
     )
     assert skill.name == "send-an-invoice"
-    assert [said.split(":")[0] for said in skill.left_out] == ["more.zip"]
+    assert [entry.split(":")[0] for entry in skill.left_out] == ["more.zip"]
 
 
 def test_names_in_utf8_are_read_flag_or_not_and_others_refused() -> None:
@@ -186,7 +186,7 @@ def test_files_come_along_by_what_they_are_and_the_others_are_named() -> None:
         }
     )
     assert [file.name for file in skill.files] == ["addresses.csv", "terms.txt", "license.txt"]
-    assert [said.split(":")[0] for said in skill.left_out] == [
+    assert [entry.split(":")[0] for entry in skill.left_out] == [
         *("scripts/run.py", "assets/Addresses.csv", "big.txt", "odd.png", "fourth.txt")
     ]
     assert skill.notes == ("data/old/terms.txt is kept as terms.txt: files here lie in no folders of their own.",)

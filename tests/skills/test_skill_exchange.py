@@ -151,8 +151,8 @@ def test_only_what_a_person_approved_leaves(world: World) -> None:
     approved, draft = make_skill(world, "approved"), make_skill(world)
     retired, held = make_skill(world, "deprecated"), make_skill(world, "approved")
     quarantine_skill(held, actor=world.operator, reason="Odd.")
-    for skill, said in ((draft, "draft"), (retired, "deprecated"), (held, "in quarantine")):
-        with pytest.raises(Conflict, match=f"this skill is {said}"):
+    for skill, state_text in ((draft, "draft"), (retired, "deprecated"), (held, "in quarantine")):
+        with pytest.raises(Conflict, match=f"this skill is {state_text}"):
             select_approved_skill(skill.pk, actor=world.operator)
     [only] = select_approved_skills(actor=world.operator)
     assert (only.pk, archive_name([only])) == (approved.pk, f"{approved.name}.zip")
@@ -211,14 +211,14 @@ def test_platform_staff_take_nothing_away(world: World) -> None:
 def test_an_export_holds_no_name_of_anybody(world: World) -> None:
     skill = make_skill_with_file(world, "approved")
     content = export_skill(skill, world.operator)
-    for said in (
+    for private_value in (
         world.operator.label,
         world.operator_user.username,
         world.tenant.name,
         world.tenant.key,
         world.bot.label,
     ):
-        assert said.encode() not in content
+        assert private_value.encode() not in content
 
 
 def test_a_file_that_is_gone_or_another_stops_the_export(world: World, settings: Settings) -> None:

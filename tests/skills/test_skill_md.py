@@ -73,10 +73,10 @@ def test_whatever_a_skill_says_comes_back_and_the_formats_own_reader_agrees(
         folder.mkdir()
         (folder / "SKILL.md").write_bytes(written)
         assert validate(folder) == []
-        told = read_properties(folder)
-    assert (told.name, told.description) == (skill.name, skill.description.strip())
-    assert told.metadata["preceptor-title"] == skill.title
-    assert {key: told.metadata[key] for key in theirs} == theirs
+        properties = read_properties(folder)
+    assert (properties.name, properties.description) == (skill.name, skill.description.strip())
+    assert properties.metadata["preceptor-title"] == skill.title
+    assert {key: properties.metadata[key] for key in theirs} == theirs
 
 
 @pytest.mark.parametrize(

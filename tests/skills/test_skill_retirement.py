@@ -87,10 +87,13 @@ def test_a_skill_whose_conversations_end_badly_may_be_retired(world: World, stan
         run_conversation(world, standin, f"good-{number}", Ending.SOLVED, good)
     assert retirement_causes(world, bad) == [RetirementCause.WORSE]
     assert retirement_causes(world, good) == []
-    told = read_curations([bad.pk, good.pk], actor=world.operator, now=timezone.now())[bad.pk].figures
-    assert (told.with_skill, told.without_skill) == (BadOutcomeRate(MIN_ENDED, MIN_ENDED), BadOutcomeRate(MIN_ENDED, 0))
-    assert (told.fetched_30_days, told.fetched_90_days) == (MIN_ENDED, MIN_ENDED)
-    assert told.last_used_at is not None
+    skill_figures = read_curations([bad.pk, good.pk], actor=world.operator, now=timezone.now())[bad.pk].figures
+    assert (skill_figures.with_skill, skill_figures.without_skill) == (
+        BadOutcomeRate(MIN_ENDED, MIN_ENDED),
+        BadOutcomeRate(MIN_ENDED, 0),
+    )
+    assert (skill_figures.fetched_30_days, skill_figures.fetched_90_days) == (MIN_ENDED, MIN_ENDED)
+    assert skill_figures.last_used_at is not None
     # The same by REST, in the list of skills and on the page.
     person = person_client(world.operator_user)
     [listed] = person.get("skills/?curation=worse").body["results"]
@@ -117,8 +120,8 @@ def test_a_skill_counts_as_fetched_by_either_of_the_tools_that_give_it(world: Wo
     run_conversation(world, standin, "one", Ending.SOLVED, skill)
     run_conversation(world, standin, "two", Ending.UNSOLVED, skill, by="skill_view")
     run_conversation(world, standin, "three", Ending.SOLVED)
-    told = read_curations([skill.pk], actor=world.operator, now=timezone.now())[skill.pk].figures
-    assert (told.fetched_90_days, told.with_skill, told.without_skill) == (
+    skill_figures = read_curations([skill.pk], actor=world.operator, now=timezone.now())[skill.pk].figures
+    assert (skill_figures.fetched_90_days, skill_figures.with_skill, skill_figures.without_skill) == (
         2,
         BadOutcomeRate(2, 1),
         BadOutcomeRate(1, 0),
@@ -135,8 +138,8 @@ def test_a_look_at_a_draft_is_no_fetch(world: World, standin: StandIn) -> None:
     run_conversation(world, standin, "one", Ending.SOLVED, skill, by="skill_view")
     approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
     run_conversation(world, standin, "two", Ending.SOLVED, skill, by="skill_view")
-    told = read_curations([skill.pk], actor=world.operator, now=timezone.now())[skill.pk].figures
-    assert told.fetched_90_days == 1
+    skill_figures = read_curations([skill.pk], actor=world.operator, now=timezone.now())[skill.pk].figures
+    assert skill_figures.fetched_90_days == 1
 
 
 def test_a_skill_that_a_newer_one_of_its_agent_covers_may_be_retired(world: World) -> None:

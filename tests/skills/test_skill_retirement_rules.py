@@ -38,8 +38,8 @@ def figures(
     return SkillFigures(NOW - 3 * UNUSED_AFTER, used, retained_until, 0, 0, conversations, with_skill, GOOD)
 
 
-def causes(told: SkillFigures) -> list[RetirementCause]:
-    return [each.cause for each in suggest_retirement(told, NOW)]
+def causes(skill_figures: SkillFigures) -> list[RetirementCause]:
+    return [each.cause for each in suggest_retirement(skill_figures, NOW)]
 
 
 def test_a_skill_that_nobody_fetched_is_suggested_once_its_agent_was_busy_enough() -> None:
@@ -62,14 +62,14 @@ def test_a_skill_that_a_later_one_covers_is_suggested_with_what_is_alike() -> No
     newer = NewerSkill(
         7, "Refund a late order", NOW - timedelta(days=3), "Both call `refund`; their words agree by 84%."
     )
-    told = replace(figures(used_days_ago=1), newer=newer)
-    [found] = suggest_retirement(told, NOW)
+    skill_figures = replace(figures(used_days_ago=1), newer=newer)
+    [found] = suggest_retirement(skill_figures, NOW)
     assert found.cause == RetirementCause.SUPERSEDED
     assert found.detail == (
         "“Refund a late order”, approved on 19 November 2026 and so later, says the same."
         " Both call `refund`; their words agree by 84%."
     )
-    assert causes(replace(told, retained_until=NOW + timedelta(days=1))) == []
+    assert causes(replace(skill_figures, retained_until=NOW + timedelta(days=1))) == []
 
 
 def test_what_a_person_keeps_is_suggested_again_when_the_time_is_over() -> None:

@@ -46,8 +46,8 @@ def test_a_fetched_skill_is_its_agents_in_its_version(world: World) -> None:
     for skill in (once, twice):
         fetched = read_approved_skill(skill.pk, actor=world.bot)
         assert fetched is not None
-        told = (fetched.pk, fetched.tenant_id, fetched.agent_id, fetched.version, fetched.name, fetched.body)
-        assert told == (skill.pk, skill.tenant_id, skill.agent_id, skill.version, skill.name, skill.body)
+        fetched_values = (fetched.pk, fetched.tenant_id, fetched.agent_id, fetched.version, fetched.name, fetched.body)
+        assert fetched_values == (skill.pk, skill.tenant_id, skill.agent_id, skill.version, skill.name, skill.body)
 
 
 def test_every_skill_is_born_a_draft_whatever_was_asked_for(world: World) -> None:
@@ -89,8 +89,8 @@ def test_names_are_unique_per_agent_in_every_state(world: World) -> None:
         draft_skill(world.agent.pk, actor=world.bot, values=RUNBOOK)
     neighbour = create_agent("sales", "Sales", actor=world.admin)
     assert draft_skill(neighbour.pk, actor=world.operator, values=RUNBOOK).name == retired.name
-    elsewhere = make_world()
-    assert draft_skill(elsewhere.agent.pk, actor=elsewhere.bot, values=RUNBOOK).name == retired.name
+    other_world = make_world()
+    assert draft_skill(other_world.agent.pk, actor=other_world.bot, values=RUNBOOK).name == retired.name
 
 
 def test_an_operator_approves_the_bytes_it_reviewed_and_no_others(world: World) -> None:

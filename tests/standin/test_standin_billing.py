@@ -85,8 +85,8 @@ def test_questions_have_a_line_each_however_often_they_are_asked(base_url: str) 
     use: JsonObject = {"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "x", "input": {}}]}
     result: JsonObject = {"type": "tool_result", "tool_use_id": "t", "content": "done"}
     marked = result | {"cache_control": {"type": "ephemeral"}}
-    told: JsonObject = {"role": "user", "content": [marked]}
-    asked: list[list[Json]] = [[lamp], [lamp], [lamp, use, told]]
+    result_message: JsonObject = {"role": "user", "content": [marked]}
+    asked: list[list[Json]] = [[lamp], [lamp], [lamp, use, result_message]]
     for messages in asked:
         ask_usage(base_url, HELLO | {"messages": messages})
     ask_usage(base_url, HELLO)

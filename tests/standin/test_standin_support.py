@@ -211,8 +211,10 @@ def test_what_a_colleague_answers_is_told_to_the_customer_and_taken_down_nowhere
     talk = StandInTalk(ADA)
     talk.say(fenced_message("May I pay on Friday?"))
     answer = "Yes, we take it until Friday.\nTell us the invoice."
-    told = reply_text(talk.say(operator_message(f"{ESCALATION_ANSWERED.format(reason='policy')}\n\n{answer}")))
-    assert told == f"A colleague looked into it: {answer}"
+    customer_reply = reply_text(
+        talk.say(operator_message(f"{ESCALATION_ANSWERED.format(reason='policy')}\n\n{answer}"))
+    )
+    assert customer_reply == f"A colleague looked into it: {answer}"
 
 
 def test_what_another_agent_answers_is_told_to_the_customer() -> None:

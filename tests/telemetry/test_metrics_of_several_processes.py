@@ -28,7 +28,7 @@ def process_counts(folder: Path | None) -> dict[str, float]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("COVERAGE", "PROMETHEUS"))}
     if folder is not None:
         environment["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
-    told = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", COUNTING_SCRIPT],
         cwd=PROJECT,
         env=environment,
@@ -37,7 +37,7 @@ def process_counts(folder: Path | None) -> dict[str, float]:
         check=True,
         timeout=60,
     )
-    families = text_string_to_metric_families(told.stdout)
+    families = text_string_to_metric_families(result.stdout)
     return {
         sample.name + "".join(sample.labels.values()): sample.value for family in families for sample in family.samples
     }
@@ -47,10 +47,10 @@ def process_counts(folder: Path | None) -> dict[str, float]:
 def test_counts_of_processes_that_share_a_folder_are_added_up(tmp_path: Path) -> None:
     for _ in range(2):
         process_counts(tmp_path)
-    told = process_counts(tmp_path)
-    assert told["preceptor_turns_totalreplied"] == 6
-    assert (told["preceptor_turn_seconds_bucket0.25"], told["preceptor_turn_seconds_bucket0.5"]) == (0, 3)
-    assert told["preceptor_turn_seconds_count"] == 3
+    counts = process_counts(tmp_path)
+    assert counts["preceptor_turns_totalreplied"] == 6
+    assert (counts["preceptor_turn_seconds_bucket0.25"], counts["preceptor_turn_seconds_bucket0.5"]) == (0, 3)
+    assert counts["preceptor_turn_seconds_count"] == 3
 
 
 @pytest.mark.slow
@@ -65,6 +65,6 @@ def test_streams_of_processes_that_have_ended_are_not_held_any_more(tmp_path: Pa
 
 def test_without_a_folder_each_process_tells_its_own(tmp_path: Path) -> None:
     process_counts(None)
-    told = process_counts(None)
-    assert (told["preceptor_turns_totalreplied"], told["preceptor_streams"]) == (2, 3)
-    assert not [name for name in told if name.endswith("_created")]
+    counts = process_counts(None)
+    assert (counts["preceptor_turns_totalreplied"], counts["preceptor_streams"]) == (2, 3)
+    assert not [name for name in counts if name.endswith("_created")]

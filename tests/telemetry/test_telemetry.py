@@ -37,26 +37,31 @@ def test_a_line_says_the_scene_around_it_and_what_it_says_itself() -> None:
     with log_context(request_id="r-1", tenant_id=7):
         add_log_facts(actor="agent")
         with log_context(turn_id=3):
-            said = json.loads(format_record(JsonLines(), skill_id=12, request=object()))
+            log_entry = json.loads(format_record(JsonLines(), skill_id=12, request=object()))
         outside = json.loads(format_record(JsonLines()))
-    assert {name: said[name] for name in ("level", "logger", "message", "skill_id")} == {
+    assert {name: log_entry[name] for name in ("level", "logger", "message", "skill_id")} == {
         "level": "INFO",
         "logger": "apps.x",
         "message": "drafted skill",
         "skill_id": 12,
     }
-    assert (said["request_id"], said["tenant_id"], said["actor"], said["turn_id"]) == ("r-1", 7, "agent", 3)
+    assert (log_entry["request_id"], log_entry["tenant_id"], log_entry["actor"], log_entry["turn_id"]) == (
+        "r-1",
+        7,
+        "agent",
+        3,
+    )
     assert "turn_id" not in outside
-    assert "request" not in said
+    assert "request" not in log_entry
     assert "request_id" not in json.loads(format_record(JsonLines()))
 
 
 @pytest.mark.parametrize("formatter", [JsonLines(), PlainLines()])
 def test_words_of_an_exception_are_left_out_and_where_it_happened_is_said(formatter: logging.Formatter) -> None:
-    said = format_record(formatter, make_error(), msg="failed: %s", args=(SECRET,))
-    assert SECRET not in said
-    assert "ValueError" in said
-    assert "make_error" in said
+    log_line = format_record(formatter, make_error(), msg="failed: %s", args=(SECRET,))
+    assert SECRET not in log_line
+    assert "ValueError" in log_line
+    assert "make_error" in log_line
 
 
 def test_a_line_says_nothing_that_is_not_named() -> None:
@@ -125,10 +130,10 @@ def run_request(headers: list[tuple[bytes, bytes]], caplog: pytest.LogCaptureFix
 def test_a_request_keeps_the_id_it_came_with_where_it_is_one(
     given: str, is_taken: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    told, inside = run_request([(b"x-request-id", given.encode())], caplog)
-    assert inside["request_id"] == told
-    assert (told == given) is is_taken
-    assert told
+    returned_id, inside = run_request([(b"x-request-id", given.encode())], caplog)
+    assert inside["request_id"] == returned_id
+    assert (returned_id == given) is is_taken
+    assert returned_id
     [line] = [record for record in caplog.records if record.name == "apps.telemetry.request_logging"]
     assert (line.message, vars(line)["route"], vars(line)["status"]) == ("request", "api/v1/skills/", 200)
     assert SECRET not in str(vars(line))

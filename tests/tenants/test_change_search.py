@@ -129,8 +129,8 @@ def names(model: type[Governed]) -> set[str]:
 def test_what_came_of_a_conversation_off_the_record_is_not_found(world: World) -> None:
     # R178
     persona = make_persona(world)
-    said = (("style", "Zephyrine.", True), ("avoid", "Ochre.", False))
-    for field, words, is_off in said:
+    changes = (("style", "Zephyrine.", True), ("avoid", "Ochre.", False))
+    for field, words, is_off in changes:
         evidence = {"conversation_id": make_conversation(world, off_the_record=is_off).pk}
         persona = amend_persona(persona, actor=world.operator, values={field: words}, evidence=evidence)
     assert found_acts(world, "zephyrine") == []

@@ -144,10 +144,10 @@ def test_what_is_off_the_record_or_in_somebodys_own_talk_is_not_found(world: Wor
     make_conversation(world, off_the_record=True)
     assert count_hits(world, "parcel") == {}
     member = turn_into_assistant(make_world())
-    said = append_messages(
+    messages = append_messages(
         make_talk(member), [ConversationLine("operator", "What of the broken parcel?")], actor=member.system
     )
-    assert len(said) == 1
+    assert len(messages) == 1
     for actor in (member.operator, member.admin):
         assert search_rows(actor, "parcel") == {}
 
@@ -179,8 +179,8 @@ def test_what_is_noted_of_a_customer_is_found_in_ones_own_tenant_while_it_stands
 def test_what_was_noted_off_the_record_is_not_found(world: World) -> None:
     # R178
     thread, other = make_conversation(world, off_the_record=True), make_conversation(world)
-    for key, said, source in (("http:ann", "Ann likes ochre.", thread), ("http:bob", "Bob likes ochre.", other)):
-        create_profile(key, actor=world.bot, values={"notes": said}, evidence={"conversation_id": source.pk})
+    for key, notes, source in (("http:ann", "Ann likes ochre.", thread), ("http:bob", "Bob likes ochre.", other)):
+        create_profile(key, actor=world.bot, values={"notes": notes}, evidence={"conversation_id": source.pk})
     [line] = search_rows(world.operator, "ochre")["profile_line"].ids
     with acting_as(world.operator):
         assert ProfileLine.objects.get(pk=line).text == "Bob likes ochre."

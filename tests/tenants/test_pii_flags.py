@@ -56,9 +56,9 @@ def test_an_agent_is_told_of_what_it_wrote_for_everybody(world: World, standin: 
         tool("skill_save", **skill | {"title": "Reach Ada"}),
         reply("Done."),
     )
-    told = [str(call["result"]) for call in calls(world, run_customer_turn(world, "Hello", standin))]
-    assert ["“ada@example.org” (e-mail)" in each for each in told] == [True, False, True, True]
-    assert ["write its date" in each for each in told] == [False, True, False, False]
+    results = [str(call["result"]) for call in calls(world, run_customer_turn(world, "Hello", standin))]
+    assert ["“ada@example.org” (e-mail)" in each for each in results] == [True, False, True, True]
+    assert ["write its date" in each for each in results] == [False, True, False, False]
     with acting_as(world.operator):
         assert LINE in AgentMemory.objects.get().body, "what an agent words itself stays as it stands"
 

@@ -46,5 +46,5 @@ def test_an_app_reads_what_it_needs() -> None:
     assert secret != new_secret()
     address = urlsplit(provisioning_uri(secret, account="mia@example.org", issuer="Preceptor"))
     assert (address.scheme, address.netloc, address.path) == ("otpauth", "totp", "/Preceptor:mia%40example.org")
-    told = {name: value for name, [value] in parse_qs(address.query).items()}
-    assert told == {"secret": secret, "issuer": "Preceptor", "digits": "6", "algorithm": "SHA1", "period": "30"}
+    parameters = {name: value for name, [value] in parse_qs(address.query).items()}
+    assert parameters == {"secret": secret, "issuer": "Preceptor", "digits": "6", "algorithm": "SHA1", "period": "30"}

@@ -27,8 +27,8 @@ def test_a_place_may_span_lines_and_be_taken_out() -> None:
 
 def test_a_text_that_stands_nowhere_is_answered_with_the_lines_most_like_it() -> None:
     # R101
-    said = patch_refusal(RUNBOOK, "Call issue_refund!")
-    assert said.startswith(
+    refusal = patch_refusal(RUNBOOK, "Call issue_refund!")
+    assert refusal.startswith(
         "This text occurs 0 times; copy it letter for letter. The lines most like it are:\nline 6: 2. Call"
     )
     assert patch_refusal(RUNBOOK, "qqqq").endswith("No line is like it; read the text again.")

@@ -52,9 +52,9 @@ class Rates(NamedTuple):
 
 
 def rates(pairs: tuple[Pair, ...]) -> Rates:
-    told = [(pair.kind, find_contradictions(pair.one, pair.two, pair.part, pair.other)) for pair in pairs]
-    right = sum(bool(kind and found) for kind, found in told)
-    return Rates(right / sum(bool(found) for _, found in told), right / sum(kind is not None for kind, _ in told))
+    results = [(pair.kind, find_contradictions(pair.one, pair.two, pair.part, pair.other)) for pair in pairs]
+    right = sum(bool(kind and found) for kind, found in results)
+    return Rates(right / sum(bool(found) for _, found in results), right / sum(kind is not None for kind, _ in results))
 
 
 def test_labelled_pairs_are_classified(capsys: pytest.CaptureFixture[str]) -> None:
@@ -317,14 +317,14 @@ def test_real_runbooks_give_no_false_alarm_and_show_what_contradicts_them(capsys
     # They were read by a person: nothing in them contradicts anything else.
     assert [each.sentence for each in checked.findings] == []
     assert checked.is_whole
-    told = [
+    results = [
         (bool(detect_contradictions([NamedText("m", TextKind.MEMORY, line)], runbooks).findings), is_so)
         for line, is_so in PLANTED_SENTENCES
     ]
-    right = sum(found and is_so for found, is_so in told)
+    right = sum(found and is_so for found, is_so in results)
     with capsys.disabled():
         print(
             f"\n{len(runbooks)} runbooks, {checked.pairs} pairs in {seconds:.1f} s; of 13 planted lines {right} found"
         )
-    assert not any(found and not is_so for found, is_so in told)
+    assert not any(found and not is_so for found, is_so in results)
     assert right >= 9

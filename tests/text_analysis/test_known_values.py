@@ -85,16 +85,16 @@ def test_what_was_said_before_hides_no_form(line: str) -> None:
 
 
 def test_codes_that_were_said_are_known() -> None:
-    said = ["It is W4711-X!", "2 of 3; order 10045, user kim_weber_77", "step_2 of get_order2_details"]
-    assert codes_in(said) == {"w4711-x", "10045", "kim_weber_77", "get_order2_details", "step_2"}
+    texts = ["It is W4711-X!", "2 of 3; order 10045, user kim_weber_77", "step_2 of get_order2_details"]
+    assert codes_in(texts) == {"w4711-x", "10045", "kim_weber_77", "get_order2_details", "step_2"}
 
 
 def test_what_everybody_may_say_is_no_code() -> None:
-    said = [
+    texts = [
         "On 2026-11-22 at 15:18:39, 24-hour or 30-day, covid-19",
         "error E40321, ERR_5001, HTTP 40401, version 10.11.12, $12500, 30000 miles",
     ]
-    assert codes_in(said) == frozenset()
+    assert codes_in(texts) == frozenset()
 
 
 RESULT = {

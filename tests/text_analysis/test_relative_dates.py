@@ -96,17 +96,17 @@ def test_several_texts_are_told_of_together() -> None:
 
 
 def test_a_draft_is_dated_but_for_its_name() -> None:
-    draft, said = resolve_relative_dates(
+    draft, warning = resolve_relative_dates(
         VettedDraft("until-tomorrow", "Until tomorrow", "Ends today.", "Since yesterday."), DAY
     )
     assert draft == VettedDraft("until-tomorrow", "Until 2026-11-19", "Ends 2026-11-18.", "Since 2026-11-17.")
-    assert "2026-11-17" in said
+    assert "2026-11-17" in warning
 
 
 def test_a_day_that_is_named_by_today_is_pointed_out() -> None:
     assert relative_date_warning(["Open from nine.", "Refunds take 5 days.", "It ends on 9 May 2026."]) == ""
-    said = relative_date_warning([" The sale ends Tomorrow. ", "Closed next Monday and heute."])
-    assert said == (
+    warning = relative_date_warning([" The sale ends Tomorrow. ", "Closed next Monday and heute."])
+    assert warning == (
         "If a certain day is meant, write its date, for whoever reads it later does not know today:"
         " “The sale ends Tomorrow.” (Tomorrow); “Closed next Monday and heute.” (next Monday);"
         " “Closed next Monday and heute.” (heute)."

@@ -81,9 +81,9 @@ def test_a_call_that_writes_waits_for_a_person_and_is_made_once_after_a_yes(
         ("waiting", "8"),
         ("waiting", "7"),
     ]
-    said = str(standin.requests()[-1]["messages"])
-    assert f"(request {asked.pk})" in said
-    assert "colleague approved" in said
+    messages_text = str(standin.requests()[-1]["messages"])
+    assert f"(request {asked.pk})" in messages_text
+    assert "colleague approved" in messages_text
 
 
 def test_a_call_that_was_refused_is_not_made_and_the_agent_is_told_why(
@@ -162,15 +162,15 @@ def test_a_yes_that_is_taken_back_under_a_running_turn_is_an_answer_and_no_end(
     (asked,) = list_approvals(reaching)
     permit_call(asked, actor=reaching.operator)
     standin.play(tool(str(row), number="7"), reply("It was not done."))
-    turning = start_turn(reaching.tenant.pk, asked.conversation_id)
-    assert turning is not None
-    asking = turning.move
+    machine = start_turn(reaching.tenant.pk, asked.conversation_id)
+    assert machine is not None
+    asking = machine.move
     assert isinstance(asking, AskModel)
     forbid_call(list_approvals(reaching)[0], actor=reaching.operator, reason="No.")
-    turning.record_reply(standin.backend.complete(asking.request))
-    assert isinstance(turning.move, AskModel)
-    turning.record_reply(standin.backend.complete(turning.move.request))
-    (step,) = steps(reaching, turning.turn)
+    machine.record_reply(standin.backend.complete(asking.request))
+    assert isinstance(machine.move, AskModel)
+    machine.record_reply(standin.backend.complete(machine.move.request))
+    (step,) = steps(reaching, machine.turn)
     assert (step.result, step.is_error, step.state) == (APPROVAL_WITHDRAWN, True, "done")
     assert [each.status for each in list_approvals(reaching)] == ["refused"]
 
@@ -188,13 +188,13 @@ def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_by_it(
     permit_call(asked, actor=reaching.operator)
     standin.play(tool(name, **arguments), reply("Done."))
     # It dies as the call is to be made: the yes is used up, and the step begun, in one commit.
-    turning = start_turn(reaching.tenant.pk, asked.conversation_id)
-    assert turning is not None
-    asking = turning.move
+    machine = start_turn(reaching.tenant.pk, asked.conversation_id)
+    assert machine is not None
+    asking = machine.move
     assert isinstance(asking, AskModel)
-    turning.record_reply(standin.backend.complete(asking.request))
+    machine.record_reply(standin.backend.complete(asking.request))
     assert list_approvals(reaching)[0].status == "consumed"
-    expire_lease(reaching, turning.turn)
+    expire_lease(reaching, machine.turn)
     turn = run_next_turn(reaching, standin, asked.conversation_id, reply("Done."))
     (step,) = steps(reaching, turn)
     assert step.state == "unknown"

@@ -58,10 +58,10 @@ def receiver(settings: Settings) -> Iterator[WebhookReceiver]:
         yield receiver
 
 
-def post_parcel(parcel: DeliveryRequest) -> DeliveryResponse:
+def post_parcel(request: DeliveryRequest) -> DeliveryResponse:
     async def once() -> DeliveryResponse:
         async with guarded_session() as session:
-            return await post_delivery(session, parcel)
+            return await post_delivery(session, request)
 
     return asyncio.run(once())
 
@@ -72,21 +72,21 @@ def test_a_reply_is_told_with_its_words_and_a_signature_that_holds(
     make_webhook(world, receiver.url)
     standin.play(reply("It is on its way."))
     turn = run_customer_turn(world, "Where is my parcel?", standin)
-    parcel = take_first_delivery(world)
-    assert record_response(parcel, post_parcel(parcel)) is None
+    request = take_first_delivery(world)
+    assert record_response(request, post_parcel(request)) is None
     [body], [headers] = receiver.bodies, receiver.headers
-    said = json.loads(body)
-    assert (said["event"], said["agent"]) == ("reply", world.agent.key)
-    assert said["reply"] == {
+    payload = json.loads(body)
+    assert (payload["event"], payload["agent"]) == ("reply", world.agent.key)
+    assert payload["reply"] == {
         "message_id": turn.reply_id,
         "text": "It is on its way.",
         "sender": "agent",
         "turn_id": turn.pk,
         "line": "",
     }
-    assert said["conversation"]["end_user_key"] == "http:abc123"
-    assert Receiver(SECRET).verify(body, headers) == said
-    assert headers["webhook-id"] == said["id"]
+    assert payload["conversation"]["end_user_key"] == "http:abc123"
+    assert Receiver(SECRET).verify(body, headers) == payload
+    assert headers["webhook-id"] == payload["id"]
     [row] = deliveries(world)
     assert (row.status, row.http_status, row.attempts) == ("delivered", 204, 1)
     assert not due_deliveries(world)
@@ -101,14 +101,14 @@ def test_drafts_escalations_and_ends_are_told_to_who_asked_for_them(world: World
     run_turn(world, event, standin.backend)
     resolve_conversation(event.conversation, actor=world.operator)
     assert [row.event for row in deliveries(world)] == ["escalation", "draft", "resolved"]
-    said = []
+    payloads = []
     while due_deliveries(world):
-        parcel = take_first_delivery(world)
-        said.append(json.loads(parcel.body))
-        record_response(parcel, DeliveryResponse(200))
-    assert said[0]["escalation"]["question"] == "May we refund?"
-    assert said[1]["draft"]["grounding"] == "none"
-    assert said[2]["outcome"] == "unknown"
+        request = take_first_delivery(world)
+        payloads.append(json.loads(request.body))
+        record_response(request, DeliveryResponse(200))
+    assert payloads[0]["escalation"]["question"] == "May we refund?"
+    assert payloads[1]["draft"]["grounding"] == "none"
+    assert payloads[2]["outcome"] == "unknown"
 
 
 def test_what_is_taken_back_is_not_told(world: World) -> None:
@@ -136,14 +136,14 @@ def test_nothing_overtakes_what_waits_before_it_in_its_conversation(world: World
     first, second, other = (row.pk for row in deliveries(world))
     assert sorted(due_deliveries(world)) == [first, other]
     assert take_delivery(world.tenant.pk, second) is None
-    parcel = take_first_delivery(world)
+    request = take_first_delivery(world)
     assert take_delivery(world.tenant.pk, first) is None
-    record_response(parcel, DeliveryResponse(503, "http_503"))
+    record_response(request, DeliveryResponse(503, "http_503"))
     assert second not in due_deliveries(world)
     make_deliveries_due(world)
     again = take_delivery(world.tenant.pk, first)
     assert again is not None
-    assert (again.body, again.attempts) == (parcel.body, 2)
+    assert (again.body, again.attempts) == (request.body, 2)
     assert record_response(again, DeliveryResponse(200)) == second
 
 
@@ -156,9 +156,9 @@ def test_a_worker_that_dies_on_the_way_is_followed_by_one_with_the_same_number(
     post_parcel(late)
     assert not due_deliveries(world)
     make_deliveries_due(world)
-    parcel = take_first_delivery(world)
-    record_response(parcel, post_parcel(parcel))
-    assert [headers["webhook-id"] for headers in receiver.headers] == [str(parcel.delivery_id)] * 2
+    request = take_first_delivery(world)
+    record_response(request, post_parcel(request))
+    assert [headers["webhook-id"] for headers in receiver.headers] == [str(request.delivery_id)] * 2
     # Whoever was overtaken notes nothing.
     assert record_response(late, DeliveryResponse(failure="timeout")) is None
     [row] = deliveries(world)
@@ -172,9 +172,9 @@ def test_what_nobody_takes_is_given_up_and_sent_again_by_a_person(world: World, 
         make_deliveries_due(world)
         with acting_as(world.system):
             WebhookHealth.objects.update(paused_until=None)
-        parcel = take_first_delivery(world)
-        assert parcel.attempts == tries + 1
-        record_response(parcel, DeliveryResponse(500, "http_500"))
+        request = take_first_delivery(world)
+        assert request.attempts == tries + 1
+        record_response(request, DeliveryResponse(500, "http_500"))
     [row] = deliveries(world)
     assert (row.status, row.http_status, row.failure_code) == ("dead", 500, "http_500")
     assert not due_deliveries(world)
@@ -217,8 +217,8 @@ def test_tries_that_fail_together_make_one_rest_and_the_next_is_twice_as_long(wo
 
     *known, last = due_deliveries(world)
     under_way = [take_delivery(world.tenant.pk, each) for each in known]
-    for parcel in filter(None, under_way):
-        record_response(parcel, DeliveryResponse(failure="timeout"))
+    for request in filter(None, under_way):
+        record_response(request, DeliveryResponse(failure="timeout"))
     assert len(under_way) == 16
     assert 50 < rest() <= 60
     # Somebody had looked for what is due before the rest began.
@@ -248,9 +248,9 @@ def test_no_inner_address_is_reached_whatever_its_name_says(
     named = receiver.url.replace("127.0.0.1", "localhost")
     make_webhook(world, named)
     resolve_conversation(make_conversation(world), actor=world.operator)
-    parcel = take_first_delivery(world)
+    request = take_first_delivery(world)
     settings.REACHABLE_NETWORKS = ()
-    assert post_parcel(parcel) == DeliveryResponse(failure="address_refused")
+    assert post_parcel(request) == DeliveryResponse(failure="address_refused")
     with pytest.raises(Invalid, match="private network"):
         make_webhook(world, named)
 

@@ -22,9 +22,9 @@ def delivered_lines(world: World) -> list[str]:
     """The lines that what waits is to be sent from."""
     found = []
     while due_deliveries(world):
-        parcel = take_first_delivery(world)
-        found.append(json.loads(parcel.body)["reply"]["line"])
-        record_response(parcel, DeliveryResponse(200))
+        request = take_first_delivery(world)
+        found.append(json.loads(request.body)["reply"]["line"])
+        record_response(request, DeliveryResponse(200))
     return found
 
 

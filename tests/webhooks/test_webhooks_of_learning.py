@@ -43,12 +43,12 @@ def world() -> World:
 
 def delivered_bodies(world: World) -> list[Any]:
     """The bodies of all that is due, each of them taken."""
-    said = []
+    payloads = []
     while due_deliveries(world):
-        parcel = take_first_delivery(world)
-        said.append(json.loads(parcel.body))
-        record_response(parcel, DeliveryResponse(200))
-    return said
+        request = take_first_delivery(world)
+        payloads.append(json.loads(request.body))
+        record_response(request, DeliveryResponse(200))
+    return payloads
 
 
 def test_a_run_over_the_long_tier_is_told_and_one_over_the_short_is_not(world: World, standin: StandIn) -> None:
@@ -56,17 +56,17 @@ def test_a_run_over_the_long_tier_is_told_and_one_over_the_short_is_not(world: W
     make_tier(world, LATE_PARCELS, tier="mid")
     short, long = distil(world, standin.backend, "short", "long")
     assert short.verdict == TierRun.Verdict.NOTHING
-    [said] = delivered_bodies(world)
-    assert (said["event"], said["agent"]) == ("distillation", world.agent.key)
-    assert said["distillation"] == {
+    [payload] = delivered_bodies(world)
+    assert (payload["event"], payload["agent"]) == ("distillation", world.agent.key)
+    assert payload["distillation"] == {
         "run_id": long.pk,
         "tier": "long",
         "verdict": "pending",
         "facts_before": 0,
         "facts_after": 1,
     }
-    assert "conversation" not in said
-    assert LATE_PARCELS not in json.dumps(said)
+    assert "conversation" not in payload
+    assert LATE_PARCELS not in json.dumps(payload)
     [row] = deliveries(world)
     assert (row.conversation_id, row.status) == (None, "delivered")
 
@@ -79,7 +79,7 @@ def test_a_refused_run_and_one_whose_model_failed_are_told_too(world: World, sta
     )
     distil(world, standin.backend, "long")
     distil(world, standin.backend, "long")
-    assert [said["distillation"]["verdict"] for said in delivered_bodies(world)] == ["refused", "failed"]
+    assert [payload["distillation"]["verdict"] for payload in delivered_bodies(world)] == ["refused", "failed"]
 
 
 @pytest.mark.slow
@@ -88,16 +88,16 @@ def test_a_version_that_waits_is_told_and_so_is_one_that_went_live_by_itself(wor
     make_lesson(world, cases=2)
     digest_agent_lessons(world.agent.pk, actor=world.system, backend=standin.backend)
     [version] = versions_of(world)
-    [said] = delivered_bodies(world)
-    assert said["learning_version"] == {"id": version.pk, "number": 1, "status": "pending"}
+    [payload] = delivered_bodies(world)
+    assert payload["learning_version"] == {"id": version.pk, "number": 1, "status": "pending"}
 
     other = make_world()
     make_webhook(other, **LEARNING_EVENTS)
     enable_auto_apply(other)
     make_lesson(other, cases=2)
     digest_agent_lessons(other.agent.pk, actor=other.system, backend=standin.backend)
-    [said] = delivered_bodies(other)
-    assert (said["agent"], said["learning_version"]["status"]) == (other.agent.key, "active")
+    [payload] = delivered_bodies(other)
+    assert (payload["agent"], payload["learning_version"]["status"]) == (other.agent.key, "active")
 
 
 def test_nobody_is_told_who_did_not_ask(world: World, standin: StandIn) -> None:

@@ -39,12 +39,12 @@ def world() -> World:
 
 def delivered_bodies(world: World) -> list[Any]:
     """The bodies of all that is due, each of them taken."""
-    said = []
+    payloads = []
     while due_deliveries(world):
-        parcel = take_first_delivery(world)
-        said.append(json.loads(parcel.body))
-        record_response(parcel, DeliveryResponse(200))
-    return said
+        request = take_first_delivery(world)
+        payloads.append(json.loads(request.body))
+        record_response(request, DeliveryResponse(200))
+    return payloads
 
 
 def propose_persona_change(world: World) -> Proposal:
@@ -62,10 +62,10 @@ def test_a_review_that_waits_is_told_once_and_without_its_words(world: World) ->
     assert is_due(webhook)
     note_reviews(world.tenant.pk, webhook.pk)
     assert not is_due(webhook)
-    [said] = delivered_bodies(world)
-    assert (said["event"], said["agent"]) == ("review", world.agent.key)
-    assert said["review"] == {"id": proposal.pk, "kind": "persona.patch", "risk": proposal.risk, "state": "open"}
-    assert "Keller" not in json.dumps(said)
+    [payload] = delivered_bodies(world)
+    assert (payload["event"], payload["agent"]) == ("review", world.agent.key)
+    assert payload["review"] == {"id": proposal.pk, "kind": "persona.patch", "risk": proposal.risk, "state": "open"}
+    assert "Keller" not in json.dumps(payload)
     enqueue_reviews(world.tenant.pk, webhook.pk)
     assert [(row.event, row.status) for row in deliveries(world)] == [("review", "delivered")]
 

@@ -197,21 +197,21 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
         row = self.get_object()
         return self.shown(request, row, self.get_serializer(row).data)
 
-    def shown(self, request: Request, row: Row, said: Any) -> Response:
+    def shown(self, request: Request, row: Row, payload: Any) -> Response:
         """What is said of one row, with its tag; nothing to whoever has it already, and how it stood to whoever asks for that."""
         if self._asks_for_past(request):
             reject_unknown_parameters(request, {AS_OF})
             governed: Any = row  # Any: what has a past is governed
             return Response(row_as_of(self.get_queryset(), governed, request, self.actor))
-        said = select_fields(refuse_unknown_fields(request, set(said) - WRITE_RESPONSE_FIELDS), said)
-        headers = self.tagged(row, said)
+        payload = select_fields(refuse_unknown_fields(request, set(payload) - WRITE_RESPONSE_FIELDS), payload)
+        headers = self.tagged(row, payload)
         is_had_already = bool(headers) and matches_if_none_match(request, headers["ETag"])
-        return Response(None if is_had_already else said, status=304 if is_had_already else 200, headers=headers)
+        return Response(None if is_had_already else payload, status=304 if is_had_already else 200, headers=headers)
 
-    def tagged(self, row: Row, said: Any) -> dict[str, str]:
+    def tagged(self, row: Row, payload: Any) -> dict[str, str]:
         """The header that tags what is said of a row; rows without versions have none."""
         version: int | None = getattr(row, "version", None)
-        return {} if version is None else {"ETag": etag_of(version, said, self.counted)}
+        return {} if version is None else {"ETag": etag_of(version, payload, self.counted)}
 
     def answer(
         self,

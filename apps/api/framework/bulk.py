@@ -119,8 +119,8 @@ class BulkView(ActorView):
         self.count_requests(len(wanted) - 1)
         results = [self._run_item(item) for item in wanted]
         refused = sum(result["problem"] is not None for result in results)
-        said = {"done": len(results) - refused, "refused": refused, "results": results}
-        return Response(BulkResultSerializer(said).data, status=207)
+        summary = {"done": len(results) - refused, "refused": refused, "results": results}
+        return Response(BulkResultSerializer(summary).data, status=207)
 
     def _run_item(self, item: PlannedItem) -> dict[str, Any]:
         try:
@@ -151,12 +151,12 @@ class BulkView(ActorView):
 
 
 def _plan_item(position: int, item: Mapping[str, Any], offered: tuple[str, ...]) -> PlannedItem:
-    said, row_id = item["action"], item.get("id")
-    if said not in offered:
+    action, row_id = item["action"], item.get("id")
+    if action not in offered:
         raise ValidationError({f"items.{position}.action": [f"Do one of these in bulk: {', '.join(offered)}."]})
-    if (said == "create") is not (row_id is None):
+    if (action == "create") is not (row_id is None):
         raise ValidationError({f"items.{position}.id": ["Name the row by its id; `create` alone has none."]})
-    return PlannedItem(position, said, row_id, item.get("body", {}), item.get("if_match"))
+    return PlannedItem(position, action, row_id, item.get("body", {}), item.get("if_match"))
 
 
 def _item_result(item: PlannedItem, answered: ApiResponse) -> dict[str, Any]:

@@ -87,6 +87,6 @@ def _wsgi_request(asked: ApiRequest, caller: ApiCaller) -> WSGIRequest:
 
 
 def _headers(asked: ApiRequest, caller: ApiCaller) -> dict[str, str]:
-    said = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in asked.headers.items()}
+    headers = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in asked.headers.items()}
     # People have no token; the session that brought them is not asked again either.
-    return {**said, "HTTP_AUTHORIZATION": f"Bearer {caller.token}"} if caller.token else said
+    return {**headers, "HTTP_AUTHORIZATION": f"Bearer {caller.token}"} if caller.token else headers

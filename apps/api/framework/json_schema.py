@@ -74,14 +74,14 @@ def _governed_schema(name: str, acts: Iterable[Act]) -> Schema:
 
 def _field_schema(field: serializers.Field[Any, Any, Any, Any]) -> Schema:
     kind = next(shape for cls, shape in _FIELD_TYPES if isinstance(field, cls))
-    said: Schema = {**kind, **dict(_limits(field))}
+    schema: Schema = {**kind, **dict(_limits(field))}
     if isinstance(field, serializers.ChoiceField):
-        said["enum"] = list(field.choices)
+        schema["enum"] = list(field.choices)
     if isinstance(field, serializers.ListField) and field.child is not None:
-        said["items"] = _field_schema(field.child)
+        schema["items"] = _field_schema(field.child)
     if field.allow_null:
-        said["type"] = [said["type"], "null"]
-    return {**said, "description": str(field.help_text)} if field.help_text else said
+        schema["type"] = [schema["type"], "null"]
+    return {**schema, "description": str(field.help_text)} if field.help_text else schema
 
 
 def _limits(field: serializers.Field[Any, Any, Any, Any]) -> Iterator[tuple[str, int]]:
@@ -93,11 +93,11 @@ def _limits(field: serializers.Field[Any, Any, Any, Any]) -> Iterator[tuple[str,
 
 
 def _filter_schema(found: Filter) -> Schema:
-    said: Schema = {"type": "string"}
+    schema: Schema = {"type": "string"}
     if isinstance(found, IdFilter):
-        said = {"type": "integer"}
+        schema = {"type": "integer"}
     elif isinstance(found, BooleanFilter):
-        said = {"type": "boolean"}
+        schema = {"type": "boolean"}
     elif isinstance(found, ChoiceFilter):
-        said = {"type": "string", "enum": [value for value, _ in found.extra["choices"]]}
-    return {**said, "description": str(found.extra["help_text"])} if found.extra.get("help_text") else said
+        schema = {"type": "string", "enum": [value for value, _ in found.extra["choices"]]}
+    return {**schema, "description": str(found.extra["help_text"])} if found.extra.get("help_text") else schema

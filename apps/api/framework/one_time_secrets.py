@@ -20,8 +20,8 @@ class SecretOnceField(CharField):
     def to_representation(self, value: object) -> str:
         """As the view says it."""
         del value
-        told: str = self.context[str(self.field_name)]
-        return told
+        secret: str = self.context[str(self.field_name)]
+        return secret
 
 
 class SecretOnceViewSet(RowViewSet[Row]):
@@ -31,11 +31,16 @@ class SecretOnceViewSet(RowViewSet[Row]):
     keeps_words: ClassVar[bool] = False
 
     def tell_once(
-        self, kind: type[RowSerializer[Row]], row_id: int, ignored: Sequence[str] = (), status: int = 201, **told: str
+        self,
+        kind: type[RowSerializer[Row]],
+        row_id: int,
+        ignored: Sequence[str] = (),
+        status: int = 201,
+        **secret_values: str,
     ) -> Response:
         """The row as it now stands, with what nothing but this request knows; no cache may keep it."""
         row = self.get_queryset().get(pk=row_id)
-        context = {**self.get_serializer_context(), "ignored_fields": list(ignored), **told}
+        context = {**self.get_serializer_context(), "ignored_fields": list(ignored), **secret_values}
         return Response(kind(row, context=context).data, status=status, headers={"Cache-Control": "private, no-store"})
 
     def shown_again(self, kept: IdempotencyRecord) -> Response:

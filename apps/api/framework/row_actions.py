@@ -41,10 +41,10 @@ def decision_action(
         row = self.get_object()
         authorize(self.actor, act, row.tenant_id, agent_id=row.agent_concerned)
         sent = body.read(request, self.actor, row)
-        said = {name: value for name, value in sent.values.items() if name != "version"}
+        values = {name: value for name, value in sent.values.items() if name != "version"}
         if takes_reason:
-            said["reason"] = sent.reason
-        decide(row, actor=self.actor, read_at=sent.read_at, **said)
+            values["reason"] = sent.reason
+        decide(row, actor=self.actor, read_at=sent.read_at, **values)
         return self.answer(row.pk, sent.ignored)
 
     # The router goes by the one, the OpenAPI document says the other.

@@ -79,7 +79,7 @@ class ProblemSchema(AutoSchema):
         _allow_blank(field)
         shape = super()._map_serializer_field(field, *args, **kwargs)  # type: ignore[no-untyped-call]  # untyped there
         # Anything at all, or null: null would be one of either.
-        return {name: said for name, said in shape.items() if said != _ANY_OR_NULL} if shape else shape
+        return {name: value for name, value in shape.items() if value != _ANY_OR_NULL} if shape else shape
 
     def is_deprecated(self) -> bool:
         """Whether the operation goes."""
@@ -128,20 +128,20 @@ def _allow_blank(field: Any) -> None:
         field.allow_blank = field.allow_blank or getattr(known.get(field.source), "blank", False)
 
 
-def name_streams(result: dict[str, Any], generator: Any, **said: Any) -> dict[str, Any]:
+def name_streams(result: dict[str, Any], generator: Any, **details: Any) -> dict[str, Any]:
     """Add the streams: they are no views of REST framework, whose answers are whole."""
-    del generator, said
+    del generator, details
     paths = result["paths"]
     at = next(path for path in paths if path.endswith("/conversations/{id}/"))
     row = paths[at]["get"]
-    answers = {status: said for status, said in row["responses"].items() if status != "304"}
+    answers = {status: details for status, details in row["responses"].items() if status != "304"}
     for path, words, asked in (
         (f"{at}stream/", _CONVERSATION_STREAM, row["parameters"]),
         (at.replace("conversations/{id}", "review/stream"), _REVIEW_STREAM, []),
     ):
         named = [each for each in asked if each["in"] == "path"]
-        told = {"parameters": [*named, _LAST_EVENT_ID], "responses": {**answers, "200": _EVENT_STREAM_RESPONSE}}
-        paths[path] = {"get": {**row, **words, **told}}
+        overrides = {"parameters": [*named, _LAST_EVENT_ID], "responses": {**answers, "200": _EVENT_STREAM_RESPONSE}}
+        paths[path] = {"get": {**row, **words, **overrides}}
     result["paths"] = dict(sorted(paths.items()))
     return result
 
@@ -246,9 +246,9 @@ _CHALLENGE: Final = {"WWW-Authenticate": {"description": "What is asked for.", "
 _REFUSAL_HEADERS: Final[Mapping[str, OpenApiNode]] = {"401": _CHALLENGE, "429": _RETRY_AFTER, "503": _RETRY_AFTER}
 
 
-def name_refusals(result: OpenApiNode, generator: Any, **said: Any) -> OpenApiNode:
+def name_refusals(result: OpenApiNode, generator: Any, **details: Any) -> OpenApiNode:
     """Say them once, and of each operation which it may be answered with."""
-    del generator, said
+    del generator, details
     result["components"]["responses"] = {name: _problem_response(status) for status, (name, _) in REFUSALS.items()}
     for methods in result["paths"].values():
         for operation in methods.values():

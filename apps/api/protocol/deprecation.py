@@ -57,9 +57,11 @@ def deprecations_in(
 ) -> list[Deprecation]:  # Any: what is answered
     """All that goes of a request and of its answer: the address, a parameter, fields that were sent or are shown."""
     whole = handler_deprecation(view, handler)
-    asked = [said for name, said in view.deprecated_parameters.items() if name in request.query_params]
-    told = [said for name, said in _field_deprecations(view).items() if _has_field(shown, name)]
-    return [*([whole] if whole else []), *asked, *noted_deprecations(request), *told]
+    asked = [deprecation for name, deprecation in view.deprecated_parameters.items() if name in request.query_params]
+    deprecated_fields = [
+        deprecation for name, deprecation in _field_deprecations(view).items() if _has_field(shown, name)
+    ]
+    return [*([whole] if whole else []), *asked, *noted_deprecations(request), *deprecated_fields]
 
 
 def deprecation_headers(deprecated: Collection[Deprecation]) -> dict[str, str]:
@@ -69,7 +71,7 @@ def deprecation_headers(deprecated: Collection[Deprecation]) -> dict[str, str]:
     since, sunset = (
         min(_midnight(day) for day in days) for days in zip(*((s.since, s.sunset) for s in deprecated), strict=True)
     )
-    links = dict.fromkeys(f'<{said.about}>; rel="deprecation"; type="text/html"' for said in deprecated)
+    links = dict.fromkeys(f'<{deprecation.about}>; rel="deprecation"; type="text/html"' for deprecation in deprecated)
     return {"Deprecation": f"@{since}", "Sunset": http_date(sunset), "Link": ", ".join(links)}
 
 

@@ -46,8 +46,10 @@ class ETagList:
 
 def etag_of(version: int, shown: Mapping[str, Any], beside: Collection[str] = ()) -> str:
     """The tag of a row as it is shown; what is counted beside it makes no other one of it."""
-    told = {name: value for name, value in shown.items() if name not in WRITE_RESPONSE_FIELDS and name not in beside}
-    return f'"{version}-{hashlib.sha256(JSONRenderer().render(told)).hexdigest()[:_HASH_CHARACTERS]}"'
+    hashed_fields = {
+        name: value for name, value in shown.items() if name not in WRITE_RESPONSE_FIELDS and name not in beside
+    }
+    return f'"{version}-{hashlib.sha256(JSONRenderer().render(hashed_fields)).hexdigest()[:_HASH_CHARACTERS]}"'
 
 
 def matches_if_none_match(request: Request, tag: str) -> bool:
@@ -81,11 +83,11 @@ def version_mismatch(version: int | None) -> PreconditionFailed:
 
 
 def _read_tags(request: Request, header: str) -> ETagList | None:
-    said = request.headers.get(header)
-    if said is None:
+    header_value = request.headers.get(header)
+    if header_value is None:
         return None
-    if said.strip() == "*":
+    if header_value.strip() == "*":
         return ETagList(is_any=True, named=frozenset())
-    if not _TAG_LIST_PATTERN.fullmatch(said):
+    if not _TAG_LIST_PATTERN.fullmatch(header_value):
         raise ValidationError({header: ['Send * or tags in quotes, as `ETag` gave them, such as "3-5f2c".']})
-    return ETagList(is_any=False, named=frozenset(_SINGLE_TAG.findall(said)))
+    return ETagList(is_any=False, named=frozenset(_SINGLE_TAG.findall(header_value)))

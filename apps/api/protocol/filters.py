@@ -42,8 +42,10 @@ class SearchFilter(CharFilter):
 
     def __init__(self, *fields: str, **options: Any) -> None:
         self.searched = fields
-        said = ", ".join(field.replace("__", "'s ").replace("_", " ") for field in fields)
-        super().__init__(**{"help_text": f"Up to {SEARCH_WORDS} words, each of which stands in: {said}.", **options})
+        field_names = ", ".join(field.replace("__", "'s ").replace("_", " ") for field in fields)
+        super().__init__(
+            **{"help_text": f"Up to {SEARCH_WORDS} words, each of which stands in: {field_names}.", **options}
+        )
 
     def filter(self, rows: QuerySet[Any], value: str) -> QuerySet[Any]:
         """Those that have all of the words."""

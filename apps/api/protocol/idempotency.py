@@ -127,11 +127,11 @@ def _request_hash(request: Request) -> str:
     sent = dict(data.lists()) if isinstance(data, QueryDict) else data
     asked = [request.method, request.path.rstrip("/"), request.META.get("QUERY_STRING", ""), sent]
     try:
-        said = json.dumps(asked, sort_keys=True, default=_file_hash)
+        request_json = json.dumps(asked, sort_keys=True, default=_file_hash)
     except RecursionError as deep:
         raise ParseError("The body is nested too deeply.") from deep
     # Keyed: a short text could be guessed from a plain hash, and what was off the record is forgotten.
-    return salted_hmac("apps.api.kept_answers", said, algorithm="sha256").hexdigest()
+    return salted_hmac("apps.api.kept_answers", request_json, algorithm="sha256").hexdigest()
 
 
 def _file_hash(file: "UploadedFile[bytes]") -> str:

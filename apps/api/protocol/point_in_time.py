@@ -68,9 +68,9 @@ def _read_moment(request: Request, actor: Actor) -> Any:  # Any: a moment, aware
     if not actor.is_person:
         raise NotPermitted("Only people may read how rows stood in the past; an agent's token does not reach it.")
     # A plus sign that was not encoded comes as a space.
-    said = request.query_params[AS_OF].strip().replace(" ", "+")
+    moment_text = request.query_params[AS_OF].strip().replace(" ", "+")
     try:
-        return parse_moment(said, zone_of(actor), timezone.now())
+        return parse_moment(moment_text, zone_of(actor), timezone.now())
     except Invalid as refusal:
         raise ValidationError({AS_OF: refusal.fields[AT_PARAMETER]}) from refusal
 

@@ -156,7 +156,7 @@ def _extra_members(exc: Exception, context: Mapping[str, Any]) -> dict[str, Any]
             members[name] = list(value) if isinstance(value, tuple) else value
     if isinstance(exc, errors.Invalid):
         members["errors"] = {
-            BODY_FIELD if name == NON_FIELD_ERRORS else name: said for name, said in exc.fields.items()
+            BODY_FIELD if name == NON_FIELD_ERRORS else name: reasons for name, reasons in exc.fields.items()
         }
     if isinstance(exc, exceptions.MethodNotAllowed):
         members["allowed"] = context["view"].allowed_methods
@@ -190,8 +190,8 @@ def _flatten_errors(detail: Any, name: str = "") -> list[tuple[str, list[str]]]:
 
 
 def _sentence(by_field: Mapping[str, list[str]]) -> str:
-    said = "; ".join(f"{name}: {' '.join(reasons)}" for name, reasons in by_field.items())
-    return f"Some values cannot be taken. {said}"
+    details = "; ".join(f"{name}: {' '.join(reasons)}" for name, reasons in by_field.items())
+    return f"Some values cannot be taken. {details}"
 
 
 def escape_surrogates(text: str) -> str:

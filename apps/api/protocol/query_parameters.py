@@ -13,24 +13,24 @@ from rest_framework.request import Request
 def reject_unknown_parameters(request: Request, known: Collection[str]) -> None:
     """Refuse an address that asks by a word which it does not know, and say which it knows."""
     if unknown := sorted(set(request.query_params) - set(known)):
-        said = f"There is no such parameter. There are: {', '.join(sorted(known))}."
-        raise ValidationError({name: [said] for name in unknown})
+        message = f"There is no such parameter. There are: {', '.join(sorted(known))}."
+        raise ValidationError({name: [message] for name in unknown})
 
 
 def is_true(request: Request, name: str) -> bool:
     """Whether a parameter says true; left out, it says false."""
-    said = request.query_params.get(name, "false")
-    if said not in {"true", "false"}:
+    value = request.query_params.get(name, "false")
+    if value not in {"true", "false"}:
         raise ValidationError({name: ["Say true or false."]})
-    return said == "true"
+    return value == "true"
 
 
 def read_version_number(request: Request, name: str, advice: str) -> int:
     """A version of a row by its number; anything else is refused with the advice."""
-    said = request.query_params.get(name, "")
-    if not said.isascii() or not said.isdigit() or not 1 <= int(said[:12]) < 2**31:
+    value = request.query_params.get(name, "")
+    if not value.isascii() or not value.isdigit() or not 1 <= int(value[:12]) < 2**31:
         raise ValidationError({name: [advice]})
-    return int(said)
+    return int(value)
 
 
 FIELDS: Final = "fields"
@@ -38,15 +38,15 @@ FIELDS: Final = "fields"
 
 def refuse_unknown_fields(request: Request, known: Collection[str]) -> frozenset[str] | None:
     """The names that are asked for, or None for all; one that nobody knows is refused."""
-    said = request.query_params.get(FIELDS)
-    if said is None:
+    value = request.query_params.get(FIELDS)
+    if value is None:
         return None
-    named = frozenset(name.strip() for name in said.split(","))
+    named = frozenset(name.strip() for name in value.split(","))
     if named - set(known):
         raise ValidationError({FIELDS: [f"Name some of these, with commas between: {', '.join(sorted(known))}."]})
     return named
 
 
-def select_fields(named: frozenset[str] | None, said: Mapping[str, Any]) -> Mapping[str, Any]:
+def select_fields(named: frozenset[str] | None, payload: Mapping[str, Any]) -> Mapping[str, Any]:
     """What is said, as far as it is asked for."""
-    return said if named is None else {name: value for name, value in said.items() if name in named}
+    return payload if named is None else {name: value for name, value in payload.items() if name in named}

@@ -61,8 +61,8 @@ def enforce_quotas(quotas: Sequence[Quota]) -> None:
     """Refuse who asked too often, and say until when."""
     for quota in quotas:
         if quota.is_spent:
-            whose = "You ask" if quota.name == CALLER_QUOTA else "Your tenant asks"
-            raise Throttled(wait=quota.resets_in, detail=f"{whose} more than {quota.limit} times a minute.")
+            subject = "You ask" if quota.name == CALLER_QUOTA else "Your tenant asks"
+            raise Throttled(wait=quota.resets_in, detail=f"{subject} more than {quota.limit} times a minute.")
 
 
 def quota_headers(quotas: Sequence[Quota]) -> Mapping[str, str]:
@@ -75,11 +75,11 @@ def quota_headers(quotas: Sequence[Quota]) -> Mapping[str, str]:
 
 def _limits(pace: RateLimits) -> Mapping[str, int]:
     """The tenant's own limits, and the installation's where it has none or less; 0 is none of the installation."""
-    said = {
+    limit_pairs = {
         CALLER_QUOTA: (pace.per_asker, settings.REQUESTS_PER_MINUTE),
         TENANT_QUOTA: (pace.per_tenant, settings.REQUESTS_PER_MINUTE_OF_TENANT),
     }
-    return {name: min(filter(None, each)) for name, each in said.items() if any(each)}
+    return {name: min(filter(None, each)) for name, each in limit_pairs.items() if any(each)}
 
 
 def _subjects(actor: Actor) -> Mapping[str, str]:

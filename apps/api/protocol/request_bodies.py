@@ -127,7 +127,7 @@ class RequestBody(serializers.Serializer[Any]):
         """
         body = cls()
         data = {**body._require_object(request.data), **beside}
-        note_deprecated_use(request, (said for name, said in cls.deprecated.items() if name in data))
+        note_deprecated_use(request, (deprecation for name, deprecation in cls.deprecated.items() if name in data))
         ignored = tuple(sorted(name for name in data if not body._may_write(name, actor, row)))
         body._refuse_missing(request, actor, data, row)
         body = cls(data={name: value for name, value in data.items() if name not in ignored})
@@ -214,4 +214,6 @@ def rename_error_fields(**names: str) -> Iterator[None]:
     try:
         yield
     except Invalid as refusal:
-        raise Invalid(str(refusal), {names.get(name, name): said for name, said in refusal.fields.items()}) from refusal
+        raise Invalid(
+            str(refusal), {names.get(name, name): reasons for name, reasons in refusal.fields.items()}
+        ) from refusal

@@ -114,18 +114,18 @@ def _read_query(request: Request) -> str:
 
 
 def _read_kinds(request: Request) -> Sequence[str]:
-    named = [kind for said in request.query_params.getlist("kind") for kind in said.split(",")]
+    named = [kind for value in request.query_params.getlist("kind") for kind in value.split(",")]
     if set(named) - set(KINDS):
         raise ValidationError({"kind": [f"Choose among: {', '.join(KINDS)}."]})
     return list(dict.fromkeys(named)) or list(KINDS)
 
 
 def _read_day(request: Request, name: str) -> date | None:
-    said = request.query_params.get(name)
-    if said is None:
+    value = request.query_params.get(name)
+    if value is None:
         return None
     try:
-        day = date.fromisoformat(said)
+        day = date.fromisoformat(value)
     except ValueError as refusal:
         raise ValidationError({name: ["Send a day, such as 2026-05-31."]}) from refusal
     if not 1970 <= day.year <= 9000:
@@ -134,11 +134,11 @@ def _read_day(request: Request, name: str) -> date | None:
 
 
 def _after_cursor(request: Request, placed: list[HitPosition]) -> list[HitPosition]:
-    said = request.query_params.get("cursor")
-    if said is None:
+    cursor = request.query_params.get("cursor")
+    if cursor is None:
         return placed
     try:
-        at, kind, pk = base64.urlsafe_b64decode(said.encode()).decode().split(" ")
+        at, kind, pk = base64.urlsafe_b64decode(cursor.encode()).decode().split(" ")
         last = (datetime.fromisoformat(at), kind, int(pk))
         return [hit for hit in placed if hit < last]
     except (ValueError, TypeError) as refusal:
@@ -147,9 +147,9 @@ def _after_cursor(request: Request, placed: list[HitPosition]) -> list[HitPositi
 
 def _next_url(request: Request, last: HitPosition) -> str:
     at, kind, pk = last
-    said = f"{at.astimezone(timezone.get_default_timezone()).isoformat()} {kind} {pk}"
+    cursor = f"{at.astimezone(timezone.get_default_timezone()).isoformat()} {kind} {pk}"
     query = request.query_params.copy()
-    query["cursor"] = base64.urlsafe_b64encode(said.encode()).decode()
+    query["cursor"] = base64.urlsafe_b64encode(cursor.encode()).decode()
     return request.build_absolute_uri(f"?{query.urlencode()}")
 
 

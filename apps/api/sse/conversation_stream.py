@@ -35,10 +35,10 @@ async def conversation_stream(request: HttpRequest, pk: str) -> HttpResponse | S
         actor = await in_thread(lambda: authenticate_stream(request))
         standing = await in_thread(lambda: current_cursor(conversation_id, actor=actor))
         await in_thread(lambda: announce_listener(conversation_id))
-        seat = stream_slots.take(actor.tenant_id)
+        slot = stream_slots.take(actor.tenant_id)
     except (APIException, Invalid, NotVisible) as refusal:
         return problem_json_response(request, refusal)
-    reader = Subscriber(actor, held_credential(request, actor), request, seat)
+    reader = Subscriber(actor, held_credential(request, actor), request, slot)
     return event_stream_response(_stream_events(reader, conversation_id, asked or standing))
 
 

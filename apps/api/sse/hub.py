@@ -62,9 +62,9 @@ class StreamHub:
         if key not in self._rooms:
             self._rooms[key] = kind(reader.actor.tenant_id, self.desk)
             self._start_task(key, self._rooms[key].run())
-        room: Any = self._rooms[key]  # Any: of the kind that was asked for
-        room.readers.add(reader)
-        found: R = room
+        shared_poll: Any = self._rooms[key]  # Any: of the kind that was asked for
+        shared_poll.readers.add(reader)
+        found: R = shared_poll
         return found
 
     def follow(self, conversation_id: int) -> None:
@@ -76,9 +76,9 @@ class StreamHub:
         stream_slots.leave(reader.seat)
         self.readers.discard(reader)
         STREAMS.set(len(self.readers))
-        for key, room in list(self._rooms.items()):
-            room.leave(reader)
-            if not room.readers:
+        for key, shared_poll in list(self._rooms.items()):
+            shared_poll.leave(reader)
+            if not shared_poll.readers:
                 del self._rooms[key]
                 self._running.pop(key).cancel()
         if conversation_id is not None:
@@ -124,14 +124,14 @@ class StreamHub:
 
     def _wake_review_rooms(self, tenant_id: int | None) -> None:
         """Something became of what waits in a tenant; None: nobody knows where, for nobody listened."""
-        for (kind, room_tenant_id), room in self._rooms.items():
+        for (kind, room_tenant_id), shared_poll in self._rooms.items():
             if kind is ReviewRoom and tenant_id in {None, room_tenant_id}:
-                room.wake()
+                shared_poll.wake()
 
     def _relay_piece(self, conversation_id: int, piece: bytes) -> None:
-        for (kind, _), room in self._rooms.items():
-            if kind is ConversationRoom and isinstance(room, ConversationRoom):
-                room.say(conversation_id, piece)
+        for (kind, _), shared_poll in self._rooms.items():
+            if kind is ConversationRoom and isinstance(shared_poll, ConversationRoom):
+                shared_poll.say(conversation_id, piece)
 
     async def _watch_access(self) -> None:
         """Ask again and again whether those who came in may still."""

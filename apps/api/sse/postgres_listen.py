@@ -26,16 +26,16 @@ async def listen_for_review_changes(heard: Callable[[int | None], None]) -> None
     pause = RECONNECT_SECONDS
     while True:
         try:
-            ears = await _connect()
+            connection = await _connect()
             try:
-                await ears.execute(f"LISTEN {CHANNEL}")
+                await connection.execute(f"LISTEN {CHANNEL}")
                 pause = RECONNECT_SECONDS
                 heard(None)
-                async for notice in ears.notifies():
+                async for notice in connection.notifies():
                     heard(int(notice.payload))
             finally:
                 # Not by leaving a block: that would first end a transaction, and whoever is told to stop twice would not close it.
-                await ears.close()
+                await connection.close()
         except (psycopg.Error, OSError) as error:
             # Until it listens again, what happens is found by looking.
             logger.warning("connection for LISTEN lost", extra={"error": type(error).__name__})

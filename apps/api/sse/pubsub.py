@@ -33,8 +33,8 @@ POLL_SECONDS: Final = 0.25
 class ConversationPubSub:
     """The conversations that somebody listens to; each piece that is heard goes to `said`."""
 
-    def __init__(self, said: Callable[[int, bytes], None]) -> None:
-        self._said = said
+    def __init__(self, on_piece: Callable[[int, bytes], None]) -> None:
+        self._said = on_piece
         self._followed: Counter[int] = Counter()
 
     def follow(self, conversation_id: int) -> None:
@@ -66,13 +66,13 @@ class ConversationPubSub:
         client = redis.asyncio.Redis.from_url(
             client_url(), socket_connect_timeout=BROKER_TIMEOUT_SECONDS, decode_responses=True
         )
-        async with client, client.pubsub(ignore_subscribe_messages=True) as ears:
+        async with client, client.pubsub(ignore_subscribe_messages=True) as pubsub:
             heard: set[int] = set()
             loop = asyncio.get_running_loop()
             announced = loop.time()
             while self._followed:
-                heard = await self._sync_subscriptions(ears, heard)
-                if (message := await ears.get_message(timeout=POLL_SECONDS)) is not None:
+                heard = await self._sync_subscriptions(pubsub, heard)
+                if (message := await pubsub.get_message(timeout=POLL_SECONDS)) is not None:
                     self._said(
                         conversation_of_channel(str(message["channel"])),
                         format_event("text", json.loads(message["data"])),
@@ -81,12 +81,12 @@ class ConversationPubSub:
                     announced = loop.time()
                     await _announce_listeners(client, heard)
 
-    async def _sync_subscriptions(self, ears: "redis.asyncio.client.PubSub", heard: set[int]) -> set[int]:
+    async def _sync_subscriptions(self, pubsub: "redis.asyncio.client.PubSub", heard: set[int]) -> set[int]:
         followed = set(self._followed)
         if new := followed - heard:
-            await ears.subscribe(*map(reply_channel, new))
+            await pubsub.subscribe(*map(reply_channel, new))
         if gone := heard - followed:
-            await ears.unsubscribe(*map(reply_channel, gone))
+            await pubsub.unsubscribe(*map(reply_channel, gone))
         return followed
 
 

@@ -32,23 +32,23 @@ async def review_stream(request: HttpRequest) -> HttpResponse | StreamingHttpRes
     try:
         asked = resume_position(request, InboxFeedCursor.read)
         actor = await in_thread(lambda: authenticate_stream(request))
-        seat = stream_slots.take(actor.tenant_id)
+        slot = stream_slots.take(actor.tenant_id)
     except (APIException, Invalid) as refusal:
         return problem_json_response(request, refusal)
     return event_stream_response(
-        _stream_events(Subscriber(actor, held_credential(request, actor), request, seat), asked)
+        _stream_events(Subscriber(actor, held_credential(request, actor), request, slot), asked)
     )
 
 
 async def _stream_events(reader: Subscriber, asked: InboxFeedCursor | None) -> AsyncIterator[bytes]:
-    room = hub.enter(ReviewRoom, reader)
+    shared_poll = hub.enter(ReviewRoom, reader)
     try:
         yield format_retry()
         # Read once this reader is in the room, so that whatever is not in it is told there.
         pieces, mark = await in_thread(lambda: catch_up(reader.actor, asked))
         reader.mark = str(mark)
         reader.begin_behind(mark.position)
-        room.look_from(mark)
+        shared_poll.look_from(mark)
         for piece in pieces:
             yield piece
         async for piece in reader.pieces():

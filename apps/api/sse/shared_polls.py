@@ -127,13 +127,13 @@ def review_updates_since(tenant_id: int, mark: InboxFeedCursor, actors: Iterable
     if found is None:
         now = newest_cursor(tenant_id)
         return ReviewUpdates(now, True, {}, {actor: counts_event(actor, now) for actor in actors})
-    told, counted = {}, {}
+    events, counted = {}, {}
     for actor in actors if found.entries else ():
         seen = items_visible_to(found.entries, actor)
-        told[actor] = [(each.mark.position, format_event(each.noun, each.about, each.mark)) for each in seen]
+        events[actor] = [(each.mark.position, format_event(each.noun, each.about, each.mark)) for each in seen]
         if seen:
             counted[actor] = counts_event(actor, found.mark)
-    return ReviewUpdates(found.mark, False, told, counted)
+    return ReviewUpdates(found.mark, False, events, counted)
 
 
 def counts_event(actor: Actor, mark: InboxFeedCursor) -> bytes:

@@ -44,15 +44,15 @@ class StreamSlots:
                 f"This server holds {settings.STREAMS_PER_PROCESS} streams open, which is as many as it can."
                 f" Come again in {RETRY_AFTER_SECONDS} seconds, or poll the messages."
             )
-        if sum(seat.tenant_id == tenant_id for seat in self._taken) >= settings.STREAMS_PER_TENANT:
+        if sum(slot.tenant_id == tenant_id for slot in self._taken) >= settings.STREAMS_PER_TENANT:
             raise TenantStreamLimit(
                 f"Your tenant holds {settings.STREAMS_PER_TENANT} streams open here, which is as many as it may."
                 f" Close one, or poll the messages."
             )
-        seat = StreamSlot(tenant_id)
-        self._taken.add(seat)
-        return seat
+        slot = StreamSlot(tenant_id)
+        self._taken.add(slot)
+        return slot
 
-    def leave(self, seat: StreamSlot) -> None:
+    def leave(self, slot: StreamSlot) -> None:
         """The stream has ended."""
-        self._taken.discard(seat)
+        self._taken.discard(slot)

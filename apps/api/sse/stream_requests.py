@@ -45,9 +45,9 @@ def resume_position(request: HttpRequest, read: Callable[[str], Place | None]) -
     """Where whoever asks wants to go on; None where they begin with what comes next."""
     if request.method != "GET":
         raise MethodNotAllowed(str(request.method))
-    said = request.headers.get(LAST_EVENT_HEADER, "")
-    place = read(said) if said else None
-    if said and place is None:
+    event_id = request.headers.get(LAST_EVENT_HEADER, "")
+    place = read(event_id) if event_id else None
+    if event_id and place is None:
         reason = "Send the id of the last event as it came, or none."
         raise Invalid(f"{LAST_EVENT_HEADER} is not the id of an event. {reason}", {LAST_EVENT_HEADER: [reason]})
     return place

@@ -38,8 +38,8 @@ class StreamEndReason(StrEnum):
 class Subscriber:
     """Somebody who holds a stream open. Used by the event loop alone."""
 
-    def __init__(self, actor: Actor, standing: HeldCredential, request: HttpRequest, seat: StreamSlot) -> None:
-        self.actor, self.standing, self.request, self.seat = actor, standing, request, seat
+    def __init__(self, actor: Actor, standing: HeldCredential, request: HttpRequest, slot: StreamSlot) -> None:
+        self.actor, self.standing, self.request, self.seat = actor, standing, request, slot
         self.known_at = time.monotonic()
         self.heard = 0
         self.mark = ""
@@ -114,10 +114,10 @@ class Subscriber:
         return True
 
 
-def format_event(name: str, told: Mapping[str, object], mark: object = "") -> bytes:
+def format_event(name: str, payload: Mapping[str, object], mark: object = "") -> bytes:
     """One server-sent event; with a mark it is a place to go on from."""
     place = f"id: {mark}\n" if mark != "" else ""
-    return f"{place}event: {name}\ndata: {json.dumps(told, ensure_ascii=False)}\n\n".encode()
+    return f"{place}event: {name}\ndata: {json.dumps(payload, ensure_ascii=False)}\n\n".encode()
 
 
 def format_retry() -> bytes:

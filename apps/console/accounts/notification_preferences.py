@@ -82,12 +82,12 @@ class NotificationPreferencesForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Refuse hours that do not fit each other."""
-        said: dict[str, Any] = super().clean() or self.cleaned_data
+        values: dict[str, Any] = super().clean() or self.cleaned_data
         if not self.errors and (
-            flaw := quiet_hours_flaw(said["quiet_start_hour"], said["quiet_end_hour"], said["digest_hour"])
+            flaw := quiet_hours_flaw(values["quiet_start_hour"], values["quiet_end_hour"], values["digest_hour"])
         ):
             self.add_error("quiet_start_hour", flaw)
-        return said
+        return values
 
 
 def _timing_field(label: str, help_text: str) -> forms.ChoiceField:
@@ -145,8 +145,8 @@ def _form_values(terms: NotificationPreferences) -> dict[str, Any]:
     return {name: getattr(terms, name) for name in names}
 
 
-def _saved_message(said: Mapping[str, Any]) -> str:
-    if all(said[kind.value] == DeliveryTiming.NEVER for kind in NotificationKind):
+def _saved_message(values: Mapping[str, Any]) -> str:
+    if all(values[kind.value] == DeliveryTiming.NEVER for kind in NotificationKind):
         return "Saved. You get no e-mail about what waits."
     return "Saved. What waits already and you were not told of is told by these terms, too."
 

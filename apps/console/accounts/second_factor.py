@@ -135,15 +135,15 @@ def _enrolment_page(site: AdminSite, request: HttpRequest, user: User) -> HttpRe
         if form.is_valid() and (codes := _try_code(form, lambda typed: enrol(user, secret, typed, address=address))):
             mark_session_verified(user, request.session)
             return _render_recovery_codes(site, request, codes)
-    told = provisioning_uri(secret, account=user.get_username(), issuer=ISSUER)
-    picture = _qr_code(told)
+    uri = provisioning_uri(secret, account=user.get_username(), issuer=ISSUER)
+    picture = _qr_code(uri)
     shown = {"form": form, "picture": picture, "groups": [secret[at : at + 4] for at in range(0, len(secret), 4)]}
     return _render_factor_page(site, request, shown, status=status)
 
 
-def _qr_code(told: str) -> SafeString:
+def _qr_code(uri: str) -> SafeString:
     """Squares for a camera, as part of the page: a picture with an address of its own would take a wider policy for all pages."""
-    made = segno.make(told, error="m", micro=False)
+    made = segno.make(uri, error="m", micro=False)
     return SafeString(made.svg_inline(border=4, light="#fff", svgclass=None, lineclass=None, omitsize=True))
 
 

@@ -63,9 +63,9 @@ def _enter(request: HttpRequest, entering: EnterTenantForm) -> int:
     """The status of the answer."""
     if not entering.is_valid() or not isinstance(request.user, User):
         return 422
-    said = entering.cleaned_data
+    values = entering.cleaned_data
     try:
-        visit = enter_as_staff(said["key"], said["reason"], request.user)
+        visit = enter_as_staff(values["key"], values["reason"], request.user)
     except GovernanceError as refusal:
         add_refusal_to_form(entering, refusal)
         return status_of(refusal)

@@ -54,14 +54,14 @@ class NewAgentForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """What was left empty is the template's; a key is an agent's once."""
-        told: dict[str, Any] = super().clean() or {}
-        if "template" not in told:
-            return told
-        template = find_template(told["template"])
-        told |= {"key": told.get("key") or template.key, "title": told.get("title") or template.title}
-        if Agent.objects.visible_to(self.actor).filter(key=told["key"]).exists():
-            self.add_error("key", f"There is an agent {told['key']} already. Write another key.")
-        return told
+        values: dict[str, Any] = super().clean() or {}
+        if "template" not in values:
+            return values
+        template = find_template(values["template"])
+        values |= {"key": values.get("key") or template.key, "title": values.get("title") or template.title}
+        if Agent.objects.visible_to(self.actor).filter(key=values["key"]).exists():
+            self.add_error("key", f"There is an agent {values['key']} already. Write another key.")
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +177,9 @@ def _steps_with_customers(agent: Agent, actor: Actor) -> list[SetupStep]:
     ]
 
 
-def _create_and_redirect(said: Mapping[str, Any], *, actor: Actor, business: str) -> HttpResponse:
-    template = find_template(said["template"])
-    agent = create_agent_with_persona(said["key"], said["title"], template.sections(business), actor=actor)
+def _create_and_redirect(values: Mapping[str, Any], *, actor: Actor, business: str) -> HttpResponse:
+    template = find_template(values["template"])
+    agent = create_agent_with_persona(values["key"], values["title"], template.sections(business), actor=actor)
     return HttpResponseRedirect(reverse("admin:first_steps", args=[agent.pk]), status=303)
 
 

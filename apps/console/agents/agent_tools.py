@@ -38,12 +38,12 @@ class ReallowToolForm(OptionalReasonForm):
 def tool_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
     """What was allowed, and what the server says otherwise by now."""
     del request
-    said = row.tool.defined
+    server_definition = row.tool.defined
     return {
         "definition": row.allowed,
         "shape": schema_text(row.allowed),
         "server": row.tool.server,
-        "differences": differences(row.allowed, said) if said else (),
+        "differences": differences(row.allowed, server_definition) if server_definition else (),
         "state": offer_state(row),
     }
 
@@ -70,12 +70,14 @@ def _amend(row: AgentTool, values: Values, actor: Actor, read_at: int | None) ->
     return amend_agent_tool(row, actor=actor, needs_approval=values["needs_approval"], read_at=read_at)
 
 
-def _reallow(row: AgentTool, actor: Actor, said: Values) -> AgentTool:
-    return amend_agent_tool(row, actor=actor, sha256=said["sha256"], read_at=said["read_at"], reason=said["reason"])
+def _reallow(row: AgentTool, actor: Actor, values: Values) -> AgentTool:
+    return amend_agent_tool(
+        row, actor=actor, sha256=values["sha256"], read_at=values["read_at"], reason=values["reason"]
+    )
 
 
-def _withdraw(row: AgentTool, actor: Actor, said: Values) -> None:
-    withdraw_tool(row, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _withdraw(row: AgentTool, actor: Actor, values: Values) -> None:
+    withdraw_tool(row, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _has_changed(row: Any) -> bool:

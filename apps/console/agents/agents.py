@@ -72,17 +72,17 @@ def _amend(agent: Agent, values: Values, actor: Actor, read_at: int | None) -> A
     return amend_agent(agent, actor=actor, read_at=read_at, **values)
 
 
-def _issue(agent: Agent, actor: Actor, said: Values) -> IssuedToken:
-    return issue_token(agent, actor=actor, name=said["name"], valid_days=said["valid_days"])
+def _issue(agent: Agent, actor: Actor, values: Values) -> IssuedToken:
+    return issue_token(agent, actor=actor, name=values["name"], valid_days=values["valid_days"])
 
 
-def _rotate(token: AgentToken, actor: Actor, said: Values) -> IssuedToken:
-    del said
+def _rotate(token: AgentToken, actor: Actor, values: Values) -> IssuedToken:
+    del values
     return rotate_token(token, actor=actor)
 
 
-def _revoke(token: AgentToken, actor: Actor, said: Values) -> AgentToken:
-    del said
+def _revoke(token: AgentToken, actor: Actor, values: Values) -> AgentToken:
+    del values
     return revoke_token(token, actor=actor)
 
 
@@ -94,8 +94,8 @@ def _page_of_agent(token: AgentToken) -> str:
     return url_of_subject("tenants.agent", token.agent_id)
 
 
-def _scan_contradictions(agent: Agent, actor: Actor, said: Values) -> Agent:
-    del said
+def _scan_contradictions(agent: Agent, actor: Actor, values: Values) -> Agent:
+    del values
     request_scan(agent.pk, actor=actor)
     return agent
 

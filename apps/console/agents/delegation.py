@@ -10,16 +10,16 @@ from apps.tenants.models import InvokableAgent
 
 
 def _allow(values: Values, actor: Actor) -> InvokableAgent:
-    said = {name: values[name] for name in ("role_hint", "budget_micro_usd")}
-    return allow_invokable(values["agent"].pk, values["callee"].pk, actor=actor, **said)
+    terms = {name: values[name] for name in ("role_hint", "budget_micro_usd")}
+    return allow_invokable(values["agent"].pk, values["callee"].pk, actor=actor, **terms)
 
 
 def _amend(invokable: InvokableAgent, values: Values, actor: Actor, read_at: int | None) -> InvokableAgent:
     return amend_invokable(invokable, actor=actor, read_at=read_at, **values)
 
 
-def _withdraw(invokable: InvokableAgent, actor: Actor, said: Values) -> None:
-    withdraw_invokable(invokable, actor=actor, read_at=said["read_at"])
+def _withdraw(invokable: InvokableAgent, actor: Actor, values: Values) -> None:
+    withdraw_invokable(invokable, actor=actor, read_at=values["read_at"])
 
 
 def _page_of_agent(invokable: InvokableAgent) -> str:

@@ -108,12 +108,12 @@ def _amend(endpoint: Endpoint, values: Values, actor: Actor, read_at: int | None
     return amend_endpoint(endpoint, actor=actor, read_at=read_at, **values)
 
 
-def _rotate(endpoint: Endpoint, actor: Actor, said: Values) -> Endpoint:
-    return rotate_endpoint_key(endpoint, actor=actor, api_key=said["api_key"], read_at=said["read_at"])
+def _rotate(endpoint: Endpoint, actor: Actor, values: Values) -> Endpoint:
+    return rotate_endpoint_key(endpoint, actor=actor, api_key=values["api_key"], read_at=values["read_at"])
 
 
-def _remove(endpoint: Endpoint, actor: Actor, said: Values) -> None:
-    remove_endpoint(endpoint, actor=actor, reason=said["reason"], read_at=said["read_at"])
+def _remove(endpoint: Endpoint, actor: Actor, values: Values) -> None:
+    remove_endpoint(endpoint, actor=actor, reason=values["reason"], read_at=values["read_at"])
 
 
 def _key_message(endpoint: Endpoint) -> str:
@@ -127,8 +127,8 @@ def _set_price(values: Values, actor: Actor) -> ModelPrice:
     return set_price(values["model"], values["valid_from"], rates, actor=actor)
 
 
-def _withdraw(price: ModelPrice, actor: Actor, said: Values) -> None:
-    withdraw_price(price, actor=actor, reason=said["reason"], read_at=said["read_at"])
+def _withdraw(price: ModelPrice, actor: Actor, values: Values) -> None:
+    withdraw_price(price, actor=actor, reason=values["reason"], read_at=values["read_at"])
 
 
 def _list_url(row: Endpoint | ModelPrice) -> str:

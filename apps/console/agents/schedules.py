@@ -77,24 +77,24 @@ def _amend(schedule: Schedule, values: Values, actor: Actor, read_at: int | None
     return amend_schedule(schedule, actor=actor, values=values, read_at=read_at)
 
 
-def _approve(schedule: Schedule, actor: Actor, said: Values) -> Schedule:
-    return approve_schedule(schedule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _approve(schedule: Schedule, actor: Actor, values: Values) -> Schedule:
+    return approve_schedule(schedule, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _pause(schedule: Schedule, actor: Actor, said: Values) -> Schedule:
-    return pause_schedule(schedule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _pause(schedule: Schedule, actor: Actor, values: Values) -> Schedule:
+    return pause_schedule(schedule, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _resume(schedule: Schedule, actor: Actor, said: Values) -> Schedule:
-    return resume_schedule(schedule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _resume(schedule: Schedule, actor: Actor, values: Values) -> Schedule:
+    return resume_schedule(schedule, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _deprecate(schedule: Schedule, actor: Actor, said: Values) -> Schedule:
-    return deprecate_schedule(schedule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _deprecate(schedule: Schedule, actor: Actor, values: Values) -> Schedule:
+    return deprecate_schedule(schedule, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _run(schedule: Schedule, actor: Actor, said: Values) -> ScheduleRun:
-    del said
+def _run(schedule: Schedule, actor: Actor, values: Values) -> ScheduleRun:
+    del values
     return run_schedule_now(schedule.pk, actor=actor)
 
 

@@ -65,9 +65,9 @@ def _tool_context(tool: ServerTool, allowed: list[AgentTool]) -> dict[str, Any]:
     }
 
 
-def schema_text(told: ServerToolDefinition) -> str:
+def schema_text(definition: ServerToolDefinition) -> str:
     """The arguments of a tool as people read them."""
-    return json.dumps(told.input_schema, indent=2, ensure_ascii=False)
+    return json.dumps(definition.input_schema, indent=2, ensure_ascii=False)
 
 
 def refresh_page(request: HttpRequest, server_id: int, site: AdminSite) -> HttpResponse:
@@ -93,8 +93,8 @@ def _amend(server: ToolServer, values: Values, actor: Actor, read_at: int | None
     return amend_tool_server(server, actor=actor, read_at=read_at, **values)
 
 
-def _rotate(server: ToolServer, actor: Actor, said: Values) -> ToolServer:
-    return rotate_tool_server_headers(server, actor=actor, headers=said["headers"], read_at=said["read_at"])
+def _rotate(server: ToolServer, actor: Actor, values: Values) -> ToolServer:
+    return rotate_tool_server_headers(server, actor=actor, headers=values["headers"], read_at=values["read_at"])
 
 
 def _headers_message(server: ToolServer) -> str:

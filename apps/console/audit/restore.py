@@ -166,9 +166,9 @@ def _target(asked: Mapping[str, str], form: RestoreMomentForm, actor: Actor) -> 
         return RowTarget(_model_or_404(kind), _number_or_404(number), _number_or_404(asked.get("version", "")))
     if not form.is_bound or not form.is_valid():
         return None
-    said = form.cleaned_data
-    asked_for = parse_moment(said["at"], zone_of(actor), timezone.now())
-    return MomentTarget(asked_for, said["agent"], said["with_profiles"])
+    values = form.cleaned_data
+    asked_for = parse_moment(values["at"], zone_of(actor), timezone.now())
+    return MomentTarget(asked_for, values["agent"], values["with_profiles"])
 
 
 def _checkpoint_target(checkpoint_id: int, actor: Actor, *, with_profiles: bool) -> MomentTarget:
@@ -185,10 +185,10 @@ def _model_or_404(kind: str) -> type[Governed]:
     return model
 
 
-def _number_or_404(said: str) -> int:
-    if not said.isascii() or not said.isdigit() or len(said) > 18:
+def _number_or_404(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
         raise Http404("This is no number.")
-    return int(said)
+    return int(text)
 
 
 def _plan_context(found: RestorePlan, request: HttpRequest, actor: Actor) -> dict[str, Any]:
@@ -242,8 +242,8 @@ def _ticked_rows(request: HttpRequest) -> list[str] | None:
 def _reason(request: HttpRequest) -> str:
     form = RestoreReasonForm(request.POST)
     if not form.is_valid():
-        said = [str(each) for each in form.errors["why"]]
-        raise Invalid(f"Why: {' '.join(said)} Nothing was done.", {"why": said})
+        errors = [str(each) for each in form.errors["why"]]
+        raise Invalid(f"Why: {' '.join(errors)} Nothing was done.", {"why": errors})
     return str(form.cleaned_data["why"])
 
 

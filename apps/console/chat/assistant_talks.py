@@ -157,8 +157,8 @@ def _latest_talks(actor: Actor) -> list[dict[str, Any]]:
     """The latest, each with what was said last."""
     last = Message.objects.filter(conversation=OuterRef("pk")).exclude(text="").order_by("-position")
     rows = Conversation.objects.visible_to(actor).talks_of(actor.user_id).select_related("agent")
-    told = rows.annotate(last_words=Subquery(last.values("text")[:1])).order_by("-pk")[:TALKS_SHOWN]
-    return [{"talk": row, "last_words": excerpt(row.last_words or "")} for row in told]
+    talks = rows.annotate(last_words=Subquery(last.values("text")[:1])).order_by("-pk")[:TALKS_SHOWN]
+    return [{"talk": row, "last_words": excerpt(row.last_words or "")} for row in talks]
 
 
 def _overlay_form(overlay: MemberOverlay | None) -> MemberOverlayForm:
@@ -167,13 +167,13 @@ def _overlay_form(overlay: MemberOverlay | None) -> MemberOverlayForm:
     return MemberOverlayForm(initial={"text": overlay.pending_text or overlay.text, "read_at": overlay.version})
 
 
-def _open_and_say(said: dict[str, Any], *, actor: Actor) -> HttpResponse:
-    talk = open_talk(said["agent"].pk, actor=actor, off_the_record=said["off_the_record"])
-    return _say(talk, said, actor=actor)
+def _open_and_say(values: dict[str, Any], *, actor: Actor) -> HttpResponse:
+    talk = open_talk(values["agent"].pk, actor=actor, off_the_record=values["off_the_record"])
+    return _say(talk, values, actor=actor)
 
 
-def _say(talk: Conversation, said: dict[str, Any], *, actor: Actor) -> HttpResponse:
-    send_talk_message(talk, actor=actor, text=said["text"], idempotency_key=said["key"])
+def _say(talk: Conversation, values: dict[str, Any], *, actor: Actor) -> HttpResponse:
+    send_talk_message(talk, actor=actor, text=values["text"], idempotency_key=values["key"])
     wake_worker(talk.tenant_id, talk.pk)
     return _redirect_to_talk(talk)
 

@@ -45,8 +45,8 @@ class ProposalField(forms.ModelChoiceField):  # type: ignore[type-arg]  # Django
     """What waits for a yes, as one tells proposals apart."""
 
     def label_from_instance(self, proposal: Proposal) -> str:
-        whose = "" if proposal.target_type in PROPOSAL_SCOPES else f" ({proposal.agent or 'every agent'})"
-        return f"Live with proposal {proposal.pk}: {title_of(proposal)}{whose}"
+        agent_suffix = "" if proposal.target_type in PROPOSAL_SCOPES else f" ({proposal.agent or 'every agent'})"
+        return f"Live with proposal {proposal.pk}: {title_of(proposal)}{agent_suffix}"
 
 
 class NewTrialForm(MessageForm):
@@ -140,9 +140,9 @@ def download_trial(request: HttpRequest, trial_id: int) -> HttpResponse:
         f"SHA-256 of the prompt: {session.prefix_sha256 if session else 'none yet'}",
     )
     name = content_disposition_header(as_attachment=True, filename=f"playground-{trial.pk}.txt")
-    said = transcript_text(transcript(trial), head)
+    text = transcript_text(transcript(trial), head)
     headers = {"Content-Disposition": name, "Cache-Control": "private, no-store"}
-    return HttpResponse(said, content_type="text/plain; charset=utf-8", headers=headers)
+    return HttpResponse(text, content_type="text/plain; charset=utf-8", headers=headers)
 
 
 @require_POST
@@ -198,18 +198,18 @@ def _latest_trials(actor: Actor) -> list[dict[str, Any]]:
     """The latest of which words are left, each with what was said last."""
     last = Message.objects.filter(conversation=OuterRef("pk")).exclude(text="").order_by("-position")
     rows = Conversation.objects.visible_to(actor).trials_of(actor.user_id).open().select_related("agent")
-    told = rows.annotate(last_words=Subquery(last.values("text")[:1])).order_by("-pk")
-    left = told.filter(Q(erased_at=None) | Q(last_words__isnull=False))[:TRIALS_SHOWN]
+    trials = rows.annotate(last_words=Subquery(last.values("text")[:1])).order_by("-pk")
+    left = trials.filter(Q(erased_at=None) | Q(last_words__isnull=False))[:TRIALS_SHOWN]
     return [{"trial": row, "last_words": excerpt(row.last_words or "")} for row in left]
 
 
-def _open_and_say(said: dict[str, Any], *, actor: Actor) -> HttpResponse:
-    proposal = said["proposal"]
-    trial = open_trial(said["agent"].pk, actor=actor, proposal_id=proposal.pk if proposal else None)
-    return _say(trial, said, actor=actor)
+def _open_and_say(values: dict[str, Any], *, actor: Actor) -> HttpResponse:
+    proposal = values["proposal"]
+    trial = open_trial(values["agent"].pk, actor=actor, proposal_id=proposal.pk if proposal else None)
+    return _say(trial, values, actor=actor)
 
 
-def _say(trial: Conversation, said: dict[str, Any], *, actor: Actor) -> HttpResponse:
-    send_talk_message(trial, actor=actor, text=said["text"], idempotency_key=said["key"])
+def _say(trial: Conversation, values: dict[str, Any], *, actor: Actor) -> HttpResponse:
+    send_talk_message(trial, actor=actor, text=values["text"], idempotency_key=values["key"])
     wake_worker(trial.tenant_id, trial.pk)
     return HttpResponseRedirect(reverse("admin:trial", args=[trial.pk]), status=303)

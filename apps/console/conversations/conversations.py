@@ -72,17 +72,17 @@ def _turns(turns: Iterable[Turn]) -> Iterator[ShownTurn]:
         yield ShownTurn(turn, total_usage(turn.calls.all()), retrieval_of(turn))
 
 
-def _resolve(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
-    outcome = Conversation.Outcome(said["outcome"])
-    return resolve_conversation(conversation, actor=actor, outcome=outcome, read_at=said["read_at"])
+def _resolve(conversation: Conversation, actor: Actor, values: Values) -> Conversation:
+    outcome = Conversation.Outcome(values["outcome"])
+    return resolve_conversation(conversation, actor=actor, outcome=outcome, read_at=values["read_at"])
 
 
-def _abandon(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
-    return abandon_conversation(conversation, actor=actor, read_at=said["read_at"])
+def _abandon(conversation: Conversation, actor: Actor, values: Values) -> Conversation:
+    return abandon_conversation(conversation, actor=actor, read_at=values["read_at"])
 
 
-def _quarantine(conversation: Conversation, actor: Actor, said: Values) -> None:
-    quarantine_descendants(conversation, actor=actor, reason=said["reason"])
+def _quarantine(conversation: Conversation, actor: Actor, values: Values) -> None:
+    quarantine_descendants(conversation, actor=actor, reason=values["reason"])
 
 
 def _has_quarantinable_rows(conversation: Conversation) -> bool:

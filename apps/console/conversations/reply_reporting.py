@@ -105,9 +105,9 @@ def _has_replies(conversation: Any) -> bool:
     return bool(not conversation.off_the_record and conversation.replies)
 
 
-def _report(conversation: Any, actor: Actor, said: Values) -> Report:
-    told = {name: said[name] for name in ("reason_code", "explanation", "correction")}
-    report = report_reply(said["message_id"], actor=actor, **told)
+def _report(conversation: Any, actor: Actor, values: Values) -> Report:
+    report_fields = {name: values[name] for name in ("reason_code", "explanation", "correction")}
+    report = report_reply(values["message_id"], actor=actor, **report_fields)
     conversation.position = report.message.position
     return report
 

@@ -27,16 +27,16 @@ class WriteMessageForm(DecisionForm):
     )
 
 
-def _take_over(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
-    return take_over_conversation(conversation, actor=actor, read_at=said["read_at"])
+def _take_over(conversation: Conversation, actor: Actor, values: Values) -> Conversation:
+    return take_over_conversation(conversation, actor=actor, read_at=values["read_at"])
 
 
-def _hand_back(conversation: Conversation, actor: Actor, said: Values) -> Conversation:
-    return hand_back(conversation, actor=actor, read_at=said["read_at"])
+def _hand_back(conversation: Conversation, actor: Actor, values: Values) -> Conversation:
+    return hand_back(conversation, actor=actor, read_at=values["read_at"])
 
 
-def _write(conversation: Conversation, actor: Actor, said: Values) -> Message:
-    return write_to_customer(conversation, actor=actor, text=said["text"], seen_length=said["seen_length"])
+def _write(conversation: Conversation, actor: Actor, values: Values) -> Message:
+    return write_to_customer(conversation, actor=actor, text=values["text"], seen_length=values["seen_length"])
 
 
 def _message_initial(conversation: Conversation) -> dict[str, Any]:

@@ -51,9 +51,9 @@ class TranscriptStep:
 
 def transcript(conversation: Conversation) -> list[TranscriptStep]:
     """Every step. Tool results stand with their calls, so the rows that carry them to the model are left out."""
-    said = conversation.messages.exclude(sender=Message.Sender.TOOL)
+    messages = conversation.messages.exclude(sender=Message.Sender.TOOL)
     reports = conversation.reports.exclude(status=Report.Status.WITHDRAWN).order_by("pk")
-    return [_transcript_step(message) for message in said.prefetch_related(Prefetch("reports", reports))]
+    return [_transcript_step(message) for message in messages.prefetch_related(Prefetch("reports", reports))]
 
 
 def reporting_url(conversation: Conversation, actor: Actor) -> str:
@@ -71,8 +71,8 @@ def transcript_text(lines: Iterable[TranscriptStep], head: Iterable[str]) -> str
 def _step_text(line: TranscriptStep) -> str:
     called = (f"tool {call.name}({call.arguments})\n{call.result}" for call in line.calls)
     figures = (str(figure["text"]) for figure in line.figures)
-    said = (each for each in (line.text, *figures, *called) if each)
-    return "\n".join((f"{line.sender.capitalize()}, {line.at:%Y-%m-%d %H:%M %Z}:", *said))
+    parts = (each for each in (line.text, *figures, *called) if each)
+    return "\n".join((f"{line.sender.capitalize()}, {line.at:%Y-%m-%d %H:%M %Z}:", *parts))
 
 
 def _transcript_step(message: Message) -> TranscriptStep:

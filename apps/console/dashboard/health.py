@@ -71,8 +71,8 @@ class ScheduledJobRow:
 
 def scheduled_job_rows(found: list[BeatEntry], now: datetime) -> list[ScheduledJobRow]:
     """Those that are overdue first, then by what they are called."""
-    told = (_job_row(each, now) for each in found)
-    return sorted(told, key=lambda alarm: (not alarm.is_late, alarm.title))
+    job_rows = (_job_row(each, now) for each in found)
+    return sorted(job_rows, key=lambda alarm: (not alarm.is_late, alarm.title))
 
 
 def _job_row(alarm: BeatEntry, now: datetime) -> ScheduledJobRow:
@@ -99,9 +99,9 @@ def interval_text(every: timedelta) -> str:
     return f"every {name}" if count == 1 else f"every {count:g} {name}s"
 
 
-def job_warnings(alarms: list[BeatEntry], told: list[ScheduledJobRow]) -> Iterator[str]:
+def job_warnings(alarms: list[BeatEntry], job_rows: list[ScheduledJobRow]) -> Iterator[str]:
     """In a sentence what somebody should look at, where there is something."""
-    late = [alarm.title for alarm in told if alarm.is_late]
+    late = [alarm.title for alarm in job_rows if alarm.is_late]
     if alarms and all(alarm.registered_at is None for alarm in alarms):
         yield NO_BEAT
     elif late and len(late) == len(alarms):
@@ -169,14 +169,14 @@ def health_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
 def health_context(request: HttpRequest, actor: Actor, workers: WorkerPing, alarms: list[BeatEntry]) -> dict[str, Any]:
     """What the page shows, and in a sentence each what somebody should look at."""
     now = timezone.now()
-    told: list[ScheduledJobRow] = scheduled_job_rows(alarms, now)
+    job_rows: list[ScheduledJobRow] = scheduled_job_rows(alarms, now)
     rows, stuck, hooks = list(work_rows(now)), list(stuck_turn_rows(request)), list(webhook_rows(actor))
     notices = EmailNotification.objects.filter(tenant_id=actor.tenant_id, created_at__gte=now - EMAIL_PERIOD)
     return {
         "title": "Health",
         "now": now,
         "workers": workers,
-        "alarms": told,
+        "alarms": job_rows,
         "running": Turn.objects.filter(
             tenant_id=actor.tenant_id, status=Turn.Status.RUNNING, is_released=False
         ).count(),
@@ -184,7 +184,7 @@ def health_context(request: HttpRequest, actor: Actor, workers: WorkerPing, alar
         "stuck": stuck,
         "webhooks": hooks,
         "mail_given_up": notices.filter(status=EmailNotification.Status.DEAD).count(),
-        "flaws": [*_worker_warnings(workers), *job_warnings(alarms, told), *health_warnings(rows, stuck, hooks)],
+        "flaws": [*_worker_warnings(workers), *job_warnings(alarms, job_rows), *health_warnings(rows, stuck, hooks)],
     }
 
 
@@ -208,11 +208,11 @@ def stuck_turn_rows(request: HttpRequest) -> Iterator[StuckTurns]:
 def webhook_rows(actor: Actor) -> Iterator[Any]:
     """Those with something on its way or given up, and those that fail."""
     rows = Webhook.objects.visible_to(actor).select_related("health").order_by("title", "pk")
-    told = Delivery.objects.filter(tenant_id=actor.tenant_id, webhook=OuterRef("pk"))
-    taken = told.filter(status=Delivery.Status.DELIVERED).order_by("-pk").values("delivered_at")[:1]
+    deliveries = Delivery.objects.filter(tenant_id=actor.tenant_id, webhook=OuterRef("pk"))
+    taken = deliveries.filter(status=Delivery.Status.DELIVERED).order_by("-pk").values("delivered_at")[:1]
     yield from rows.annotate(
-        on_their_way=_count_per_webhook(told.waiting()),
-        given_up=_count_per_webhook(told.dead()),
+        on_their_way=_count_per_webhook(deliveries.waiting()),
+        given_up=_count_per_webhook(deliveries.dead()),
         last_taken=Subquery(taken),
     )
 

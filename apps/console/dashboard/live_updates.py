@@ -39,12 +39,12 @@ def live_url_name(model: type[Governed]) -> str:
 def live_counts(request: HttpRequest, model: type[Governed]) -> JsonResponse:
     """How many wait, the latest of them, and the version of the row that `row` names, null where it is not there."""
     actor = actor_of(request)
-    told = WATCHED_LISTS[model](actor).order_by().aggregate(count=Count("pk"), newest=Max("pk"))
+    counts = WATCHED_LISTS[model](actor).order_by().aggregate(count=Count("pk"), newest=Max("pk"))
     row_id = parse_row_id(request.GET.get("row", ""))
     if row_id is not None:
         rows: QuerySet[Any] = model.objects.visible_to(actor)
-        told["version"] = rows.filter(pk=row_id).values_list("version", flat=True).first()
-    return JsonResponse(told)
+        counts["version"] = rows.filter(pk=row_id).values_list("version", flat=True).first()
+    return JsonResponse(counts)
 
 
 def live_urls(site: AdminSite) -> list[URLPattern]:

@@ -250,10 +250,10 @@ def _latest_changes(actor: Actor, since: datetime) -> QuerySet[Any]:
 
 def _line_changes(record_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
     texts = ChangeText.objects.filter(record_id__in=list(record_ids))
-    told: Iterator[tuple[int, str | None, str | None]] = texts.values_list(
+    text_rows: Iterator[tuple[int, str | None, str | None]] = texts.values_list(
         "record_id", "before__body", "after__body"
     ).iterator()
-    return {record_id: lines_changed(before or "", after or "") for record_id, before, after in told}
+    return {record_id: lines_changed(before or "", after or "") for record_id, before, after in text_rows}
 
 
 def _section(

@@ -174,8 +174,12 @@ def _describe_row(row: Any) -> tuple[str, str, str]:
         return str(row.profile), url_of_subject(row.profile._meta.label_lower, row.profile.pk), row.get_field_display()
     title = f"{row.where} of agent {row.agent}" if isinstance(row, MemoryLine) else title_of(row)
     state = {"memory_line": "get_status_display", "skill": "get_status_display", "proposal": "get_state_display"}
-    said = state.get(row._meta.model_name.removeprefix("memory"))
-    return title, url_of_subject(row._meta.label_lower, row.pk), str(getattr(row, said)()) if said else ""
+    display_method = state.get(row._meta.model_name.removeprefix("memory"))
+    return (
+        title,
+        url_of_subject(row._meta.label_lower, row.pk),
+        str(getattr(row, display_method)()) if display_method else "",
+    )
 
 
 def _tab(name: str, asked: str, found: Mapping[str, SearchHits], *, selected: bool) -> SearchTab:

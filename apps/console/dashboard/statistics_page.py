@@ -51,10 +51,10 @@ class DayListLink:
     def url(self, stretch: DayRange, day: date) -> str:
         """Narrowed to that day where the tenant is."""
         bounds = [(f"{self.column}__gte", day), (f"{self.column}__lt", day + timedelta(days=1))]
-        said = {
+        filters = {
             name: str(each if self.column == "day" else stretch.start_of(each).isoformat()) for name, each in bounds
         }
-        return f"{reverse(f'admin:{self.view}')}?{urlencode({**self.narrowed, **said})}"
+        return f"{reverse(f'admin:{self.view}')}?{urlencode({**self.narrowed, **filters})}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,11 @@ def recent_lines(conversation: Conversation, actor: Actor) -> dict[str, Any]:
 
 def with_last_words(rows: QuerySet[Any]) -> QuerySet[Any]:
     """Each row with what the customer wrote last in its conversation."""
-    said = Message.objects.filter(conversation=OuterRef("conversation"), sender=Message.Sender.CUSTOMER)
-    told: QuerySet[Any] = rows.annotate(last_words=Subquery(said.order_by("-position").values("text")[:1]))
-    return told
+    customer_messages = Message.objects.filter(conversation=OuterRef("conversation"), sender=Message.Sender.CUSTOMER)
+    annotated_rows: QuerySet[Any] = rows.annotate(
+        last_words=Subquery(customer_messages.order_by("-position").values("text")[:1])
+    )
+    return annotated_rows
 
 
 class DeskAdmin(WorklistAdmin):
@@ -71,21 +73,23 @@ def next_report_url(report: Report) -> str:
     return _page_url("desk_report", _next_waiting(report, waiting_reports))
 
 
-def draft_done_message(said: str) -> Callable[[Draft], SafeString]:
+def draft_done_message(message: str) -> Callable[[Draft], SafeString]:
     """What was done with a draft, the way back to it, and whether it was the last."""
-    return lambda draft: _done_message(said, _page_url("desk_draft", draft), _next_waiting(draft, waiting_drafts))
+    return lambda draft: _done_message(message, _page_url("desk_draft", draft), _next_waiting(draft, waiting_drafts))
 
 
-def escalation_done_message(said: str) -> Callable[[Escalation], SafeString]:
+def escalation_done_message(message: str) -> Callable[[Escalation], SafeString]:
     """The same of questions."""
     return lambda escalation: _done_message(
-        said, _page_url("desk_escalation", escalation), _next_waiting(escalation, waiting_escalations)
+        message, _page_url("desk_escalation", escalation), _next_waiting(escalation, waiting_escalations)
     )
 
 
-def report_done_message(said: str) -> Callable[[Report], SafeString]:
+def report_done_message(message: str) -> Callable[[Report], SafeString]:
     """The same of reports."""
-    return lambda report: _done_message(said, _page_url("desk_report", report), _next_waiting(report, waiting_reports))
+    return lambda report: _done_message(
+        message, _page_url("desk_report", report), _next_waiting(report, waiting_reports)
+    )
 
 
 def _next_waiting(row: Draft | Escalation | Report, waiting: Callable[[Actor], QuerySet[Any]]) -> Model | None:
@@ -94,9 +98,9 @@ def _next_waiting(row: Draft | Escalation | Report, waiting: Callable[[Actor], Q
     return waiting(actor).exclude(pk=row.pk).first() if actor else None
 
 
-def _done_message(said: str, page: str, following: Model | None) -> SafeString:
+def _done_message(message: str, page: str, following: Model | None) -> SafeString:
     left = "The next one follows." if following else "Nothing else waits."
-    return format_html('{} <a href="{}">Look at it again</a>. {}', said, page, left)
+    return format_html('{} <a href="{}">Look at it again</a>. {}', message, page, left)
 
 
 def _page_url(stem: str, row: Model | None) -> str:

@@ -57,19 +57,19 @@ def draft_panels(draft: Any, request: HttpRequest) -> dict[str, Any]:
     return recent_lines(draft.conversation, actor_of(request))
 
 
-def _send(draft: Draft, actor: Actor, said: Values) -> Draft:
+def _send(draft: Draft, actor: Actor, values: Values) -> Draft:
     return send_reviewed_draft(
         draft,
         actor=actor,
-        reviewed_sha256=said["reviewed_sha256"],
-        text=said.get("sent_text"),
-        read_at=said["read_at"],
+        reviewed_sha256=values["reviewed_sha256"],
+        text=values.get("sent_text"),
+        read_at=values["read_at"],
     )
 
 
-def _discard(draft: Draft, actor: Actor, said: Values) -> Draft:
+def _discard(draft: Draft, actor: Actor, values: Values) -> Draft:
     return decline_draft(
-        draft, actor=actor, reason_code=said["reason_code"], reason=said["reason"], read_at=said["read_at"]
+        draft, actor=actor, reason_code=values["reason_code"], reason=values["reason"], read_at=values["read_at"]
     )
 
 

@@ -52,19 +52,19 @@ def escalation_panels(escalation: Any, request: HttpRequest) -> dict[str, Any]:
     return recent_lines(escalation.conversation, actor_of(request))
 
 
-def _answer(escalation: Escalation, actor: Actor, said: Values) -> Escalation:
+def _answer(escalation: Escalation, actor: Actor, values: Values) -> Escalation:
     return answer_question(
         escalation,
         actor=actor,
-        answer=said["answer"],
-        word_for_word=said["word_for_word"],
-        read_at=said["read_at"],
+        answer=values["answer"],
+        word_for_word=values["word_for_word"],
+        read_at=values["read_at"],
     )
 
 
-def _dismiss(escalation: Escalation, actor: Actor, said: Values) -> Escalation:
+def _dismiss(escalation: Escalation, actor: Actor, values: Values) -> Escalation:
     return dismiss_escalation(
-        escalation, actor=actor, dismissal_reason=said["dismissal_reason"], read_at=said["read_at"]
+        escalation, actor=actor, dismissal_reason=values["dismissal_reason"], read_at=values["read_at"]
     )
 
 

@@ -78,14 +78,14 @@ def _is_withdrawable(report: Report) -> bool:
     return actor is not None and _is_open(report) and report.author == actor.label
 
 
-def _settle(report: Report, actor: Actor, said: Values) -> Report:
+def _settle(report: Report, actor: Actor, values: Values) -> Report:
     return settle_report(
-        report, actor=actor, outcome=said["outcome"], resolution=said["resolution"], read_at=said["read_at"]
+        report, actor=actor, outcome=values["outcome"], resolution=values["resolution"], read_at=values["read_at"]
     )
 
 
-def _withdraw(report: Report, actor: Actor, said: Values) -> Report:
-    return withdraw_report(report, actor=actor, read_at=said["read_at"])
+def _withdraw(report: Report, actor: Actor, values: Values) -> Report:
+    return withdraw_report(report, actor=actor, read_at=values["read_at"])
 
 
 class ReportAdmin(GovernedAdmin):

@@ -21,8 +21,8 @@ def _amend(rule: SendRule, values: Values, actor: Actor, read_at: int | None) ->
     return write_send_rule(rule, actor=actor, values={"send_mode": values["send_mode"]}, read_at=read_at)
 
 
-def _lift(rule: SendRule, actor: Actor, said: Values) -> None:
-    lift_send_rule(rule, actor=actor, reason=said["reason"], read_at=said["read_at"])
+def _lift(rule: SendRule, actor: Actor, values: Values) -> None:
+    lift_send_rule(rule, actor=actor, reason=values["reason"], read_at=values["read_at"])
 
 
 def _list_url(rule: SendRule) -> str:

@@ -39,12 +39,12 @@ def call_panels(approval: Any, request: HttpRequest) -> dict[str, Any]:
     return {"sent": sent, **recent_lines(approval.conversation, actor_of(request))}
 
 
-def _approve(approval: ToolApproval, actor: Actor, said: Values) -> ToolApproval:
-    return permit_call(approval, actor=actor, read_at=said["read_at"])
+def _approve(approval: ToolApproval, actor: Actor, values: Values) -> ToolApproval:
+    return permit_call(approval, actor=actor, read_at=values["read_at"])
 
 
-def _refuse(approval: ToolApproval, actor: Actor, said: Values) -> ToolApproval:
-    return forbid_call(approval, actor=actor, reason=said["reason"], read_at=said["read_at"])
+def _refuse(approval: ToolApproval, actor: Actor, values: Values) -> ToolApproval:
+    return forbid_call(approval, actor=actor, reason=values["reason"], read_at=values["read_at"])
 
 
 def _is_waiting(approval: ToolApproval) -> bool:

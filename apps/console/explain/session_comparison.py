@@ -150,5 +150,5 @@ def _owner_changes(found: PromptDiff) -> Iterator[OwnershipChange]:
 
 def _owners(handover: OwnerChange) -> Iterator[str]:
     for sources in (handover.before, handover.after):
-        said = (f"{record_label(source)} v{source.version}, {source.author or 'unknown'}" for source in sources)
-        yield "; ".join(said) or "the product, or not recorded"
+        descriptions = (f"{record_label(source)} v{source.version}, {source.author or 'unknown'}" for source in sources)
+        yield "; ".join(descriptions) or "the product, or not recorded"

@@ -137,10 +137,10 @@ class TabbedList(ChangeList):
     def period(self) -> NarrowedPeriod | None:
         """What a link from another page narrowed it to, where one did."""
         bounds = {name: value for name, value in self.params.items() if name.endswith(tuple(PERIOD_LOOKUPS))}
-        said = " ".join(
+        period_text = " ".join(
             f"{PERIOD_LOOKUPS[name[name.rindex('__') :]]} {_format_bound(value)}" for name, value in bounds.items()
         )
-        return NarrowedPeriod(said, self.get_query_string(remove=[*bounds, "p"])) if bounds else None
+        return NarrowedPeriod(period_text, self.get_query_string(remove=[*bounds, "p"])) if bounds else None
 
     def filters(self) -> Iterator[FilterLinks]:
         """The filters as links."""

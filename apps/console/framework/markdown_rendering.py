@@ -60,8 +60,8 @@ def _render_image(
 ) -> str:
     del renderer, options, env
     token = tokens[at]
-    said = f"image not loaded: {token.content or 'no description'} ({token.attrGet('src')})"
-    return f'<span class="pc-address">[{escape(said)}]</span>'
+    placeholder = f"image not loaded: {token.content or 'no description'} ({token.attrGet('src')})"
+    return f'<span class="pc-address">[{escape(placeholder)}]</span>'
 
 
 def _render_heading(

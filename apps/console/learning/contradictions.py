@@ -87,16 +87,18 @@ class DismissContradictionForm(DecisionForm):
     dismissal_reason.widget.attrs["rows"] = 2
 
 
-def _dismiss(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
-    return dismiss_contradiction(row, actor=actor, dismissal_reason=said["dismissal_reason"], read_at=said["read_at"])
+def _dismiss(row: Contradiction, actor: Actor, values: Values) -> Contradiction:
+    return dismiss_contradiction(
+        row, actor=actor, dismissal_reason=values["dismissal_reason"], read_at=values["read_at"]
+    )
 
 
-def _reopen(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
-    return reopen_contradiction(row, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _reopen(row: Contradiction, actor: Actor, values: Values) -> Contradiction:
+    return reopen_contradiction(row, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _scan_again(row: Contradiction, actor: Actor, said: Values) -> Contradiction:
-    del said
+def _scan_again(row: Contradiction, actor: Actor, values: Values) -> Contradiction:
+    del values
     request_scan(row.agent_id, actor=actor)
     return row
 

@@ -98,12 +98,12 @@ def _cluster_draft(member: EditClusterCase) -> ClusterDraft:
     return ClusterDraft(case.happened_at, case.source_id, draft_url, thread, thread_url)
 
 
-def _propose(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
-    return propose_cluster_rule(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
+def _propose(cluster: EditCluster, actor: Actor, values: Values) -> EditCluster:
+    return propose_cluster_rule(cluster, actor=actor, read_at=values["read_at"], rule=values["rule"])
 
 
-def _propose_in_skill(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
-    return propose_skill_change(cluster, actor=actor, read_at=said["read_at"], rule=said["rule"])
+def _propose_in_skill(cluster: EditCluster, actor: Actor, values: Values) -> EditCluster:
+    return propose_skill_change(cluster, actor=actor, read_at=values["read_at"], rule=values["rule"])
 
 
 def _cached_skill(cluster: Any) -> Skill | None:
@@ -119,12 +119,12 @@ def _has_common_skill(cluster: EditCluster) -> bool:
     return _is_open(cluster) and _cached_skill(cluster) is not None
 
 
-def _dismiss(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
-    return dismiss_cluster(cluster, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _dismiss(cluster: EditCluster, actor: Actor, values: Values) -> EditCluster:
+    return dismiss_cluster(cluster, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _reopen(cluster: EditCluster, actor: Actor, said: Values) -> EditCluster:
-    return reopen_cluster(cluster, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _reopen(cluster: EditCluster, actor: Actor, values: Values) -> EditCluster:
+    return reopen_cluster(cluster, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_open(cluster: EditCluster) -> bool:

@@ -30,8 +30,8 @@ def example_panels(example: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _retire(example: Example, actor: Actor, said: Values) -> Example:
-    return retire_example(example, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _retire(example: Example, actor: Actor, values: Values) -> Example:
+    return retire_example(example, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_approved(example: Example) -> bool:

@@ -44,24 +44,24 @@ def version_panels(version: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _activate(version: LearningVersion, actor: Actor, said: Values) -> LearningVersion:
-    return activate_version(version, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _activate(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
+    return activate_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _reject(version: LearningVersion, actor: Actor, said: Values) -> LearningVersion:
-    return reject_version(version, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _reject(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
+    return reject_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _retire(version: LearningVersion, actor: Actor, said: Values) -> LearningVersion:
-    return retire_version(version, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _retire(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
+    return retire_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _restore(version: LearningVersion, actor: Actor, said: Values) -> LearningVersion:
-    return restore_version(version, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _restore(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
+    return restore_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _withdraw(version: LearningVersion, actor: Actor, said: Values) -> LearningVersion:
-    return withdraw_version(version, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _withdraw(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
+    return withdraw_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_pending(version: LearningVersion) -> bool:

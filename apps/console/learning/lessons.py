@@ -100,8 +100,8 @@ def _example_of(lesson: Any) -> Example | None:
     return example
 
 
-def _keep(lesson: Lesson, actor: Actor, said: Values) -> Example:
-    words = {name: said[name] for name in ("situation", "draft", "correction")}
+def _keep(lesson: Lesson, actor: Actor, values: Values) -> Example:
+    words = {name: values[name] for name in ("situation", "draft", "correction")}
     return add_lesson_example(lesson, actor=actor, words=words)
 
 

@@ -84,8 +84,8 @@ def _write(block: MemoryBlock, values: Values, actor: Actor, read_at: int | None
     return write_block(block, actor=actor, values=values, read_at=read_at)
 
 
-def _approve_block(block: MemoryBlock, actor: Actor, said: Values) -> MemoryBlock:
-    return approve_block(block, actor=actor, read_at=said["read_at"])
+def _approve_block(block: MemoryBlock, actor: Actor, values: Values) -> MemoryBlock:
+    return approve_block(block, actor=actor, read_at=values["read_at"])
 
 
 def _is_unapproved_block(block: MemoryBlock) -> bool:
@@ -159,8 +159,8 @@ def _amend(memory: AgentMemory, values: Values, actor: Actor, read_at: int | Non
     return amend_memory(memory, actor=actor, body=values["body"], read_at=read_at)
 
 
-def _approve_memory(memory: AgentMemory, actor: Actor, said: Values) -> AgentMemory:
-    return approve_memory(memory, actor=actor, read_at=said["read_at"])
+def _approve_memory(memory: AgentMemory, actor: Actor, values: Values) -> AgentMemory:
+    return approve_memory(memory, actor=actor, read_at=values["read_at"])
 
 
 def _is_unapproved_memory(memory: AgentMemory) -> bool:

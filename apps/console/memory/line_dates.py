@@ -53,13 +53,13 @@ class ProfileLineDatesForm(LineDatesForm):
 def line_dates_button(act: Act, call: Callable[..., DatedRow], form: type[LineDatesForm] = LineDatesForm) -> Button:
     """The button that gives a line its dates."""
 
-    def date(row: Any, actor: Actor, said: Values) -> DatedRow:
-        zone, last, review = zone_of(actor), said["last_day"], said["review_day"]
+    def date(row: Any, actor: Actor, values: Values) -> DatedRow:
+        zone, last, review = zone_of(actor), values["last_day"], values["review_day"]
         dates = LineDates(
             parse_day_end(last.isoformat(), zone) if last else None,
             datetime.combine(review, time(), zone) if review else None,
         )
-        return call(row, actor=actor, line=said["line"], dates=dates, read_at=said["read_at"])
+        return call(row, actor=actor, line=values["line"], dates=dates, read_at=values["read_at"])
 
     return Button(
         "date",

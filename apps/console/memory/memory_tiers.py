@@ -50,16 +50,16 @@ def _correct(tier: MemoryTier, values: Values, actor: Actor, read_at: int | None
     return correct_tier(tier, actor=actor, text=values["body"], read_at=read_at)
 
 
-def _approve(tier: MemoryTier, actor: Actor, said: Values) -> MemoryTier:
-    return approve_tier(tier, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _approve(tier: MemoryTier, actor: Actor, values: Values) -> MemoryTier:
+    return approve_tier(tier, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _clear(tier: MemoryTier, actor: Actor, said: Values) -> None:
-    clear_tier(tier, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _clear(tier: MemoryTier, actor: Actor, values: Values) -> None:
+    clear_tier(tier, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _run(tier: MemoryTier, actor: Actor, said: Values) -> MemoryTier:
-    del said
+def _run(tier: MemoryTier, actor: Actor, values: Values) -> MemoryTier:
+    del values
     run_tier(tier.agent_id, tier.tier, actor=actor)
     return tier
 

@@ -48,12 +48,12 @@ def _amend(note: Note, values: Values, actor: Actor, read_at: int | None) -> Not
     return amend_note(note, actor=actor, values={name: values[name] for name in EDITABLE_FIELDS}, read_at=read_at)
 
 
-def _finish(note: Note, actor: Actor, said: Values) -> Note:
-    return finish_note(note, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _finish(note: Note, actor: Actor, values: Values) -> Note:
+    return finish_note(note, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _drop(note: Note, actor: Actor, said: Values) -> Note:
-    return drop_note(note, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _drop(note: Note, actor: Actor, values: Values) -> Note:
+    return drop_note(note, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_open(note: Note) -> bool:

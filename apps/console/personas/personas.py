@@ -50,12 +50,12 @@ def _amend(persona: Persona, values: Values, actor: Actor, read_at: int | None) 
     return amend_persona(persona, actor=actor, values=values, read_at=read_at)
 
 
-def _archive(persona: Persona, actor: Actor, said: Values) -> Persona:
-    return archive_persona(persona, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _archive(persona: Persona, actor: Actor, values: Values) -> Persona:
+    return archive_persona(persona, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _activate(persona: Persona, actor: Actor, said: Values) -> Persona:
-    return activate_persona(persona, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _activate(persona: Persona, actor: Actor, values: Values) -> Persona:
+    return activate_persona(persona, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_active(persona: Persona) -> bool:

@@ -44,12 +44,12 @@ def _amend(rule: StandingRule, values: Values, actor: Actor, read_at: int | None
     return amend_rule(rule, actor=actor, values={name: values[name] for name in RULE_FIELDS}, read_at=read_at)
 
 
-def _retire(rule: StandingRule, actor: Actor, said: Values) -> StandingRule:
-    return retire_rule(rule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _retire(rule: StandingRule, actor: Actor, values: Values) -> StandingRule:
+    return retire_rule(rule, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _restore(rule: StandingRule, actor: Actor, said: Values) -> StandingRule:
-    return restore_rule(rule, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _restore(rule: StandingRule, actor: Actor, values: Values) -> StandingRule:
+    return restore_rule(rule, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_active(rule: StandingRule) -> bool:

@@ -113,10 +113,10 @@ def bulk_decision_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
     return TemplateResponse(request, "console/review/bulk_decision.html", context, status=status)
 
 
-def _parse_verb(said: str) -> Verb:
-    if said not in Verb.values:
+def _parse_verb(text: str) -> Verb:
+    if text not in Verb.values:
         raise Http404("There is no such decision.")
-    return Verb(said)
+    return Verb(text)
 
 
 def _parse_chosen_rows(rows: Iterable[str]) -> dict[int, int]:
@@ -125,8 +125,8 @@ def _parse_chosen_rows(rows: Iterable[str]) -> dict[int, int]:
     return {int(row[1]): int(row[2] or 0) for row in found}
 
 
-def _begin_and_redirect(verb: Verb, chosen: Mapping[int, int], said: Mapping[str, str], actor: Actor) -> HttpResponse:
-    bulk = begin_bulk(verb, chosen, actor=actor, **said)
+def _begin_and_redirect(verb: Verb, chosen: Mapping[int, int], values: Mapping[str, str], actor: Actor) -> HttpResponse:
+    bulk = begin_bulk(verb, chosen, actor=actor, **values)
     wake_bulk_worker(actor.tenant_id, bulk.pk)
     return HttpResponseRedirect(reverse("admin:bulk_decision_report", args=[bulk.pk]), status=303)
 

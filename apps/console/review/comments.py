@@ -54,8 +54,8 @@ def comments_of(proposal: Any, actor: Actor, people: ActorNames) -> list[ShownCo
     """The comments on a proposal, the first said first; read once for its page."""
     if not hasattr(proposal, "said"):
         proposal.said = comments_about([proposal.pk], actor, people)
-    said: list[ShownComment] = proposal.said
-    return said
+    comments: list[ShownComment] = proposal.said
+    return comments
 
 
 def comments_about(proposal_ids: list[int], actor: Actor, people: ActorNames) -> list[ShownComment]:
@@ -71,8 +71,8 @@ def comments_panel(proposal: Any, request: HttpRequest) -> dict[str, Any]:
     return {"comments": comments_of(proposal, actor_of(request), proposal.people)}
 
 
-def post_comment(proposal: Proposal, actor: Actor, said: Values) -> Comment:
-    return add_comment(proposal, actor=actor, text=said["text"])
+def post_comment(proposal: Proposal, actor: Actor, values: Values) -> Comment:
+    return add_comment(proposal, actor=actor, text=values["text"])
 
 
 def comments_url(proposal: Proposal) -> str:
@@ -97,8 +97,8 @@ def _reader_may_withdraw(comment: Comment) -> bool:
     return actor is not None and _may_withdraw(comment, actor)
 
 
-def _withdraw(comment: Comment, actor: Actor, said: Values) -> Comment:
-    return withdraw_comment(comment, actor=actor, read_at=said["read_at"])
+def _withdraw(comment: Comment, actor: Actor, values: Values) -> Comment:
+    return withdraw_comment(comment, actor=actor, read_at=values["read_at"])
 
 
 class CommentAdmin(GovernedAdmin):

@@ -115,8 +115,8 @@ def _section_checkbox(name: str) -> forms.BooleanField:
 def _words_field(name: str) -> VerbatimTextField:
     kind = next(kind for kind in FIELD_PREFIXES if name.startswith(kind))
     plain = field_label(name.removeprefix(kind)).capitalize()
-    told = {TEXT_PREFIX: "", LINES_PREFIX: ", one to a line", DAYS_PREFIX: ", a day and its line to each line"}[kind]
-    return VerbatimTextField(required=False, label=plain + told, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
+    hint = {TEXT_PREFIX: "", LINES_PREFIX: ", one to a line", DAYS_PREFIX: ", a day and its line to each line"}[kind]
+    return VerbatimTextField(required=False, label=plain + hint, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
 
 
 def _parse_words(typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:

@@ -110,8 +110,8 @@ EVIDENCE_COUNT: Final = F("support_count") + LATER_SUPPORT
 
 def _comment_counts() -> QuerySet[Any]:
     """How many comments stand on each proposal."""
-    said = Comment.objects.standing().filter(proposal=OuterRef("pk")).order_by()
-    return said.values("proposal").annotate(count=Count("pk")).values("count")
+    comments = Comment.objects.standing().filter(proposal=OuterRef("pk")).order_by()
+    return comments.values("proposal").annotate(count=Count("pk")).values("count")
 
 
 class KindFilter(SimpleListFilter):
@@ -202,8 +202,8 @@ def next_waiting_proposal(after: Proposal, actor: Actor) -> Proposal | None:
     agreed = Approval.objects.filter(
         proposal=OuterRef("pk"), user_label=actor.label, content_sha256=OuterRef("content_sha256")
     )
-    elsewhere = claimed_condition(timezone.now()) & ~Q(claimed_by_id=actor.user_id)
-    rows = waiting_proposals(actor).exclude(pk=after.pk).exclude(elsewhere).filter(~Exists(agreed))
+    other_claims = claimed_condition(timezone.now()) & ~Q(claimed_by_id=actor.user_id)
+    rows = waiting_proposals(actor).exclude(pk=after.pk).exclude(other_claims).filter(~Exists(agreed))
     # What was removed has no place in the list any more.
     beyond = rows.filter(pk__lt=after.pk).first() if after.pk else None
     return beyond or rows.first()

@@ -51,25 +51,25 @@ from apps.review.review_sheet import approve_sections
 from apps.tenants.review_settings import review_terms
 
 
-def approve(proposal: Proposal, actor: Actor, said: Values) -> DecisionResult:
-    typed = said.get("typed", {})
+def approve(proposal: Proposal, actor: Actor, values: Values) -> DecisionResult:
+    typed = values.get("typed", {})
     # Words that came back as they were shown are no edit.
-    content = said["content"] if typed and typed != words_as_fields(proposal.words) else None
-    return decisions.approve(proposal, _approval_request(said, content), actor=actor)
+    content = values["content"] if typed and typed != words_as_fields(proposal.words) else None
+    return decisions.approve(proposal, _approval_request(values, content), actor=actor)
 
 
-def take_sections(proposal: Proposal, actor: Actor, said: Values) -> DecisionResult:
-    return approve_sections(proposal, said["sections"], _approval_request(said), actor=actor)
+def take_sections(proposal: Proposal, actor: Actor, values: Values) -> DecisionResult:
+    return approve_sections(proposal, values["sections"], _approval_request(values), actor=actor)
 
 
-def _approval_request(said: Values, content: Values | None = None) -> decisions.ApprovalRequest:
+def _approval_request(values: Values, content: Values | None = None) -> decisions.ApprovalRequest:
     return decisions.ApprovalRequest(
-        said["reviewed_sha256"],
+        values["reviewed_sha256"],
         content,
-        said.get("confirm_findings", False),
-        said["reason"],
-        said["read_at"],
-        said.get("target_version"),
+        values.get("confirm_findings", False),
+        values["reason"],
+        values["read_at"],
+        values.get("target_version"),
     )
 
 
@@ -118,53 +118,53 @@ def _can_undo(proposal: Proposal) -> bool:
     return applier_of(proposal).undo is not None
 
 
-def reject(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+def reject(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
     return reject_proposal(
-        proposal, actor=actor, reason=said["reason"], reason_code=said["reason_code"], read_at=said["read_at"]
+        proposal, actor=actor, reason=values["reason"], reason_code=values["reason_code"], read_at=values["read_at"]
     )
 
 
-def undo_approval(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
-    return undo(proposal, actor=actor, read_at=said["read_at"])
+def undo_approval(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
+    return undo(proposal, actor=actor, read_at=values["read_at"])
 
 
-def rebase_on_live(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
-    content = said["content"] if said["typed"] and said["typed"] != words_as_fields(proposal.words) else None
-    return rebase(proposal, actor=actor, content=content, read_at=said["read_at"])
+def rebase_on_live(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
+    content = values["content"] if values["typed"] and values["typed"] != words_as_fields(proposal.words) else None
+    return rebase(proposal, actor=actor, content=content, read_at=values["read_at"])
 
 
-def reopen(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
+def reopen(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
     terms = review_terms(actor)
-    return reopen_proposal(proposal, actor=actor, reason=said["reason"], terms=terms, read_at=said["read_at"])
+    return reopen_proposal(proposal, actor=actor, reason=values["reason"], terms=terms, read_at=values["read_at"])
 
 
-def snooze(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
-    until = timezone.now() + timedelta(days=said["days"])
-    return snooze_proposal(proposal, actor=actor, until=until, read_at=said["read_at"])
+def snooze(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
+    until = timezone.now() + timedelta(days=values["days"])
+    return snooze_proposal(proposal, actor=actor, until=until, read_at=values["read_at"])
 
 
-def wake(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
-    return snooze_proposal(proposal, actor=actor, until=None, read_at=said["read_at"])
+def wake(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
+    return snooze_proposal(proposal, actor=actor, until=None, read_at=values["read_at"])
 
 
-def claim(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
-    return claim_proposal(proposal, actor=actor, read_at=said["read_at"])
+def claim(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
+    return claim_proposal(proposal, actor=actor, read_at=values["read_at"])
 
 
-def ask_for_revision(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
-    return request_revision(proposal, actor=actor, words=said["reason"], read_at=said["read_at"])
+def ask_for_revision(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
+    return request_revision(proposal, actor=actor, words=values["reason"], read_at=values["read_at"])
 
 
-def quarantine(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
-    return quarantine_proposal(proposal, actor=actor, reason=said["reason"], read_at=said["read_at"])
+def quarantine(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
+    return quarantine_proposal(proposal, actor=actor, reason=values["reason"], read_at=values["read_at"])
 
 
-def release(proposal: Proposal, actor: Actor, said: Values) -> Proposal:
-    return release_proposal(proposal, actor=actor, reason=said["reason"], read_at=said["read_at"])
+def release(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
+    return release_proposal(proposal, actor=actor, reason=values["reason"], read_at=values["read_at"])
 
 
-def withdraw(proposal: Proposal, actor: Actor, said: Values) -> None:
-    withdraw_proposal(proposal, actor=actor, reason=said["reason"])
+def withdraw(proposal: Proposal, actor: Actor, values: Values) -> None:
+    withdraw_proposal(proposal, actor=actor, reason=values["reason"])
 
 
 def is_open(proposal: Proposal) -> bool:

@@ -45,19 +45,19 @@ RISK_FACTOR_LABELS: Mapping[RiskFactor, str] = MappingProxyType(
 def excerpt(proposal: Proposal) -> str:
     """What would be said, on one line: the fields, and how the words begin."""
     texts = texts_of(proposal.words).items()
-    said = [(name, text) for name, text in texts if text.strip()]
-    if not said:
+    filled_texts = [(name, text) for name, text in texts if text.strip()]
+    if not filled_texts:
         return " ".join(proposal.rationale.split())[:EXCERPT_CHARACTERS] or applier_of(proposal).consequence
-    name, longest = max(said, key=lambda each: len(each[1]))
-    others = f" and {len(said) - 1} more" if len(said) > 1 else ""
+    name, longest = max(filled_texts, key=lambda each: len(each[1]))
+    others = f" and {len(filled_texts) - 1} more" if len(filled_texts) > 1 else ""
     begins = plain_words(longest[:READ_CHARACTERS])
     is_cut = len(begins) > EXCERPT_CHARACTERS or len(longest) > READ_CHARACTERS
     return f"{field_label(name).capitalize()}{others}: {begins[:EXCERPT_CHARACTERS]}{'…' if is_cut else ''}"
 
 
-def texts_of(said: Mapping[str, Any]) -> dict[str, str]:
+def texts_of(fields: Mapping[str, Any]) -> dict[str, str]:
     """The words field by field, without the days that are said of lines."""
-    return {name: as_text(value) for name, value in said.items() if not isinstance(value, Mapping)}
+    return {name: as_text(value) for name, value in fields.items() if not isinstance(value, Mapping)}
 
 
 def as_text(value: Any) -> str:
@@ -70,9 +70,9 @@ def as_text(value: Any) -> str:
 def evidence_summary(proposal: Proposal, seconded: int) -> str:
     """How many conversations speak for it, `seconded` later ones among them, and how often it was asked for where that is more."""
     named = len(proposal.evidence.get(CONVERSATIONS, ())) + seconded
-    said = f"{named} conversation{'' if named == 1 else 's'}" if named else "none"
+    conversation_count = f"{named} conversation{'' if named == 1 else 's'}" if named else "none"
     asked = proposal.support_count
-    return f"{said}, asked for {asked} times" if asked > max(named, 1) else said
+    return f"{conversation_count}, asked for {asked} times" if asked > max(named, 1) else conversation_count
 
 
 def comment_summary(count: int) -> str:

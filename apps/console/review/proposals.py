@@ -62,8 +62,8 @@ class ProposalAdmin(GovernedAdmin):
 
     @admin.display(description="What a yes changes")
     def yes(self, proposal: Proposal) -> SafeString:
-        said = impact_of(proposal), words.excerpt(proposal)
-        return format_html('<div>{}<span class="pc-subline">{}</span></div>', *said)
+        parts = impact_of(proposal), words.excerpt(proposal)
+        return format_html('<div>{}<span class="pc-subline">{}</span></div>', *parts)
 
     @admin.display(description="Risk", ordering="risk")
     def risk_shown(self, proposal: Proposal) -> SafeString:
@@ -74,13 +74,13 @@ class ProposalAdmin(GovernedAdmin):
     @admin.display(description="State", ordering="-created_at")
     def state_shown(self, proposal: Any) -> SafeString:
         claim = words.claim_sentence(proposal, proposal.people, timezone.now())
-        said = badge(proposal.state), words.waiting_time(proposal), claim
-        return format_html('<div>{} {}<span class="pc-subline">{}</span></div>', *said)
+        parts = badge(proposal.state), words.waiting_time(proposal), claim
+        return format_html('<div>{} {}<span class="pc-subline">{}</span></div>', *parts)
 
     @admin.display(description="Evidence", ordering=EVIDENCE_COUNT)
     def evidence_shown(self, proposal: Any) -> SafeString:
-        said = words.evidence_summary(proposal, proposal.seconded), words.comment_summary(proposal.comment_count)
-        return format_html('<div>{}<span class="pc-subline">{}</span></div>', *said)
+        parts = words.evidence_summary(proposal, proposal.seconded), words.comment_summary(proposal.comment_count)
+        return format_html('<div>{}<span class="pc-subline">{}</span></div>', *parts)
 
     @admin.display(description="Agent", ordering="agent__key")
     def agent_shown(self, proposal: Proposal) -> str:

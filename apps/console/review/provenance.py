@@ -80,8 +80,8 @@ def _evidence_conversation_ids(row: Governed) -> set[int]:
 
 def _received_texts(conversations: Iterable[Conversation]) -> ReceivedTexts:
     messages = Message.objects.filter(conversation__in=list(conversations)).order_by("-id")
-    told = messages.filter(sender__in=(Message.Sender.CUSTOMER, Message.Sender.PEER))
-    customers = told.values_list("text", flat=True)[:MESSAGES_COMPARED]
+    received_messages = messages.filter(sender__in=(Message.Sender.CUSTOMER, Message.Sender.PEER))
+    customers = received_messages.values_list("text", flat=True)[:MESSAGES_COMPARED]
     calls = messages.exclude(tool_calls=[]).values_list("tool_calls", flat=True)[:MESSAGES_COMPARED]
     results = [str(call["result"]) for made in calls for call in made if call["name"] not in BUILTIN_TOOL_NAMES]
     return ReceivedTexts(tuple(customers), tuple(results))

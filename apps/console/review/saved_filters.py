@@ -125,9 +125,9 @@ def save_filter_page(site: AdminSite, request: HttpRequest) -> HttpResponse:
         return _rerender_inbox(pages, request, form, refusal)
     if not form.is_valid():
         return _rerender_inbox(pages, request, form)
-    said = form.cleaned_data
+    values = form.cleaned_data
     try:
-        saved = save_filter(actor=actor_of(request), name=said["name"], query=query, is_shared=said["is_shared"])
+        saved = save_filter(actor=actor_of(request), name=values["name"], query=query, is_shared=values["is_shared"])
     except GovernanceError as refusal:
         return _rerender_inbox(pages, request, form, refusal)
     messages.success(request, f"Saved. “{saved.name}” stands above the inbox.")
@@ -193,8 +193,8 @@ def _known_parameters(pages: "ModelAdmin[Any]", request: HttpRequest) -> Iterato
             yield named.parameter_name  # type: ignore[union-attr]  # all others are of this kind
 
 
-def _refuse(said: str) -> NoReturn:
-    raise Invalid(said, {})
+def _refuse(message: str) -> NoReturn:
+    raise Invalid(message, {})
 
 
 def _inbox_url(query: str = "") -> str:

@@ -103,17 +103,17 @@ def download(request: HttpRequest, skill_id: int, at: int, site: AdminSite) -> H
     return HttpResponseRedirect(reverse("file", args=[link.token]))
 
 
-def detach(skill: Skill, actor: Actor, said: Any) -> Skill:
-    return detach_file(skill, actor=actor, name=said["name"], read_at=said["read_at"])
+def detach(skill: Skill, actor: Actor, values: Any) -> Skill:
+    return detach_file(skill, actor=actor, name=values["name"], read_at=values["read_at"])
 
 
-def move_up(skill: Skill, actor: Actor, said: Any) -> Skill:
+def move_up(skill: Skill, actor: Actor, values: Any) -> Skill:
     """The file changes places with the one before it."""
     names = [file.name for file in skill.files]
-    at = names.index(said["name"]) if said["name"] in names else 0
+    at = names.index(values["name"]) if values["name"] in names else 0
     if at:
         names[at - 1], names[at] = names[at], names[at - 1]
-    return arrange_files(skill, actor=actor, names=names, read_at=said["read_at"])
+    return arrange_files(skill, actor=actor, names=names, read_at=values["read_at"])
 
 
 def _upload(skill: Skill, form: AttachFileForm, actor: Actor) -> None:

@@ -128,8 +128,8 @@ def _import_chosen(site: AdminSite, request: HttpRequest, actor: Actor) -> HttpR
 def _store_upload(content: bytes, agent: Agent, source: str, actor: Actor) -> str:
     """The bytes are kept where nothing names them but this mark, which is worth something to its holder alone."""
     sha256 = hashlib.sha256(content).hexdigest()
-    said = [actor.tenant_id, actor.user_id, agent.pk, store_bytes(actor.tenant_id, content), sha256, source[:200]]
-    return signing.dumps(said, salt=SALT, compress=True)
+    payload = [actor.tenant_id, actor.user_id, agent.pk, store_bytes(actor.tenant_id, content), sha256, source[:200]]
+    return signing.dumps(payload, salt=SALT, compress=True)
 
 
 def _load_upload(mark: str, actor: Actor) -> tuple[bytes, Agent, str]:
@@ -200,8 +200,8 @@ def _send_archive(site: AdminSite, request: HttpRequest, skills: list[Skill]) ->
         content = build_archive(skills, actor=actor_of(request), confirm_findings=confirm)
     except FindingsUnconfirmed as refusal:
         return _ask_confirmation(site, request, skills, refusal)
-    told = {"Content-Disposition": content_disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
-    return HttpResponse(content, content_type="application/zip", headers=told)
+    headers = {"Content-Disposition": content_disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
+    return HttpResponse(content, content_type="application/zip", headers=headers)
 
 
 def _ask_confirmation(

@@ -74,8 +74,8 @@ def _draft_record(skill: Skill) -> ChangeRecord | None:
 def _sources(skill: Skill, record: ChangeRecord | None, request: HttpRequest) -> Iterator[LearningSource]:
     extractions: QuerySet[Extraction] = skill.extractions.select_related("conversation__agent")
     by_conversation = {extraction.conversation_id: extraction for extraction in extractions[:SOURCES_SHOWN]}
-    told = record.evidence if record else {}
-    named = {told.get("conversation_id"), *told.get("conversation_ids", ())[:SOURCES_SHOWN]}
+    evidence = record.evidence if record else {}
+    named = {evidence.get("conversation_id"), *evidence.get("conversation_ids", ())[:SOURCES_SHOWN]}
     ids = {*by_conversation, *named} - {None}
     for conversation in Conversation.objects.visible_to(actor_of(request)).filter(pk__in=ids).select_related("agent"):
         yield LearningSource(conversation, by_conversation.get(conversation.pk), transcript(conversation))

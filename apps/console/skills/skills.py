@@ -106,14 +106,14 @@ def _revise(skill: Skill, values: Values, actor: Actor, read_at: int | None) -> 
     return revise_skill(skill, actor=actor, values=values, read_at=read_at)
 
 
-def _approve(skill: Skill, actor: Actor, said: Values) -> Skill:
+def _approve(skill: Skill, actor: Actor, values: Values) -> Skill:
     return approve_skill(
         skill,
         actor=actor,
-        reviewed_sha256=said["reviewed_sha256"],
-        read_at=said["read_at"],
-        reason=said["reason"],
-        confirm_findings=said.get("confirm_findings", False),
+        reviewed_sha256=values["reviewed_sha256"],
+        read_at=values["read_at"],
+        reason=values["reason"],
+        confirm_findings=values.get("confirm_findings", False),
     )
 
 
@@ -123,33 +123,33 @@ def _approval_message(skill: Skill) -> str:
     return "Noted. Its risk asks for another reviewer; the skill reaches nobody until one has agreed."
 
 
-def _deprecate(skill: Skill, actor: Actor, said: Values) -> Skill:
-    return deprecate_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _deprecate(skill: Skill, actor: Actor, values: Values) -> Skill:
+    return deprecate_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _reject(skill: Skill, actor: Actor, said: Values) -> Proposal:
-    why = {"reason": said["reason"], "reason_code": said["reason_code"]}
-    return reject_draft(skill, actor=actor, read_at=said["read_at"], **why)
+def _reject(skill: Skill, actor: Actor, values: Values) -> Proposal:
+    why = {"reason": values["reason"], "reason_code": values["reason_code"]}
+    return reject_draft(skill, actor=actor, read_at=values["read_at"], **why)
 
 
-def _discard(skill: Skill, actor: Actor, said: Values) -> None:
-    discard_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _discard(skill: Skill, actor: Actor, values: Values) -> None:
+    discard_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _approval_initial(skill: Skill) -> dict[str, Any]:
     return {"reviewed_sha256": skill.content_sha256, "findings": findings_in(skill)}
 
 
-def _keep(skill: Skill, actor: Actor, said: Values) -> Skill:
-    return retain_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _keep(skill: Skill, actor: Actor, values: Values) -> Skill:
+    return retain_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _quarantine(skill: Skill, actor: Actor, said: Values) -> Skill:
-    return quarantine_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _quarantine(skill: Skill, actor: Actor, values: Values) -> Skill:
+    return quarantine_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _release(skill: Skill, actor: Actor, said: Values) -> Skill:
-    return release_skill(skill, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _release(skill: Skill, actor: Actor, values: Values) -> Skill:
+    return release_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_draft(skill: Skill) -> bool:

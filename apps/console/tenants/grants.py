@@ -188,8 +188,8 @@ def _write_role_grants(grants: RoleGrants, values: Values, actor: Actor, read_at
     return write_role_grants(grants, actor=actor, granted=granted, reason=values["reason"], read_at=read_at)
 
 
-def _withdraw_role_grants(grants: RoleGrants, actor: Actor, said: Values) -> None:
-    withdraw_role_grants(grants, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _withdraw_role_grants(grants: RoleGrants, actor: Actor, values: Values) -> None:
+    withdraw_role_grants(grants, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _role_list_url(grants: RoleGrants) -> str:
@@ -206,8 +206,8 @@ def _amend_limit(limit: MemberLimit, values: Values, actor: Actor, read_at: int 
     return limit_member(limit, actor=actor, agents=values["agent_ids"], read_at=read_at)
 
 
-def _unlimit(limit: MemberLimit, actor: Actor, said: Values) -> None:
-    unlimit_member(limit, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _unlimit(limit: MemberLimit, actor: Actor, values: Values) -> None:
+    unlimit_member(limit, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _create_grants(values: Values, actor: Actor) -> AgentGrants:
@@ -219,8 +219,8 @@ def _write(grants: AgentGrants, values: Values, actor: Actor, read_at: int | Non
     return write_grants(grants, actor=actor, granted=values["permissions"], read_at=read_at)
 
 
-def _withdraw(grants: AgentGrants, actor: Actor, said: Values) -> None:
-    withdraw_grants(grants, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _withdraw(grants: AgentGrants, actor: Actor, values: Values) -> None:
+    withdraw_grants(grants, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _page_of_member(limit: MemberLimit) -> str:

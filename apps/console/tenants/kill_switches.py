@@ -35,8 +35,8 @@ def _throw(values: Values, actor: Actor) -> KillSwitch:
     )
 
 
-def _lift(switch: KillSwitch, actor: Actor, said: Values) -> KillSwitch:
-    return deactivate_kill_switch(switch, actor=actor, reason=said["reason"], read_at=said["read_at"])
+def _lift(switch: KillSwitch, actor: Actor, values: Values) -> KillSwitch:
+    return deactivate_kill_switch(switch, actor=actor, reason=values["reason"], read_at=values["read_at"])
 
 
 def _is_on(switch: KillSwitch) -> bool:

@@ -58,21 +58,21 @@ def _invite(values: Values, actor: Actor) -> MemberLink:
     return MemberLink(invited.row, values["email"], invitation_url(invited.row))
 
 
-def _reset(member: Membership, actor: Actor, said: Values) -> MemberLink:
-    reset_sign_in(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _reset(member: Membership, actor: Actor, values: Values) -> MemberLink:
+    reset_sign_in(member, actor=actor, read_at=values["read_at"], reason=values["reason"])
     return MemberLink(member, people_of_tenant(actor)[actor_label(member.user_id)], invitation_url(member))
 
 
-def _deactivate(member: Membership, actor: Actor, said: Values) -> Membership:
-    return deactivate_and_sign_out(member, actor=actor, read_at=said["read_at"], reason=said["reason"])
+def _deactivate(member: Membership, actor: Actor, values: Values) -> Membership:
+    return deactivate_and_sign_out(member, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
-def _reactivate(member: Membership, actor: Actor, said: Values) -> Membership:
-    return reactivate_member(member, actor=actor, read_at=said["read_at"])
+def _reactivate(member: Membership, actor: Actor, values: Values) -> Membership:
+    return reactivate_member(member, actor=actor, read_at=values["read_at"])
 
 
-def _change_role(member: Membership, actor: Actor, said: Values) -> Membership:
-    return change_role(member, actor=actor, role=Role(said["role"]), read_at=said["read_at"])
+def _change_role(member: Membership, actor: Actor, values: Values) -> Membership:
+    return change_role(member, actor=actor, role=Role(values["role"]), read_at=values["read_at"])
 
 
 def _is_active(member: Membership) -> bool:

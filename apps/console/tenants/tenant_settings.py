@@ -35,9 +35,9 @@ class ProofKeyForm(DecisionForm):
     )
 
 
-def _rotate(settings: TenantSettings, actor: Actor, said: Values) -> TenantSettings:
-    kept, read_at = said["keep_former"], said["read_at"]
-    return rotate_proof_key(settings, actor=actor, key=said["key"], keep_former=kept, read_at=read_at)
+def _rotate(settings: TenantSettings, actor: Actor, values: Values) -> TenantSettings:
+    kept, read_at = values["keep_former"], values["read_at"]
+    return rotate_proof_key(settings, actor=actor, key=values["key"], keep_former=kept, read_at=read_at)
 
 
 def _key_message(settings: TenantSettings) -> str:

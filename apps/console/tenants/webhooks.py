@@ -68,13 +68,13 @@ def _amend(webhook: Webhook, values: Values, actor: Actor, read_at: int | None) 
     return amend_webhook(webhook, actor=actor, read_at=read_at, **values)
 
 
-def _rotate(webhook: Webhook, actor: Actor, said: Values) -> Webhook:
-    kept, read_at = said["keep_former"], said["read_at"]
-    return rotate_webhook_secret(webhook, actor=actor, secret=said["secret"], keep_former=kept, read_at=read_at)
+def _rotate(webhook: Webhook, actor: Actor, values: Values) -> Webhook:
+    kept, read_at = values["keep_former"], values["read_at"]
+    return rotate_webhook_secret(webhook, actor=actor, secret=values["secret"], keep_former=kept, read_at=read_at)
 
 
-def _replay(webhook: Webhook, actor: Actor, said: Values) -> int:
-    del said
+def _replay(webhook: Webhook, actor: Actor, values: Values) -> int:
+    del values
     return replay_deliveries(webhook.pk, actor=actor)
 
 

@@ -40,24 +40,24 @@ def receipt_of(proposal_id: int, *, tenant_key: str, actor: Actor) -> Receipt:
 
 def mismatches(receipt: Receipt, now: Receipt) -> list[str]:
     """What of a receipt the books say otherwise today, in sentences. What was added since is no mismatch."""
-    said = [
+    sentences = [
         f"{part}.{name} was {value!r} and is now {now[part].get(name)!r}."
         for part in ("proposal", "decision")
         for name, value in receipt[part].items()
         if now[part].get(name) != value
     ]
-    said += [
+    sentences += [
         f"The approval by {approval['by']} at {approval['created_at']} does not stand in the books."
         for approval in receipt["approvals"]
         if approval not in now["approvals"]
     ]
     today = {change["record_id"]: change for change in now["changes"]}
-    said += [
+    sentences += [
         f"Change record {change['record_id']} is not what it was, or not where it was in the chain."
         for change in receipt["changes"]
         if today.get(change["record_id"]) != change
     ]
-    return said
+    return sentences
 
 
 def _proposal_entry(proposal: Proposal) -> dict[str, Any]:

@@ -111,9 +111,9 @@ def _erased_text_error(record: ChangeRecord) -> TextErased:
 
 def records_by_evidence(tenant_id: int, facts: Iterable[Mapping[str, object]]) -> QuerySet[ChangeRecord]:
     """The records whose evidence says one of these, oldest first. Whoever calls acts as a person or the house."""
-    said = [json.dumps(fact) for fact in facts]
+    facts_json = [json.dumps(fact) for fact in facts]
     with connection.cursor() as cursor:
-        ids = [row_id for (row_id,) in cursor.execute(_EVIDENCE_QUERY, [said])] if said else []
+        ids = [row_id for (row_id,) in cursor.execute(_EVIDENCE_QUERY, [facts_json])] if facts_json else []
     return ChangeRecord.objects.filter(tenant_id=tenant_id, pk__in=ids).order_by("id")
 
 

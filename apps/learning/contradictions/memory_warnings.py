@@ -92,7 +92,7 @@ def _callable_tools(agent_id: int, actor: Actor) -> ToolNames | None:
     return ToolNames(others.allowed | ROUTING_TOOLS | frozenset(BUILTIN_TOOL_NAMES), others.known)
 
 
-def add_memory_warnings(said: str, row: RememberedText, before: str, actor: Actor) -> str:
+def add_memory_warnings(feedback: str, row: RememberedText, before: str, actor: Actor) -> str:
     """The same of what was just written, what of it reaches no prompt and what looks like somebody's, behind what was said."""
     new = [line for line in split_lines(row.body) if strip_line(line) not in distinct_lines(before)]
     found = contradictions_of(row, new, actor=actor)
@@ -100,7 +100,7 @@ def add_memory_warnings(said: str, row: RememberedText, before: str, actor: Acto
     unread = cut_off_advice(drop_expired_lines(row.body, row.line_dates, timezone.now()))
     again = f"It is saved, but look again: {warning}" if found else ""
     private = pii_warning("\n".join(new), actor=actor)
-    return "\n".join(filter(None, [said, *map(clean, (unread, again, relative_date_warning(new), private))]))
+    return "\n".join(filter(None, [feedback, *map(clean, (unread, again, relative_date_warning(new), private))]))
 
 
 def _memory_contradictions(finding: ContradictionFinding) -> Iterable[MemoryContradiction]:
@@ -139,14 +139,14 @@ def profile_contradictions(profile: CustomerProfile) -> tuple[MemoryContradictio
     return _compare_profile_lines("\n".join(profile_texts(profile).values()), "")
 
 
-def add_profile_warnings(said: str, profile: CustomerProfile, before: Mapping[str, str]) -> str:
+def add_profile_warnings(feedback: str, profile: CustomerProfile, before: Mapping[str, str]) -> str:
     """What of the lines that are new, compared with what was noted `before`, does not fit; behind what was said."""
     were = {line for text in before.values() for line in distinct_lines(text)}
     lines = [line for text in profile_texts(profile).values() for line in split_lines(text) if strip_line(line)]
     new = [line for line in lines if strip_line(line) not in were]
     found = _compare_profile_lines("\n".join(new), "\n".join(line for line in lines if strip_line(line) in were))
     again = f"It is saved, but look again: {' '.join(clash.sentence for clash in found)}" if found else ""
-    return "\n".join(filter(None, [said, *map(clean, (again, relative_date_warning(new)))]))
+    return "\n".join(filter(None, [feedback, *map(clean, (again, relative_date_warning(new)))]))
 
 
 def _compare_profile_lines(new: str, rest: str) -> tuple[MemoryContradiction, ...]:

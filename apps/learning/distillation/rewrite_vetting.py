@@ -119,9 +119,11 @@ def _parse_facts(facts: Sequence[object]) -> tuple[TierFact, ...] | MalformedRew
 def _parse_fact(fact: object) -> TierFact | None:
     match fact:
         case {"text": str(text), "source_ids": list(ids)} if all(isinstance(each, str) for each in ids):
-            said = " ".join(text.split())
-            is_storable = said and len(said) <= FACT_CHARACTERS and not UNSTORABLE_CHARACTERS.search(said)
-            return TierFact(fact_id(said), said, tuple(map(str, ids))) if is_storable else None
+            clean_text = " ".join(text.split())
+            is_storable = (
+                clean_text and len(clean_text) <= FACT_CHARACTERS and not UNSTORABLE_CHARACTERS.search(clean_text)
+            )
+            return TierFact(fact_id(clean_text), clean_text, tuple(map(str, ids))) if is_storable else None
         case _:
             return None
 
@@ -149,8 +151,8 @@ def vet_rewrite(
     now = [_content_of(each) for each in facts]
     dropped = tuple(each for each in changing if not _is_kept_in(_content_of(each), now))
     known = [*lines, *(SourceLine(each.fact_id, each.text) for each in before)]
-    said = {each.text for each in before}
-    unsupported = tuple(each for each in fresh if each.text not in said and not is_supported(each, known))
+    earlier_texts = {each.text for each in before}
+    unsupported = tuple(each for each in fresh if each.text not in earlier_texts and not is_supported(each, known))
     reasons = [*_drop_reasons(dropped, len(changing)), *(f"“{each.text}” rests on no line." for each in unsupported)]
     size, allowed = count_fact_tokens(facts), _allowed_tokens(before, budget_tokens)
     if size > allowed:
@@ -159,9 +161,9 @@ def vet_rewrite(
 
 
 def _without_permanent(permanent: Sequence[TierFact], rewritten: Sequence[TierFact]) -> tuple[TierFact, ...]:
-    said = {frozenset(word_keys(each.text)) for each in permanent}
+    permanent_keys = {frozenset(word_keys(each.text)) for each in permanent}
     unique = {each.text: replace(each, is_permanent=False) for each in rewritten if each.text.strip()}
-    return tuple(each for each in unique.values() if frozenset(word_keys(each.text)) not in said)
+    return tuple(each for each in unique.values() if frozenset(word_keys(each.text)) not in permanent_keys)
 
 
 def _drop_reasons(dropped: Sequence[TierFact], count: int) -> list[str]:
@@ -212,9 +214,9 @@ def is_supported(fact: TierFact, known: Iterable[SourceLine]) -> bool:
     words = frozenset(word_keys(fact.text))
     cited = [each for each in known if each.source_id in fact.source_ids and words & frozenset(word_keys(each.text))]
     agreeing = [each.text for each in cited if not _is_contradicted_by(fact.text, each.text)]
-    said = frozenset(key for text in agreeing for key in word_keys(text))
+    agreeing_words = frozenset(key for text in agreeing for key in word_keys(text))
     measured = [amount for text in agreeing for amount in find_amounts(text)]
-    has_words = bool(words) and len(words & said) >= MIN_SHARED_WORDS * len(words)
+    has_words = bool(words) and len(words & agreeing_words) >= MIN_SHARED_WORDS * len(words)
     return has_words and all(_has_same_amount(each, measured) for each in find_amounts(fact.text))
 
 

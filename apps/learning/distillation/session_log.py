@@ -63,10 +63,11 @@ def read_session_log(agent_id: int, *, actor: Actor) -> tuple[LogLine, ...]:
             _LATEST_CONVERSATIONS_SQL + _CONVERSATION_FACTS_SQL, {"agent": agent_id, "limit": MAX_CONVERSATIONS}
         )
         return tuple(
-            LogLine(at, session_log_line(_parse_conversation(json.loads(told)))) for at, told in cursor.fetchall()
+            LogLine(at, session_log_line(_parse_conversation(json.loads(facts_json))))
+            for at, facts_json in cursor.fetchall()
         )
 
 
-def _parse_conversation(told: Mapping[str, Any]) -> EndedConversation:
-    names = {name: tuple(told[name] or ()) for name in ("tools", "skills", "escalations")}
-    return EndedConversation(**{**told, **names})
+def _parse_conversation(facts: Mapping[str, Any]) -> EndedConversation:
+    names = {name: tuple(facts[name] or ()) for name in ("tools", "skills", "escalations")}
+    return EndedConversation(**{**facts, **names})

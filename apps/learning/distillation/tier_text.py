@@ -33,7 +33,7 @@ class EndedConversation:
 def session_log_line(ended: EndedConversation) -> str:
     """The line of the session log (R169)."""
     became = ended.outcome if ended.status == "resolved" and ended.outcome != "unknown" else ended.status
-    said = [
+    parts = [
         _format_count(ended.customer_messages, "message", "messages"),
         "came back" if ended.is_reopened else "",
         _format_names("skills", ended.skills),
@@ -42,7 +42,7 @@ def session_log_line(ended: EndedConversation) -> str:
         _format_count(ended.edited_drafts, "draft edited", "drafts edited"),
         _format_count(ended.discarded_drafts, "draft discarded", "drafts discarded"),
     ]
-    return f"{_format_channel(ended.channel)}: {became}; " + "; ".join(each for each in said if each)
+    return f"{_format_channel(ended.channel)}: {became}; " + "; ".join(each for each in parts if each)
 
 
 def _format_count(count: int, one: str, many: str) -> str:
@@ -105,7 +105,7 @@ def parse_edited_facts(text: str, before: Iterable[TierFact] = ()) -> tuple[Tier
 def _parse_fact_line(line: str) -> TierFact:
     """One line, with or without its hyphen."""
     mark = _LIST_MARK.match(line)
-    said = line[mark.end() if mark else 0 :]
-    is_permanent = said.startswith(_PERMANENT_MARK)
-    text = " ".join(said.removeprefix(_PERMANENT_MARK).split())
+    content = line[mark.end() if mark else 0 :]
+    is_permanent = content.startswith(_PERMANENT_MARK)
+    text = " ".join(content.removeprefix(_PERMANENT_MARK).split())
     return TierFact(fact_id(text), text, (), is_permanent)

@@ -31,8 +31,8 @@ def check_eligibility(
     if len(lines) < MIN_MESSAGES:
         return LearningRejection("too-short", f"{len(lines)} messages; at least {MIN_MESSAGES} are needed.")
     if all(call.name in SELF_KNOWLEDGE_TOOLS for line in drop_recalled_calls(lines) for call in line.tool_calls):
-        said = "The agent answered without a tool but those by which it reads and keeps what it knows; that is no procedure."
-        return LearningRejection("trivial", said)
+        reason = "The agent answered without a tool but those by which it reads and keeps what it knows; that is no procedure."
+        return LearningRejection("trivial", reason)
     if outcome == "unsolved":
         return LearningRejection("unsolved", "The conversation did not end well for the customer.")
     return EligibleConversation()

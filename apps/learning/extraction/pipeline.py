@@ -240,10 +240,10 @@ def _draft_or_support(
         skill, why = alike
         if why.is_sure:
             adds = skill.status == Skill.Status.DRAFT
-            said = f"Adds to the draft {skill.name}." if adds else f"The agent has the skill {skill.name}."
+            outcome = f"Adds to the draft {skill.name}." if adds else f"The agent has the skill {skill.name}."
             return VerdictEntry(
                 Verdict.SUPPORTS if adds else Verdict.KNOWN,
-                f"{said} {why.reason}",
+                f"{outcome} {why.reason}",
                 reply,
                 tools,
                 worthwhile.masked_counts,
@@ -276,13 +276,13 @@ def _request(conversation: Conversation, lines: Sequence[ConversationLine]) -> M
 
 def transcript_lines(lines: Sequence[ConversationLine]) -> list[TranscriptLine]:
     """What was said and done in the form in which a model is shown it, without what the agent recalled."""
-    told = []
+    entries = []
     for line in drop_recalled_calls(lines):
         if line.text:
-            told.append(TranscriptLine(role=line.sender, text=line.text, reported=line.reported))
+            entries.append(TranscriptLine(role=line.sender, text=line.text, reported=line.reported))
         for call in line.tool_calls:
-            told.append(
+            entries.append(
                 TranscriptLine(role="agent", tool_name=call.name, arguments=json.loads(json.dumps(call.arguments)))
             )
-            told.append(TranscriptLine(role="tool", text=call.result, tool_name=call.name, is_error=call.is_error))
-    return told
+            entries.append(TranscriptLine(role="tool", text=call.result, tool_name=call.name, is_error=call.is_error))
+    return entries

@@ -119,10 +119,10 @@ def _has_excess_promise(reads: str, held: Guardrails) -> bool:
     if not given or words.ONLY_CONDITION.search(given[0]):
         return False
     is_boundless = bool(words.BOUNDLESS.search(reads) or words.PROMISES.search(given[0]))
-    told = (
+    promises = (
         each for each in parse_statements(reads) if each.force is StatementForce.DOES and (each.amounts or is_boundless)
     )
-    return any(not _is_allowed(each, held) for each in told)
+    return any(not _is_allowed(each, held) for each in promises)
 
 
 def _is_allowed(given: Statement, held: Guardrails) -> bool:

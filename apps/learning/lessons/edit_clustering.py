@@ -63,12 +63,12 @@ class Cluster:
 
     @property
     def description(self) -> str:
-        said = {
+        phrases = {
             EditKind.ADDED: f"added: {self.added}",
             EditKind.REMOVED: f"removed: {self.removed}",
             EditKind.REPLACED: f"wrote “{self.added}” instead of “{self.removed}”",
         }
-        return f"In {self.support} drafts a person {said[self.change]}"
+        return f"In {self.support} drafts a person {phrases[self.change]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,5 +245,5 @@ def _normalize_piece(piece: _EditPiece) -> _NormalizedEdit:
 
 def _meaning_keys(words: str) -> frozenset[str]:
     masks = [each.replace(" ", "-") for each in _MASK.findall(words)]
-    told = word_keys(_MASK.sub(" ", words))
-    return frozenset([*told, *masks] if len(told) + len(masks) >= FEW_WORDS else _words(words))
+    keys = word_keys(_MASK.sub(" ", words))
+    return frozenset([*keys, *masks] if len(keys) + len(masks) >= FEW_WORDS else _words(words))

@@ -47,11 +47,11 @@ class UnfitExample:
 def vet_example(words: ExampleTexts, firewall: PiiMasker) -> VettedExample | UnfitExample:
     """Masked while it is whole and then on one line; never cut, for what is kept is what a person has read."""
     found = {name: firewall.mask(getattr(words, name)) for name in ExampleTexts.__slots__}
-    said = ExampleTexts(**{name: " ".join(each.text.split()) for name, each in found.items()})
-    if reasons := _flaws(said):
+    clean_texts = ExampleTexts(**{name: " ".join(each.text.split()) for name, each in found.items()})
+    if reasons := _flaws(clean_texts):
         return UnfitExample(reasons)
     masked = Counter(finding.kind for each in found.values() for finding in each.findings)
-    return VettedExample(said, dict(sorted(masked.items())), extract_keywords(said.situation))
+    return VettedExample(clean_texts, dict(sorted(masked.items())), extract_keywords(clean_texts.situation))
 
 
 def _flaws(words: ExampleTexts) -> dict[str, list[str]]:

@@ -95,12 +95,12 @@ def _customer_request(settled: SettledItem) -> str:
     if settled.found.conversation_id is None:
         return ""
     events = InboundEvent.objects.filter(conversation_id=settled.found.conversation_id)
-    said = events.filter(kind__in=[InboundEvent.Kind.MESSAGE, InboundEvent.Kind.TASK])
-    of_turn = said.filter(turn_id=settled.turn_id) if settled.turn_id else said.none()
+    messages = events.filter(kind__in=[InboundEvent.Kind.MESSAGE, InboundEvent.Kind.TASK])
+    of_turn = messages.filter(turn_id=settled.turn_id) if settled.turn_id else messages.none()
     texts = list(of_turn.order_by("id").values_list("text", flat=True))
     if texts:
         return " ".join(texts)
-    before = said.filter(received_at__lte=settled.begun_at).order_by("-id").values_list("text", flat=True)
+    before = messages.filter(received_at__lte=settled.begun_at).order_by("-id").values_list("text", flat=True)
     return before.first() or ""
 
 
@@ -152,8 +152,8 @@ def _escalations(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     answered = rows.filter(status=Escalation.Status.ANSWERED, **ON_THE_RECORD)
     for row in answered.order_by("pk")[:BATCH_SIZE]:
         found = CaseSource(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
-        told = partial(lesson_cases.lesson_from_escalation, question=row.question, answer=row.answer)
-        yield SettledItem(found, row.turn_id, row.created_at, (row.question, row.answer), told)
+        build_case = partial(lesson_cases.lesson_from_escalation, question=row.question, answer=row.answer)
+        yield SettledItem(found, row.turn_id, row.created_at, (row.question, row.answer), build_case)
 
 
 def _failed_turns(agent_id: int) -> Iterator[SettledItem]:
@@ -202,12 +202,12 @@ def _version_case(row: LearningVersion, asked: str, why: str) -> Case:
 
 def _rejection_reason(row: LearningVersion) -> str:
     """What the person said who turned it down; only the log keeps it."""
-    said = ChangeText.objects.filter(
+    change_texts = ChangeText.objects.filter(
         record__subject_type=LearningVersion._meta.label_lower,
         record__subject_id=row.pk,
         record__act__in=[Act.LEARNING_VERSION_REJECT, Act.LEARNING_VERSION_WITHDRAW],
     )
-    return said.order_by("-pk").values_list("reason", flat=True).first() or ""
+    return change_texts.order_by("-pk").values_list("reason", flat=True).first() or ""
 
 
 def _reports(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
@@ -218,8 +218,8 @@ def _reports(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
     for row in settled.order_by("pk")[:BATCH_SIZE]:
         found = CaseSource(source, row.pk, agent_id, row.conversation_id, row.decided_at or row.updated_at)
         texts = (row.message.text, row.explanation, row.correction)
-        told = partial(_report_case, row, actor)
-        yield SettledItem(found, row.message.turn_id, row.message.created_at, texts, told)
+        build_case = partial(_report_case, row, actor)
+        yield SettledItem(found, row.message.turn_id, row.message.created_at, texts, build_case)
 
 
 def _report_case(row: Report, actor: Actor, asked: str) -> Case:
@@ -231,5 +231,5 @@ def _report_case(row: Report, actor: Actor, asked: str) -> Case:
     counted = LessonCase.objects.filter(source=LessonSource.REPORTED_REPLY.value, source_id__in=beside)
     if counted.exclude(lesson=None).exists():
         return NoLesson("Another report of the same reply was counted.")
-    said = row.get_reason_code_display(), row.explanation, row.correction
-    return lesson_cases.lesson_from_reported_reply(asked, row.message.text, *said)
+    report_texts = row.get_reason_code_display(), row.explanation, row.correction
+    return lesson_cases.lesson_from_reported_reply(asked, row.message.text, *report_texts)

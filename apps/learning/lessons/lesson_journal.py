@@ -62,18 +62,18 @@ def record_case(found: CaseSource, case: Case, *, actor: Actor) -> LessonCase | 
         )
 
 
-def _count_case(found: CaseSource, told: LessonText, actor: Actor) -> Lesson:
+def _count_case(found: CaseSource, lesson_text: LessonText, actor: Actor) -> Lesson:
     """The lesson that says this, surer by one case; the first case makes it."""
     key_of = _DEDUP_KEY_FUNCTIONS.get(found.source, dedup_key)
-    key = key_of(told.situation, told.problem, told.correction)
+    key = key_of(lesson_text.situation, lesson_text.problem, lesson_text.correction)
     known = Lesson.objects.filter(agent_id=found.agent_id, dedup_key=key).first()
     if known is None:
         return Lesson.objects.create(
             tenant_id=actor.tenant_id,
             agent_id=found.agent_id,
-            situation=told.situation,
-            problem=told.problem,
-            correction=told.correction,
+            situation=lesson_text.situation,
+            problem=lesson_text.problem,
+            correction=lesson_text.correction,
             source=found.source.value,
             dedup_key=key,
             confidence=FIRST_CONFIDENCE[found.source],

@@ -86,8 +86,8 @@ class DraftCorrection:
 
 def dedup_key(situation: str, problem: str, correction: str) -> str:
     """The same for lessons that say the same: whatever the order, endings and common words; numbers and negations count."""
-    said = [_statement_texts(text) for text in (situation, problem, correction)]
-    return hashlib.sha256(json.dumps(said, ensure_ascii=False).encode()).hexdigest()
+    statements = [_statement_texts(text) for text in (situation, problem, correction)]
+    return hashlib.sha256(json.dumps(statements, ensure_ascii=False).encode()).hexdigest()
 
 
 def edit_dedup_key(situation: str, draft: str, sent: str) -> str:

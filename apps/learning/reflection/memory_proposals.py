@@ -24,27 +24,27 @@ def propose_memory_lines(
     remembered = {_line_key(line): line for body in bodies for line in distinct_lines(body)}
     held = read_guardrails(agent_id, actor)
     lines: dict[str, list[int]] = {}
-    said: list[str] = []
+    messages: list[str] = []
     is_known = False
     for each in found:
         cited = [conversations[number - 1] for number in each.conversations if number <= len(conversations)]
         line = vet_memory(each.text, firewall)
         if isinstance(line, LearningRejection):
-            said.append(line.reason)
+            messages.append(line.reason)
         elif len(cited) < MIN_CONVERSATIONS:
-            said.append(f"“{line}” names {len(cited)} conversations that show it; two are needed.")
+            messages.append(f"“{line}” names {len(cited)} conversations that show it; two are needed.")
         elif weaker := find_weakenings([line], held):
-            said.append(f"“{line}” is refused. {weaker[0].reason}")
+            messages.append(f"“{line}” is refused. {weaker[0].reason}")
         elif stands := remembered.get(_line_key(line)):
             is_known = True
-            said.append(f"“{line}” is remembered already: “{stands}”.")
+            messages.append(f"“{line}” is remembered already: “{stands}”.")
         else:
             lines[line] = cited
     if not lines:
-        return LineProposalResult(None, tuple(said), is_known)
+        return LineProposalResult(None, tuple(messages), is_known)
     evidence = {"conversation_ids": sorted({pk for cited in lines.values() for pk in cited})}
     brought = propose_new_lines(agent_id, list(lines), actor=actor, evidence=evidence)
-    return replace(brought, said=(*said, *brought.said), is_known=brought.is_known or is_known)
+    return replace(brought, said=(*messages, *brought.said), is_known=brought.is_known or is_known)
 
 
 def _line_key(line: str) -> str:

@@ -191,8 +191,8 @@ def _settle_day(held: DayLease, day: DayInput, actor: Actor, backend: ModelBacke
 
 def _decide(day: DayInput, backend: ModelBackend) -> DayOutcome | tuple[ReflectionResult, ModelReply]:
     if len(day.read) < MIN_CONVERSATIONS:
-        said = f"{day.resolved} conversations ended, {len(day.read)} of them may teach something; two are needed."
-        return DayOutcome(Verdict.TOO_FEW, said, day.ids)
+        reason = f"{day.resolved} conversations ended, {len(day.read)} of them may teach something; two are needed."
+        return DayOutcome(Verdict.TOO_FEW, reason, day.ids)
     reply = backend.complete(_request(day))
     found = parse_reflection(reply.text)
     if isinstance(found, MalformedExtraction):
@@ -237,9 +237,9 @@ def _store_drafts(
 
 
 def _vet_and_draft(found: ReflectedSkill, day: DayInput, actor: Actor) -> SkillDraftResult:
-    vetted, said = _vet_skill(found, day)
+    vetted, reason = _vet_skill(found, day)
     if vetted is None:
-        return SkillDraftResult(said)
+        return SkillDraftResult(reason)
     # The conversations of a day may have begun on another: no date is sure.
     _, of_days = resolve_relative_dates(vetted, None)
     placed = _draft_unless_known(vetted, found, day, actor)

@@ -76,8 +76,8 @@ class TypedErrors:
         """Nothing is to be done before."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is not None and (told := _to_backend_error(error)) is not None:
-            raise told from error
+        if error is not None and (backend_error := _to_backend_error(error)) is not None:
+            raise backend_error from error
 
 
 TYPED_ERRORS: Final = TypedErrors()
@@ -181,8 +181,8 @@ def _seconds_until(value: str, headers: Mapping[str, str], now: float) -> float 
     moment = _parse_http_date(value)
     if moment is None:
         return None
-    told = _parse_http_date(headers.get("date", ""))
-    return moment - (now if told is None else told)
+    server_time = _parse_http_date(headers.get("date", ""))
+    return moment - (now if server_time is None else server_time)
 
 
 def _parse_http_date(value: str) -> float | None:

@@ -70,11 +70,11 @@ def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
         raise BackupRefused(f"There is no folder {file.parent}. Make it first.")
     with TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder:
         dump = Path(folder) / DUMP
-        told = _dump_database(owner_url, dump)
+        dump_info = _dump_database(owner_url, dump)
         kept = _attachment_paths(files) if files else {}
         manifest = Manifest(
             format=FORMAT_VERSION,
-            **told,
+            **dump_info,
             dump_sha256=_sha256(dump),
             dump_bytes=dump.stat().st_size,
             file_count=len(kept),
@@ -92,12 +92,12 @@ def read_manifest(file: Path) -> Manifest:
         with tarfile.open(file) as archive:
             first = archive.next()
             handle = archive.extractfile(first) if first and first.name == MANIFEST else None
-            said = json.loads(handle.read(_MANIFEST_BYTES)) if handle else {}
+            raw_manifest = json.loads(handle.read(_MANIFEST_BYTES)) if handle else {}
     except FileNotFoundError as missing:
         raise BackupRefused(f"There is no file {file}.") from missing
     except (tarfile.TarError, OSError, ValueError) as unreadable:
         raise BackupRefused(f"{file} is no backup. Make one with: manage.py create_backup FILE") from unreadable
-    return _parse_manifest(file, said)
+    return _parse_manifest(file, raw_manifest)
 
 
 @contextmanager
@@ -181,15 +181,15 @@ def _dump_database(owner_url: str, dump: Path) -> Mapping[str, Any]:
         }
 
 
-def _parse_manifest(file: Path, said: Any) -> Manifest:
-    if not isinstance(said, dict) or "format" not in said:
+def _parse_manifest(file: Path, raw_manifest: Any) -> Manifest:
+    if not isinstance(raw_manifest, dict) or "format" not in raw_manifest:
         raise BackupRefused(f"{file} is no backup. Make one with: manage.py create_backup FILE")
-    if said["format"] != FORMAT_VERSION:
+    if raw_manifest["format"] != FORMAT_VERSION:
         raise BackupRefused(
-            f"{file} has form {said['format']}, and this release reads {FORMAT_VERSION}. Use the one it is of."
+            f"{file} has form {raw_manifest['format']}, and this release reads {FORMAT_VERSION}. Use the one it is of."
         )
     try:
-        return Manifest(**said)
+        return Manifest(**raw_manifest)
     except TypeError as unknown:
         raise BackupRefused(f"{file} is damaged: its manifest is not whole.") from unknown
 

@@ -42,8 +42,8 @@ def run_program(name: str, words: Sequence[str], url: str, *, server_major: int)
         check=False,
     )
     if ran.returncode:
-        said = " ".join(ran.stderr.strip().splitlines()[-_QUOTED_LINES:])
-        raise ProgramFailed(f"{name} failed with code {ran.returncode}: {said or 'it said nothing'}.")
+        stderr_tail = " ".join(ran.stderr.strip().splitlines()[-_QUOTED_LINES:])
+        raise ProgramFailed(f"{name} failed with code {ran.returncode}: {stderr_tail or 'it said nothing'}.")
 
 
 def _find_program(name: str, server_major: int) -> Path:
@@ -76,6 +76,6 @@ def _program_major(program: Path) -> int:
 
 
 def _libpq_environment(url: str) -> dict[str, str]:
-    told: Mapping[str, object] = conninfo_to_dict(url)
+    conninfo: Mapping[str, object] = conninfo_to_dict(url)
     plain = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-    return plain | {_LIBPQ[name]: str(value) for name, value in told.items() if name in _LIBPQ}
+    return plain | {_LIBPQ[name]: str(value) for name, value in conninfo.items() if name in _LIBPQ}

@@ -47,17 +47,17 @@ def run_manage_command(name: str, *words: str) -> CommandOutput:
     return CommandOutput(ran.stdout, ran.stderr, ran.returncode == 0)
 
 
-def parse_prompt_hashes(said: str) -> dict[str, str]:
+def parse_prompt_hashes(output: str) -> dict[str, str]:
     """The hash of each prompt, by whose and for whom."""
-    told = (json.loads(line) for line in said.splitlines())
-    return {f"{each['tenant']}/{each['agent']} for {each['customer']}": each["sha256"] for each in told}
+    records = (json.loads(line) for line in output.splitlines())
+    return {f"{each['tenant']}/{each['agent']} for {each['customer']}": each["sha256"] for each in records}
 
 
 def prompt_differences(here: Mapping[str, str], there: Mapping[str, str]) -> Iterator[str]:
     """A sentence for each prompt that is not the same byte for byte."""
-    for whose in sorted({*here, *there}):
-        if here.get(whose) != there.get(whose):
-            yield f"The prompt of {whose} is another."
+    for prompt_key in sorted({*here, *there}):
+        if here.get(prompt_key) != there.get(prompt_key):
+            yield f"The prompt of {prompt_key} is another."
 
 
 def _environment(name: str) -> dict[str, str]:
@@ -72,8 +72,12 @@ def _environment(name: str) -> dict[str, str]:
 
 def _login_url(name: str) -> str:
     """How the product itself signs in, but to another database. The folder of a socket stands where a host cannot."""
-    told = connections["default"].settings_dict
-    who = quote(told["USER"]) + (f":{quote(told['PASSWORD'], safe='')}" if told["PASSWORD"] else "")
-    more = {key: value for key, value in told["OPTIONS"].items() if isinstance(value, str)}
-    query = urlencode({"host": told["HOST"], **({"port": told["PORT"]} if told["PORT"] else {}), **more})
+    db_settings = connections["default"].settings_dict
+    who = quote(db_settings["USER"]) + (
+        f":{quote(db_settings['PASSWORD'], safe='')}" if db_settings["PASSWORD"] else ""
+    )
+    more = {key: value for key, value in db_settings["OPTIONS"].items() if isinstance(value, str)}
+    query = urlencode(
+        {"host": db_settings["HOST"], **({"port": db_settings["PORT"]} if db_settings["PORT"] else {}), **more}
+    )
     return f"postgresql://{who}@/{quote(name)}?{query}"

@@ -96,16 +96,16 @@ class FirstDifference:
     segment: Segment | None
 
 
-def parse_charges(told: str | list[dict[str, int]]) -> tuple[SlotCharge, ...]:
+def parse_charges(stored_charges: str | list[dict[str, int]]) -> tuple[SlotCharge, ...]:
     """A bill as the books keep it; they kept it in another form once."""
-    if isinstance(told, list):
-        return tuple(SlotCharge(Slot(charge.pop("slot")), **charge) for charge in map(dict, told))
-    return tuple(SlotCharge.of_line(line) for line in told.split(";") if line)
+    if isinstance(stored_charges, list):
+        return tuple(SlotCharge(Slot(charge.pop("slot")), **charge) for charge in map(dict, stored_charges))
+    return tuple(SlotCharge.of_line(line) for line in stored_charges.split(";") if line)
 
 
-def parse_marks(told: str | None) -> tuple[CacheMark, ...] | None:
+def parse_marks(stored_marks: str | None) -> tuple[CacheMark, ...] | None:
     """The marks as the books keep them; None where they were not kept yet."""
-    return None if told is None else tuple(CacheMark.of_line(line) for line in told.split(";") if line)
+    return None if stored_marks is None else tuple(CacheMark.of_line(line) for line in stored_marks.split(";") if line)
 
 
 def charge_slots(sent: Iterable[tuple[Slot, int]], expected_read: int, billed: ChargedTokens) -> tuple[SlotCharge, ...]:

@@ -135,9 +135,9 @@ def parse_extracted_skill(skill: object) -> ExtractionResult:
 
 
 def _validate_skill(name: str, title: object, description: str, body: str) -> ExtractedSkill | MalformedExtraction:
-    said = title.strip() if isinstance(title, str) else ""
+    clean_title = title.strip() if isinstance(title, str) else ""
     if not (name and description and body):
         return MalformedExtraction("The name, the description and the body of a skill may not be empty.")
-    if UNSTORABLE_CHARACTERS.search(name + description + body + said):
+    if UNSTORABLE_CHARACTERS.search(name + description + body + clean_title):
         return MalformedExtraction("The skill holds characters that no database stores.")
-    return ExtractedSkill(name, said or name.replace("-", " ").capitalize(), description, body)
+    return ExtractedSkill(name, clean_title or name.replace("-", " ").capitalize(), description, body)

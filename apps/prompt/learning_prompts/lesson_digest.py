@@ -40,9 +40,9 @@ def _lines(
     for bullet in bullets:
         yield {"kind": "active", "bullet": _clean(bullet)}
     for each in lessons:
-        told = {"situation": each.situation, "went_wrong": each.problem, "instead": each.correction}
-        said = {name: _clean(text) for name, text in told.items() if text}
-        yield {"kind": "lesson", "id": each.lesson_id, **said, "cases": each.cases}
+        fields = {"situation": each.situation, "went_wrong": each.problem, "instead": each.correction}
+        clean_fields = {name: _clean(text) for name, text in fields.items() if text}
+        yield {"kind": "lesson", "id": each.lesson_id, **clean_fields, "cases": each.cases}
     for pair in corrections:
         yield {"kind": "correction", "draft": _clean(pair.draft), "sent": _clean(pair.sent)}
 

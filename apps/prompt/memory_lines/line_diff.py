@@ -43,8 +43,8 @@ def diff_lines(before: str, after: str, instead: Mapping[str, str] | None = None
     stays = distinct_lines(before) & distinct_lines(after)
     went, came = _changed_runs(before, stays), _changed_runs(after, stays)
     gone, new = _flatten_runs(went.values()), _flatten_runs(came.values())
-    said = instead.items() if instead is not None else _pair_replaced(went, came)
-    return LineDiff(new, gone, tuple((old, text) for old, text in said if old in gone and text in new))
+    replacements = instead.items() if instead is not None else _pair_replaced(went, came)
+    return LineDiff(new, gone, tuple((old, text) for old, text in replacements if old in gone and text in new))
 
 
 def _pair_replaced(went: Mapping[str, list[str]], came: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:

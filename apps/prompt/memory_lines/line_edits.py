@@ -38,11 +38,11 @@ class LineEdit:
     review: str = ""
 
     @classmethod
-    def of(cls, told: Mapping[str, object], place: str) -> Self:
+    def of(cls, arguments: Mapping[str, object], place: str) -> Self:
         """A change as a tool's arguments have it; `place` is the key under which they name the text."""
-        line, text = (str(told.get(name, "")) for name in ("line", "text"))
-        until, review = (str(told.get(name, "")).strip() for name in (VALID_UNTIL, REVIEW_AFTER))
-        op, named = LineOperation(str(told["op"])), str(told.get(place, "")).strip()
+        line, text = (str(arguments.get(name, "")) for name in ("line", "text"))
+        until, review = (str(arguments.get(name, "")).strip() for name in (VALID_UNTIL, REVIEW_AFTER))
+        op, named = LineOperation(str(arguments["op"])), str(arguments.get(place, "")).strip()
         return cls(op, named, line.rstrip("\r\n"), text.rstrip("\r\n"), until, review)
 
 

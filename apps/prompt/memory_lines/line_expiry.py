@@ -19,10 +19,10 @@ class LineDates:
     review_after: datetime | None = None
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Self:  # Any: JSON
+    def of(cls, data: Mapping[str, Any]) -> Self:  # Any: JSON
         """As a row keeps them."""
         until, review = (
-            datetime.fromisoformat(told[name]) if told.get(name) else None for name in (VALID_UNTIL, REVIEW_AFTER)
+            datetime.fromisoformat(data[name]) if data.get(name) else None for name in (VALID_UNTIL, REVIEW_AFTER)
         )
         return cls(until, review)
 
@@ -50,47 +50,47 @@ def merge_line_dates(text: str, dates: Mapping[str, Any], new: Mapping[str, Line
     """The dates of a text's lines: those that were set, and `new` ones by their lines; what is gone takes its own along."""
     names = {line_sha256(line) for line in distinct_lines(text)}
     together = {**dates, **{line_sha256(line): found.wire for line, found in new.items()}}
-    return {name: told for name, told in together.items() if name in names and told}
+    return {name: line_dates for name, line_dates in together.items() if name in names and line_dates}
 
 
 def find_line_dates(lines: Iterable[str], dates: Mapping[str, Any]) -> dict[str, LineDates]:
     """What is said of these lines, by the line; of the others nothing."""
     found = {strip_line(line): LineDates.of(dates.get(line_sha256(line), {})) for line in lines if strip_line(line)}
-    return {line: told for line, told in found.items() if told.wire}
+    return {line: line_dates for line, line_dates in found.items() if line_dates.wire}
 
 
-def parse_day_start(said: str, zone: tzinfo) -> datetime:
+def parse_day_start(text: str, zone: tzinfo) -> datetime:
     """The beginning of a day such as 2026-12-31 in this zone, or the moment that is named; ValueError for anything else."""
-    if len(said) <= len("2026-12-31"):
-        return datetime.combine(date.fromisoformat(said), time(), zone)
-    moment = datetime.fromisoformat(said)
+    if len(text) <= len("2026-12-31"):
+        return datetime.combine(date.fromisoformat(text), time(), zone)
+    moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
-def parse_day_end(said: str, zone: tzinfo) -> datetime:
+def parse_day_end(text: str, zone: tzinfo) -> datetime:
     """The end of such a day, or the moment that is named; ValueError for anything else, OverflowError beyond the last year."""
-    if len(said) <= len("2026-12-31"):
-        return datetime.combine(date.fromisoformat(said) + timedelta(days=1), time(), zone)
-    return parse_day_start(said, zone)
+    if len(text) <= len("2026-12-31"):
+        return datetime.combine(date.fromisoformat(text) + timedelta(days=1), time(), zone)
+    return parse_day_start(text, zone)
 
 
-def format_line_dates(told: Mapping[str, LineDates], zone: tzinfo) -> dict[str, dict[str, str]]:
+def format_line_dates(dates: Mapping[str, LineDates], zone: tzinfo) -> dict[str, dict[str, str]]:
     """Dates in the words of a proposal: of each kind the lines with their day, or with their moment where it is no day's."""
-    said = {
+    lines_by_kind = {
         VALID_UNTIL: {
-            line: _format_moment(found.valid_until, zone, 1) for line, found in told.items() if found.valid_until
+            line: _format_moment(found.valid_until, zone, 1) for line, found in dates.items() if found.valid_until
         },
         REVIEW_AFTER: {
-            line: _format_moment(found.review_after, zone, 0) for line, found in told.items() if found.review_after
+            line: _format_moment(found.review_after, zone, 0) for line, found in dates.items() if found.review_after
         },
     }
-    return {kind: by_line for kind, by_line in said.items() if by_line}
+    return {kind: by_line for kind, by_line in lines_by_kind.items() if by_line}
 
 
 def parse_line_dates(words: Mapping[str, Any], zone: tzinfo) -> dict[str, LineDates]:
     """The same read back, by the line; ValueError or OverflowError for what is no day."""
-    until = {strip_line(line): parse_day_end(said, zone) for line, said in words.get(VALID_UNTIL, {}).items()}
-    review = {strip_line(line): parse_day_start(said, zone) for line, said in words.get(REVIEW_AFTER, {}).items()}
+    until = {strip_line(line): parse_day_end(day, zone) for line, day in words.get(VALID_UNTIL, {}).items()}
+    review = {strip_line(line): parse_day_start(day, zone) for line, day in words.get(REVIEW_AFTER, {}).items()}
     return {line: LineDates(until.get(line), review.get(line)) for line in {**until, **review}}
 
 

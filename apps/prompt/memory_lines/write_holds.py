@@ -117,16 +117,16 @@ def write_feedback(sent: str, stands: str, refused: frozenset[str] = frozenset()
         for line in split_lines(stands)
         if strip_line(line) and strip_line(line) not in distinct_lines(sent)
     ]
-    said = []
+    sentences = []
     if waiting:
-        said.append(
+        sentences.append(
             f"{_count_waiting(waiting)} for a person to approve; until then nobody is told: {_quote_lines(waiting)}"
         )
     if declined:
-        said.append(f"A person turned this down before, so it is not saved: {_quote_lines(declined)}")
+        sentences.append(f"A person turned this down before, so it is not saved: {_quote_lines(declined)}")
     if staying:
-        said.append(f"What you left out or reworded stays until a person agrees: {_quote_lines(staying)}")
-    return "\n".join(said)
+        sentences.append(f"What you left out or reworded stays until a person agrees: {_quote_lines(staying)}")
+    return "\n".join(sentences)
 
 
 _QUOTED_CHARACTERS: Final = 160

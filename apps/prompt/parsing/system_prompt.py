@@ -218,14 +218,14 @@ def _whole_skill(piece: _TitledText, *, is_last: bool) -> Iterator[ParsedSection
     more = _HIDDEN_COUNT.search(text) if is_last else None
     text = text[: more.start()] if more else text
     whole = text.removesuffix(f"{PARAGRAPH_BREAK}{_CUT_NOTICE}")
-    said, _, prose = (
+    description, _, prose = (
         whole[1:].partition(PARAGRAPH_BREAK)
         if not whole.startswith(PARAGRAPH_BREAK)
         else ("", "", whole[len(PARAGRAPH_BREAK) :])
     )
-    if not _SKILL_LABEL.fullmatch(piece.label) or "\n" in said:
+    if not _SKILL_LABEL.fullmatch(piece.label) or "\n" in description:
         raise piece.body.refusal("Here a skill has to stand under its name and one line about it")
-    yield ParsedSection("skill", piece.label, piece.body.prose(said) if said else "")
+    yield ParsedSection("skill", piece.label, piece.body.prose(description) if description else "")
     if prose:
         yield ParsedSection("skill_body", prose=piece.body.prose(prose))
     if whole != text:

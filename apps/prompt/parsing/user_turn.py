@@ -133,10 +133,10 @@ def _system_block(cursor: Cursor) -> tuple[str, bool]:
 def _line_cards(cursor: Cursor) -> Iterator[str]:
     stands = cursor.take_part(_OPENING)
     while stands:
-        said = cursor.line()
-        if _CONTACT not in said or not said.endswith(_STOP):
+        line = cursor.line()
+        if _CONTACT not in line or not line.endswith(_STOP):
             raise cursor.refusal("Here a line has to say who its contact person is")
-        yield said.removesuffix(_STOP)
+        yield line.removesuffix(_STOP)
         stands = cursor.take(f"\n{_OPENING}")
 
 

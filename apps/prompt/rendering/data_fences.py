@@ -102,8 +102,8 @@ def text_payload(text: SegmentList) -> SegmentList:
 
 def list_payload(texts: Sequence[SegmentList]) -> SegmentList:
     """A list of texts as `canonical_json` writes it."""
-    said = join_segments(map(text_payload, texts), template_segment("fence", ","))
-    return [template_segment("fence", "["), *said, template_segment("fence", "]")]
+    items = join_segments(map(text_payload, texts), template_segment("fence", ","))
+    return [template_segment("fence", "["), *items, template_segment("fence", "]")]
 
 
 def object_payload(

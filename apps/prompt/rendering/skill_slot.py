@@ -74,19 +74,21 @@ def _name_with_id(skill: SkillInput, scribe: PassageRenderer) -> SegmentList:
 
 
 def _entry(skill: SkillInput, scribe: PassageRenderer) -> SegmentList:
-    said = scribe.one_line(skill.description or skill.title, SKILL_DESCRIPTION_CHARACTERS)
+    description = scribe.one_line(skill.description or skill.title, SKILL_DESCRIPTION_CHARACTERS)
     return (
-        [*_name_with_id(skill, scribe), _DASH, Segment(said, skill.source, "", 1)]
-        if said
+        [*_name_with_id(skill, scribe), _DASH, Segment(description, skill.source, "", 1)]
+        if description
         else _name_with_id(skill, scribe)
     )
 
 
 def _whole_skill(skill: SkillInput, scribe: PassageRenderer) -> SegmentList:
     """A person approved every word of it, so it stands as prose; a cut is said, for a runbook without its end misleads."""
-    said = scribe.one_line(skill.description or skill.title, SKILL_DESCRIPTION_CHARACTERS)
+    description = scribe.one_line(skill.description or skill.title, SKILL_DESCRIPTION_CHARACTERS)
     body = scribe.clean(skill.body, SKILL_BODY_CHARACTERS)
-    heading = join_segments([[_TITLE, *_name_with_id(skill, scribe)], line_segments(said, skill.source)], LINE_BREAK)
+    heading = join_segments(
+        [[_TITLE, *_name_with_id(skill, scribe)], line_segments(description, skill.source)], LINE_BREAK
+    )
     cut = [_CUT_NOTICE] if SanitizerRule.TRUNCATED in body.notes else []
     return join_segments([heading, line_segments(body.text.strip(), skill.source), cut], PARAGRAPH_BREAK)
 

@@ -120,8 +120,10 @@ def _card(card: IdentityCardInput, scribe: PassageRenderer) -> SegmentList:
 def _card_line(name: str, passage: Passage | None, scribe: PassageRenderer) -> SegmentList:
     if passage is None:
         return []
-    said = scribe.one_line(passage.text, CARD_CHARACTERS)
-    return _with_lead(template_segment(f"label.{name}", f"{CARD_LABELS[name]}: "), line_segments(said, passage.source))
+    card_text = scribe.one_line(passage.text, CARD_CHARACTERS)
+    return _with_lead(
+        template_segment(f"label.{name}", f"{CARD_LABELS[name]}: "), line_segments(card_text, passage.source)
+    )
 
 
 def _contract(given: PromptInput, scribe: PassageRenderer) -> SegmentList:
@@ -147,8 +149,8 @@ def _rules(name: str, title: str, rules: Iterable[Passage], scribe: PassageRende
 
 def _has_any_text(given: PromptInput) -> bool:
     """Whether the agent has a row that says something; a profile is the customer's and does not count."""
-    said = (passage.text.strip() for slot, passage in input_passages(given) if slot is not Slot.PROFILE)
-    return bool(given.skills or given.invokable) or any(said)
+    texts = (passage.text.strip() for slot, passage in input_passages(given) if slot is not Slot.PROFILE)
+    return bool(given.skills or given.invokable) or any(texts)
 
 
 def _profile(given: PromptInput, scribe: PassageRenderer) -> SegmentList:

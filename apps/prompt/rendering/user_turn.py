@@ -128,15 +128,15 @@ def _remove_section(text: str, block: str) -> str:
         text[:at].rpartition(PARAGRAPH_BREAK.text)[0],
         text[at + len(led) :].removeprefix(PARAGRAPH_BREAK.text),
     )
-    return PARAGRAPH_BREAK.text.join(said for said in (before, after) if said)
+    return PARAGRAPH_BREAK.text.join(part for part in (before, after) if part)
 
 
 def _system_block(given: TurnInput) -> SegmentList:
     """The date, and the mode where it is not the ordinary one (R060, R061)."""
     date = [template_segment("date", given.now_line)] if given.now_line else []
     mode = [_OFF_THE_RECORD] if given.off_the_record else []
-    said = join_segments([date, mode], LINE_BREAK)
-    return [_SYSTEM, LINE_BREAK, *said] if said else []
+    segments = join_segments([date, mode], LINE_BREAK)
+    return [_SYSTEM, LINE_BREAK, *segments] if segments else []
 
 
 def _sort_line_cards(cards: Iterable[LineCard]) -> list[LineCard]:
@@ -172,8 +172,8 @@ def _delivery(given: TurnInput) -> SegmentList:
 def _open_escalations(count: int) -> SegmentList:
     if count <= 0:
         return []
-    said = ONE_OPEN_ESCALATION if count == 1 else OPEN_ESCALATIONS.format(count=count)
-    return [template_segment("open_escalations", said)]
+    notice = ONE_OPEN_ESCALATION if count == 1 else OPEN_ESCALATIONS.format(count=count)
+    return [template_segment("open_escalations", notice)]
 
 
 def _learning_sections(learning: Iterable[Passage], scribe: PassageRenderer) -> list[SegmentList]:
@@ -192,8 +192,8 @@ def _learning_sections(learning: Iterable[Passage], scribe: PassageRenderer) -> 
 
 def _bullets(passage: Passage, scribe: PassageRenderer) -> Iterator[Segment]:
     for number, line in enumerate(passage.text.split("\n"), 1):
-        if said := scribe.one_line(line.lstrip(_BULLET_MARKERS), LEARNING_BULLET_CHARACTERS):
-            yield Segment(said, passage.source, "", number)
+        if bullet_text := scribe.one_line(line.lstrip(_BULLET_MARKERS), LEARNING_BULLET_CHARACTERS):
+            yield Segment(bullet_text, passage.source, "", number)
 
 
 def _is_approved(bullet: Segment) -> bool:
@@ -214,8 +214,8 @@ def _example(example: CorrectionExample, scribe: PassageRenderer) -> SegmentList
 
 
 def _event_key(event: TurnEvent) -> tuple[datetime, tuple[str, int, str], tuple[str, ...]]:
-    told = (event.kind.value, event.key, event.name, event.line, event.text)
-    return event.at, source_key(event.source or UNSTORED_EVENT), told
+    content = (event.kind.value, event.key, event.name, event.line, event.text)
+    return event.at, source_key(event.source or UNSTORED_EVENT), content
 
 
 def _event_section(event: TurnEvent, scribe: PassageRenderer) -> SegmentList:

@@ -109,7 +109,7 @@ _EMPHASIS: Final = re.compile("[*_~`]+")
 
 
 def _find_repeated(
-    lines: Sequence[str], spoken: _TextIndex, whose: RepeatedSource
+    lines: Sequence[str], spoken: _TextIndex, source: RepeatedSource
 ) -> Iterator[tuple[int, DerivedLine]]:
     words = [extract_content_words(line) for line in lines]
     across = _runs_across_lines(words, spoken)
@@ -117,7 +117,7 @@ def _find_repeated(
         spans = [*across.get(number, ()), *_neighbouring_words(words[number], spoken)]
         spans += [*_same_letters(line, spoken), *_quoted_spans(line, spoken)]
         if spans:
-            yield number, DerivedLine(number, whose, min(start for start, _ in spans), max(end for _, end in spans))
+            yield number, DerivedLine(number, source, min(start for start, _ in spans), max(end for _, end in spans))
 
 
 def _runs_across_lines(words: Sequence[Sequence[ContentWord]], spoken: _TextIndex) -> dict[int, list[tuple[int, int]]]:
@@ -166,8 +166,8 @@ def _letter_runs(compact: str) -> Iterator[str]:
 
 
 def _pairs(keys: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for apart in range(1, NEAR_WORDS + 1):
-        yield from (_pair(first, second) for first, second in zip(keys, keys[apart:], strict=False))
+    for distance in range(1, NEAR_WORDS + 1):
+        yield from (_pair(first, second) for first, second in zip(keys, keys[distance:], strict=False))
 
 
 def _pair(first: str, second: str) -> tuple[str, str]:

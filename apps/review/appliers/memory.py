@@ -84,9 +84,9 @@ def _check_dates(words: Values, lines: frozenset[str]) -> Values:
     """Refuse a day that is none, and the day of a line that is not among those that the words bring."""
     for name in DATE_FIELDS & set(words):
         dated = words[name]
-        if not isinstance(dated, dict) or not all(isinstance(said, str) for said in dated.values()):
+        if not isinstance(dated, dict) or not all(isinstance(day, str) for day in dated.values()):
             raise Invalid(f"Send `{name}` as lines with a day each.", {name: ["These are no lines with days."]})
-        for line, said in dated.items():
+        for line, day in dated.items():
             if line not in lines:
                 raise Invalid(
                     f"`{name}` is said of a line that is not here: “{line[:QUOTED_CHARACTERS]}”. Name it exactly as it reads,"
@@ -94,15 +94,15 @@ def _check_dates(words: Values, lines: frozenset[str]) -> Values:
                     " it out.",
                     {name: [f"No line reads “{line[:QUOTED_CHARACTERS]}”."]},
                 )
-            _check_day(name, line, said)
+            _check_day(name, line, day)
     return words
 
 
-def _check_day(name: str, line: str, said: str) -> None:
+def _check_day(name: str, line: str, day: str) -> None:
     try:
-        parse_line_dates({name: {line: said}}, UTC)
+        parse_line_dates({name: {line: day}}, UTC)
     except (ValueError, OverflowError) as flaw:
-        sentence = f"“{said[:QUOTED_CHARACTERS]}” is no day. Say `{name}` as a day such as 2026-12-31."
+        sentence = f"“{day[:QUOTED_CHARACTERS]}” is no day. Say `{name}` as a day such as 2026-12-31."
         raise Invalid(sentence, {name: [sentence]}) from flaw
 
 

@@ -51,8 +51,8 @@ def refuse_above_low_risk(tier: RiskTier) -> None:
 
 
 def _refuse_unreviewed_text(proposal: Proposal) -> None:
-    if whose := UNREVIEWED_SOURCES.get(Taint(proposal.taint)):
-        raise NotPermitted(f"It carries {whose} words, which are read on its own page before they are approved.")
+    if source := UNREVIEWED_SOURCES.get(Taint(proposal.taint)):
+        raise NotPermitted(f"It carries {source} words, which are read on its own page before they are approved.")
     if proposal.approval_count:
         raise Conflict("Somebody approved it already; it waits for a second reviewer.")
     if findings := rules_to_confirm(text for value in proposal.words.values() for text in _as_texts(value)):

@@ -175,7 +175,7 @@ def _parts_with_line(parts: Collection[int], row: Governed, version: int | None,
     """The parts in which the row says exactly this line."""
     stored = SnapshotPart.objects.filter(tenant_id=row.tenant_id, pk__in=list(parts))
     for each in stored:
-        if any(said == line for said in _lines_of_row(each, row, version)):
+        if any(row_line == line for row_line in _lines_of_row(each, row, version)):
             yield each.pk
 
 

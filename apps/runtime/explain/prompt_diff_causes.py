@@ -115,7 +115,7 @@ class Causes:
             words.setdefault(RowField(source.record_type, source.record_id, source.field), set()).update(
                 _text_variants(text)
             )
-        own = [list(self._records_of_field(place, said)) for place, said in words.items()]
+        own = [list(self._records_of_field(place, texts)) for place, texts in words.items()]
         is_explained = bool(own) and all(own)
         found = [
             *(record for records in own for record in records),
@@ -127,13 +127,13 @@ class Causes:
         """The acts that put the slots into another order."""
         return tuple(_cause(record) for record in self._settings_records() if _changes_any(record, ["slot_order"]))
 
-    def _records_of_field(self, place: RowField, said: Set[str]) -> Iterable[ChangeRecord]:
+    def _records_of_field(self, place: RowField, texts: Set[str]) -> Iterable[ChangeRecord]:
         records = self.by_row.get((place.record_type, place.record_id), ())
         shown_otherwise = [name for name in PRESENCE_FIELDS if _is_net_change(name, records)]
         telling = [
             record
             for record in records
-            if _changes_any(record, shown_otherwise) or said & _changed_lines(record, place)
+            if _changes_any(record, shown_otherwise) or texts & _changed_lines(record, place)
         ]
         # Words may have been cut or neutralised on their way, so that no line of theirs is to be found.
         return telling or [

@@ -122,8 +122,8 @@ def _reply(turn: Turn, draft: Draft | None) -> str:
 
 def _send_mode(turn: Turn, draft: Draft | None, asked: SlotText | None) -> str:
     """As the agent was told it; where nothing was told, as it turned out."""
-    told = (segment.template for segment in asked.segments) if asked else ()
-    directive = next((template for template in told if template.startswith("delivery.")), "")
+    templates = (segment.template for segment in asked.segments) if asked else ()
+    directive = next((template for template in templates if template.startswith("delivery.")), "")
     if directive:
         return directive.removeprefix("delivery.")
     if turn.outcome == Turn.Outcome.OBSERVED:
@@ -247,5 +247,5 @@ def _rank_by_overlap(reply: str, stood: Iterable[ReplySource]) -> list[ReplySour
     """What the reply shares most with first; of what was said earlier only what it shares anything with."""
     words = WordIndex.of(reply)
     read = [replace(each, overlap=find_overlap(words, WordIndex.of(each.text))) for each in stood]
-    told = [each for each in read if each.overlap.share or each.place is not SourcePlace.EARLIER]
-    return sorted(told, key=lambda each: -each.overlap.share)
+    sources = [each for each in read if each.overlap.share or each.place is not SourcePlace.EARLIER]
+    return sorted(sources, key=lambda each: -each.overlap.share)

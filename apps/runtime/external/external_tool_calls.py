@@ -71,8 +71,10 @@ def calls_of_turn(claimed: TurnClaim, system: Actor) -> list[ToolCall]:
     """What was called in a turn, in its order."""
     with acting_as(system):
         rows = ToolStep.objects.filter(turn_id=claimed.turn.pk, round=claimed.turn.round).order_by("step", "position")
-        told = rows.values_list("call_id", "name", "arguments", "result", "is_error")
-        return [ToolCall(call_id, name, {**given}, result, failed) for call_id, name, given, result, failed in told]
+        call_rows = rows.values_list("call_id", "name", "arguments", "result", "is_error")
+        return [
+            ToolCall(call_id, name, {**given}, result, failed) for call_id, name, given, result, failed in call_rows
+        ]
 
 
 def _run_call(claimed: TurnClaim, use: ToolUse, before: Sequence[ToolCall], system: Actor) -> ToolCall:

@@ -121,7 +121,7 @@ def _receive_messages(
 @contextmanager
 def claim_for_request(conversation: Conversation, system: Actor) -> Iterator[TurnClaim]:
     """The conversation's turn, claimed for one request and let go of after it; what ends it here is told in a sentence."""
-    claimed = claim_turn(conversation.pk, actor=system, elsewhere=True)
+    claimed = claim_turn(conversation.pk, actor=system, external=True)
     if claimed is None:
         raise Conflict(_refusal_sentence(conversation, system))
     # Tools of others are called by workers alone.

@@ -72,9 +72,9 @@ class ExternalTurnReport:
     @classmethod
     def of(cls, messages: Sequence[ReportedMessage], idempotency_key: str, failure: str = "") -> "ExternalTurnReport":
         """As it was sent; refused where it cannot be kept."""
-        told: dict[str, Any] = {"key": idempotency_key, "messages": list(messages), "failure": failure}
+        payload: dict[str, Any] = {"key": idempotency_key, "messages": list(messages), "failure": failure}
         try:
-            stored: Any = storable_json(told)
+            stored: Any = storable_json(payload)
         except InvalidReport as flaw:
             raise report_refusal(str(flaw)) from flaw
         return cls(stored["messages"], content_sha256(canonical_json(stored)), stored["failure"])
@@ -115,7 +115,7 @@ class ReportWriter:
     def add(self, answer: ReportedReply) -> AssistantMessage:
         """One call of the model, with the books of its cache as far as its own agent's calls tell."""
         account, number = self.loop.account, self.loop.asking
-        said = AssistantMessage(number, answer.text, answer.wire, answer.stop_reason.value)
+        message = AssistantMessage(number, answer.text, answer.wire, answer.stop_reason.value)
         reply = ModelReply(
             "", answer.model, answer.stop_reason, (), answer.text, answer.uses, answer.usage, is_stand_in=False
         )
@@ -123,12 +123,12 @@ class ReportWriter:
         planned = replace(account.plan(self.loop.messages), requested_at=self.claimed.turn.started_at)
         notes = build_call_notes(planned, reply, account)
         account.keep(planned, reply)
-        self.calls.append(call_row(said, reply, notes, self.asked.stored if number == 1 else None, account.rates))
+        self.calls.append(call_row(message, reply, notes, self.asked.stored if number == 1 else None, account.rates))
         called = tuple(
             self._resolve_call(use, answer, place, number) for place, use in enumerate(answer.uses) if answer.results
         )
-        self.loop.add(said.with_calls(called))
-        return said
+        self.loop.add(message.with_calls(called))
+        return message
 
     def _resolve_call(self, use: ToolUse, answer: ReportedReply, place: int, number: int) -> ToolCall:
         if use.name in BUILTIN_TOOL_NAMES or use.name in ROUTING_TOOLS:
@@ -138,8 +138,8 @@ class ReportWriter:
             return made
         if use.tool_use_id in self.made:
             raise report_refusal(f"The call {use.tool_use_id[:60]} was made here under another name.")
-        told = answer.results[use.tool_use_id]
-        call = ToolCall(use.tool_use_id, use.name, {**use.arguments}, told.text, told.is_error)
+        result = answer.results[use.tool_use_id]
+        call = ToolCall(use.tool_use_id, use.name, {**use.arguments}, result.text, result.is_error)
         self.tools.append(tool_row(number, place, call, ToolStep.RepeatSafety.UNSAFE, ToolStep.State.DONE))
         return call
 
@@ -183,12 +183,12 @@ def _end_turn(claimed: TurnClaim, answers: Sequence[ReportedReply], report: Exte
     telling = ReportWriter(
         claimed, asked, loop, {call.call_id: call for call in calls_of_turn(claimed, system)}, system
     )
-    said = [telling.add(answer) for answer in answers]
+    messages = [telling.add(answer) for answer in answers]
     try:
         if report.failure:
             raise TurnFailed(EXTERNAL_AGENT_FAILED, f"The agent that runs elsewhere says: {report.failure}")
-        refuse_unusable_reply(said[-1], may_be_empty=claimed.may_be_silent or loop.has_spoken_to_agents)
-        written = FinishedReply(claimed, asked, loop.steps, loop.account.frozen.assembled, (), said[-1].is_cut)
+        refuse_unusable_reply(messages[-1], may_be_empty=claimed.may_be_silent or loop.has_spoken_to_agents)
+        written = FinishedReply(claimed, asked, loop.steps, loop.account.frozen.assembled, (), messages[-1].is_cut)
         telling.ended(report, lambda last: deliver_reply(replace(written, new_calls=last), actor=system))
     except TurnFailed as failed:
         code, sentence = failed.code, str(failed)

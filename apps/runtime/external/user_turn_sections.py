@@ -35,12 +35,14 @@ _FIELDS = {
 def split_user_turn(asked: RenderedUserTurn) -> UserTurnSections:
     """The sections of a user turn."""
     part = _decode_part(asked)
-    said = {template: "".join(s.text for s in part.segments if s.template == template) for template in _templates(part)}
+    template_texts = {
+        template: "".join(s.text for s in part.segments if s.template == template) for template in _templates(part)
+    }
     return UserTurnSections(
         part.text,
-        said.get("date", ""),
-        said.get("off_the_record", ""),
-        next((text for template, text in said.items() if template.startswith("delivery.")), ""),
+        template_texts.get("date", ""),
+        template_texts.get("off_the_record", ""),
+        next((text for template, text in template_texts.items() if template.startswith("delivery.")), ""),
         tuple(unescape_segment(segment.text) for segment in _segments_of(part, VERSION_TYPE)),
         tuple(_corrections(part)),
     )
@@ -61,9 +63,9 @@ def _segments_of(part: SlotText, *kinds: str) -> Iterator[Segment]:
 
 
 def _corrections(part: SlotText) -> Iterator[Mapping[str, str]]:
-    told: dict[tuple[str, int], dict[str, str]] = {}
+    corrections: dict[tuple[str, int], dict[str, str]] = {}
     for segment in _segments_of(part, DRAFT_TYPE, EXAMPLE_TYPE):
         if segment.source and (name := _FIELDS.get(segment.source.field)):
-            fields = told.setdefault((segment.source.record_type, segment.source.record_id), {})
+            fields = corrections.setdefault((segment.source.record_type, segment.source.record_id), {})
             fields[name] = fields.get(name, "") + unescape_segment(segment.text)
-    yield from told.values()
+    yield from corrections.values()

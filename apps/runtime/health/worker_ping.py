@@ -30,9 +30,9 @@ def ping_workers() -> WorkerPing:
     try:
         with app.connection_for_write(transport_options=options) as connection:
             connection.ensure_connection(max_retries=1, timeout=READ_SECONDS)
-            told = app.control.ping(timeout=PING_SECONDS, connection=connection)
+            replies = app.control.ping(timeout=PING_SECONDS, connection=connection)
     except (OperationalError, OSError) as error:
         # It names the broker's address, which is no tenant's business.
         logger.warning("workers could not be asked: %s", error)
         return WorkerPing(0, str(error) or type(error).__name__)
-    return WorkerPing(len(told or []))
+    return WorkerPing(len(replies or []))

@@ -85,9 +85,9 @@ def read_prompt_input(
         with acting_as(system):
             return default_prompt_input(agent, read_settings(system))
     rows = read_current_rows(agent, end_user_key, actor=actor, system=system)
-    told = _read_input_values(with_change(rows, would) if would else rows, system, now)
+    prompt_input = _read_input_values(with_change(rows, would) if would else rows, system, now)
     # Off the record nothing can be written down, so nobody is told to (R178).
-    return replace(told, skills_guidance=not off_the_record)
+    return replace(prompt_input, skills_guidance=not off_the_record)
 
 
 def read_prompt_input_at(agent: Agent, end_user_key: str, moment: datetime, *, system: Actor) -> values.PromptInput:
@@ -267,5 +267,5 @@ def _profile(rows: SourceRows, known: Stamps, noted: PromptNotes, now: datetime)
 def _profile_passage(row: CustomerProfile, name: str, known: Stamps, now: datetime) -> Passage | None:
     """One of the two texts noted of a customer, without what holds no more."""
     passage = _passage(row, name, known)
-    told = drop_expired_lines(passage.text, row.line_dates, now) if passage else ""
-    return replace(passage, text=told) if passage and told.strip() else None
+    text = drop_expired_lines(passage.text, row.line_dates, now) if passage else ""
+    return replace(passage, text=text) if passage and text.strip() else None

@@ -56,7 +56,7 @@ def last_runs(schedules: Iterable[Schedule]) -> dict[int, RunSummary]:
     """The latest run of each schedule, in two statements."""
     ids = [schedule.pk for schedule in schedules]
     latest = ScheduleRun.objects.filter(schedule__in=ids).order_by("schedule_id", "-id").distinct("schedule_id")
-    return {told.run.schedule_id: told for told in _summarize_runs(latest)}
+    return {summary.run.schedule_id: summary for summary in _summarize_runs(latest)}
 
 
 def outcome_totals(schedule: Schedule) -> list[tuple[str, int]]:

@@ -101,14 +101,14 @@ def open_session(
         now=timezone.now(),
         off_the_record=conversation.tells_off_the_record,
     )
-    told = reads()
-    assembled = render_snapshot(told)
+    prompt_input = reads()
+    assembled = render_snapshot(prompt_input)
     if tried := find_trial(conversation, system=system):
         assembled = mark_as_proposed(render_snapshot(reads(would=tried.would)), assembled, tried)
     for slot in sorted({note.slot for note in assembled.notes}):
         logger.info("prompt text neutralised", extra={"slot": slot.name.lower(), "agent_id": agent.pk})
     offer = ToolOffer.of(
-        agent, conversation, knows_agents=bool(told.invokable), member_rights=member_rights_in(conversation)
+        agent, conversation, knows_agents=bool(prompt_input.invokable), member_rights=member_rights_in(conversation)
     )
     tools = tools_part(agent, offer, outside)
     session = store_snapshot(conversation, assembled, tools, actor=system)

@@ -30,9 +30,9 @@ class ConversationFeedCursor:
         return f"{self.message_id}-{self.step_id}-{self.turn_id}-{self.turn_status}"
 
     @classmethod
-    def read(cls, said: str) -> Self | None:
+    def read(cls, value: str) -> Self | None:
         """As it was given; None where it is none."""
-        parts = said.split("-")
+        parts = value.split("-")
         if len(parts) != 4 or not all(part.isascii() and part.isdecimal() and len(part) < 19 for part in parts[:3]):
             return None
         message_id, step_id, turn_id = map(int, parts[:3])

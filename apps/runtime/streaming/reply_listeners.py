@@ -20,9 +20,9 @@ def no_listener(claimed: TurnClaim) -> Listener | None:
     return None
 
 
-def guarded_listener(ears: ListenerLookup, claimed: TurnClaim) -> Listener | None:
+def guarded_listener(lookup: ListenerLookup, claimed: TurnClaim) -> Listener | None:
     """The turn's listener, of whom the turn depends in nothing: one that fails hears no more, and the answer is still given."""
-    listener = _look_up_listener(ears, claimed)
+    listener = _look_up_listener(lookup, claimed)
     if listener is None:
         return None
     heard = [listener]
@@ -39,9 +39,9 @@ def guarded_listener(ears: ListenerLookup, claimed: TurnClaim) -> Listener | Non
     return hear
 
 
-def _look_up_listener(ears: ListenerLookup, claimed: TurnClaim) -> Listener | None:
+def _look_up_listener(lookup: ListenerLookup, claimed: TurnClaim) -> Listener | None:
     try:
-        return ears(claimed)
+        return lookup(claimed)
     except Exception as error:  # noqa: BLE001  # as above
         logger.warning(
             "the listener of a turn could not be looked up",

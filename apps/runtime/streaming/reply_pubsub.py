@@ -119,16 +119,16 @@ class ReplyPublisher:
                 logger.warning("reply listeners could not be read", extra={"error": type(error).__name__})
                 self._stopping.wait(RECONNECT_SECONDS)
 
-    def _note_listener(self, said: str) -> None:
+    def _note_listener(self, id_text: str) -> None:
         now = time.monotonic()
         self._heard = {each: until for each, until in self._heard.items() if until > now}
-        if said.isdecimal():
-            self._heard[int(said)] = now + LISTENING_SECONDS
+        if id_text.isdecimal():
+            self._heard[int(id_text)] = now + LISTENING_SECONDS
 
     def _publish(self) -> None:
         client = broker_client()
-        while (said := self._said.get()) is not None:
-            conversation_id, piece = said
+        while (item := self._said.get()) is not None:
+            conversation_id, piece = item
             try:
                 client.publish(reply_channel(conversation_id), json.dumps(piece))
             except redis.RedisError as error:

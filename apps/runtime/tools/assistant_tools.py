@@ -160,16 +160,16 @@ def _read_conversation(context: ToolContext, reader: Actor, arguments: JsonObjec
         raise NotVisible("There is no customer's conversation with this id.")
     if row.off_the_record:
         raise NotPermitted("This conversation is off the record: a talk is kept, so nothing of it is read here.")
-    said = Message.objects.filter(conversation=row).exclude(sender=Message.Sender.TOOL).order_by("-position")
+    messages = Message.objects.filter(conversation=row).exclude(sender=Message.Sender.TOOL).order_by("-position")
     lines: list[Json] = [
         {"sender": sender, "text": clean(text, LINE_CHARACTERS)}
-        for sender, text in said.values_list("sender", "text")[:LINES_READ]
+        for sender, text in messages.values_list("sender", "text")[:LINES_READ]
     ]
     stands: JsonObject = {
         "id": row.pk,
         "status": str(row.status),
         "is_taken_over": row.is_held,
-        "message_count": said.count(),
+        "message_count": messages.count(),
     }
     return _format_result(stands, lines[::-1])
 

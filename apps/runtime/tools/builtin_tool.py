@@ -112,8 +112,8 @@ class BuiltinTool:
             **dict.fromkeys(LIST_PARAMETERS, "array"),
         }
         properties: JsonObject = {
-            name: self.shapes.get(name) or {"type": kinds.get(name, "string"), "description": said}
-            for name, said in self.parameters.items()
+            name: self.shapes.get(name) or {"type": kinds.get(name, "string"), "description": description}
+            for name, description in self.parameters.items()
         }
         return ToolDefinition(
             self.name,

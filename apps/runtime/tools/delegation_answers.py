@@ -86,12 +86,12 @@ def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor)
 def _ask_a_person(conversation: Conversation, kind: InboundEvent.Kind, text: str, *, actor: Actor) -> None:
     """Nobody reads an answer any more where the conversation above has ended; what is no answer needs no reader."""
     if kind == InboundEvent.Kind.ANSWER:
-        told = TOO_LATE_OFF_THE_RECORD if conversation.off_the_record else TOO_LATE
+        template = TOO_LATE_OFF_THE_RECORD if conversation.off_the_record else TOO_LATE
         open_escalation(
             conversation.pk,
             actor=actor,
             agent_id=conversation.agent_id,
             turn_id=None,
             reason=Escalation.Reason.UNSUPPORTED,
-            question=told.format(parent=conversation.parent_id, text=text),
+            question=template.format(parent=conversation.parent_id, text=text),
         )

@@ -99,9 +99,9 @@ def _section(title: str, row: RememberedText | None, cap: int, now: datetime) ->
     text = split_lines(drop_expired_lines(row.body, row.line_dates, now))
     prose = [line for line in text if not strip_line(line) or strip_line(line) in passed]
     data = [clean(line) for line in text if strip_line(line) and strip_line(line) not in passed]
-    said = [clean("\n".join(prose), cap).strip("\n")]
-    said += [f"{_UNAPPROVED_HEADING}\n{fence_lines(data)}"] if data else []
-    return "\n\n".join([f"## {title}", *filter(None, said), *_expiry_lines(text, row)])
+    parts = [clean("\n".join(prose), cap).strip("\n")]
+    parts += [f"{_UNAPPROVED_HEADING}\n{fence_lines(data)}"] if data else []
+    return "\n\n".join([f"## {title}", *filter(None, parts), *_expiry_lines(text, row)])
 
 
 def _expiry_lines(lines: Iterable[str], row: RememberedText | CustomerProfile) -> list[str]:
@@ -115,19 +115,19 @@ def _update_my_memory(context: ToolContext, arguments: JsonObject) -> str:
     with acting_as(context.actor):
         heard = heard_texts(context.conversation, actor=context.actor)
         blocks = list(_blocks(context))
-        said = [
+        notices = [
             _write_block(_find_block(blocks, label), edits[label], heard, context)
             if label
             else _write_memory(edits[label], heard, context)
             for label in edits
         ]
-    return "\n".join([SAVED, *filter(None, said)])
+    return "\n".join([SAVED, *filter(None, notices)])
 
 
 def _parse_edits(arguments: JsonObject, place: str) -> dict[str, list[LineEdit]]:
     """The changes by the text that they are of, in the order in which they were asked for."""
-    told, by_place = arguments["operations"], dict[str, list[LineEdit]]()
-    for each in told if isinstance(told, list) else []:
+    operations, by_place = arguments["operations"], dict[str, list[LineEdit]]()
+    for each in operations if isinstance(operations, list) else []:
         if isinstance(each, Mapping):
             edit = LineEdit.of(each, place)
             by_place.setdefault(edit.place, []).append(edit)
@@ -135,25 +135,27 @@ def _parse_edits(arguments: JsonObject, place: str) -> dict[str, list[LineEdit]]
 
 
 def _write_memory(edits: list[LineEdit], heard: ReceivedTexts, context: ToolContext) -> str:
-    memory, said = _memory(context), _write_arguments(edits, context)
+    memory, write_arguments = _memory(context), _write_arguments(edits, context)
     if memory is None:
         before, found = "", _apply_edits("your memory", "", edits, BODY_CHARACTERS)
-        memory = create_memory(context.agent_id, body=found.text, heard=heard, **said)
+        memory = create_memory(context.agent_id, body=found.text, heard=heard, **write_arguments)
     else:
         before, found = (
             memory.body,
             _apply_edits("your memory", memory.body, edits, BODY_CHARACTERS, _oldest_lines(memory)),
         )
-        amend_memory(memory, body=found.text, heard=heard, read_at=memory.version, instead=found.instead, **said)
+        amend_memory(
+            memory, body=found.text, heard=heard, read_at=memory.version, instead=found.instead, **write_arguments
+        )
     return add_memory_warnings(review_notice(memory, found.text, context.actor), memory, before, context.actor)
 
 
 def _write_block(block: MemoryBlock, edits: list[LineEdit], heard: ReceivedTexts, context: ToolContext) -> str:
     if block.is_read_only:
         raise NotPermitted(f"The block “{block.label}” is read-only. Ask an operator to change it.")
-    before, read_at, said = block.body, block.version, _write_arguments(edits, context)
+    before, read_at, write_arguments = block.body, block.version, _write_arguments(edits, context)
     found = _apply_edits(f"the block {block.label}", before, edits, BLOCK_CHARACTERS, _oldest_lines(block))
-    amend_block(block, body=found.text, heard=heard, read_at=read_at, instead=found.instead, **said)
+    amend_block(block, body=found.text, heard=heard, read_at=read_at, instead=found.instead, **write_arguments)
     return add_memory_warnings(review_notice(block, found.text, context.actor), block, before, context.actor)
 
 
@@ -213,7 +215,7 @@ def _read_contact_memory(context: ToolContext, arguments: JsonObject) -> str:
 def _update_contact_memory(context: ToolContext, arguments: JsonObject) -> str:
     customer, actor = _proven_customer(context.actor), context.actor
     edits = _parse_edits(arguments, "field")
-    said = _write_arguments([edit for each in edits.values() for edit in each], context)
+    write_arguments = _write_arguments([edit for each in edits.values() for edit in each], context)
     with acting_as(actor):
         profile = _profile(actor, customer)
         _refuse_removal(profile, edits)
@@ -221,10 +223,10 @@ def _update_contact_memory(context: ToolContext, arguments: JsonObject) -> str:
         found = {name: _apply_edits(name, stands[name], edits[name], PROFILE_CHARACTERS) for name in edits}
         values = {name: each.text for name, each in found.items()}
         if profile is None:
-            create_profile(customer, values=values, **said)
+            create_profile(customer, values=values, **write_arguments)
         else:
             instead = {name: each.instead for name, each in found.items()}
-            amend_profile(profile, values=values, read_at=profile.version, instead=instead, **said)
+            amend_profile(profile, values=values, read_at=profile.version, instead=instead, **write_arguments)
         return WAITS_FOR_APPROVAL if memory_review_of(actor) is MemoryReview.ALL else SAVED
 
 
@@ -262,12 +264,12 @@ def _operations_schema(place: str, of: JsonObject) -> JsonObject:
         place: of,
         "line": {"type": "string", "description": line},
         "text": {"type": "string", "description": text},
-        **{name: {"type": "string", "description": told} for name, told in _DATE_PARAMETERS.items()},
+        **{name: {"type": "string", "description": hint} for name, hint in _DATE_PARAMETERS.items()},
     }
     required: list[Json] = ["op"] if place == "block" else ["op", place]
     item: JsonObject = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-    said = "The changes, each of one line. All of them are made or none."
-    return {"type": "array", "description": said, "minItems": 1, "maxItems": MAX_OPERATIONS, "items": item}
+    description = "The changes, each of one line. All of them are made or none."
+    return {"type": "array", "description": description, "minItems": 1, "maxItems": MAX_OPERATIONS, "items": item}
 
 
 _DATE_PARAMETERS: Final = {

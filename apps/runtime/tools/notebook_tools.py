@@ -67,12 +67,12 @@ def _write_note(context: ToolContext, arguments: JsonObject) -> str:
             conversation_id=context.conversation.pk,
             taint=taint_of_text(text, heard_texts(context.conversation, actor=actor)),
         )
-    told = (
+    audience = (
         f"told in sessions with {ABOUT_CUSTOMER} alone"
         if note.end_user_key
         else f"told in sessions of {ABOUT_EVERYTHING}"
     )
-    return f"Noted as {note.pk}; {told}, from the next one on."
+    return f"Noted as {note.pk}; {audience}, from the next one on."
 
 
 def _parse_moment(written: str, zone: ZoneInfo) -> datetime:

@@ -46,17 +46,17 @@ def _describe_schedule(row: Schedule) -> JsonObject:
 
 
 def _propose_schedule(context: ToolContext, arguments: JsonObject) -> str:
-    said = {name: str(text) for name, text in arguments.items()}
-    skill = skill_named(said["skill"], context.agent_id, actor=context.actor)
+    values = {name: str(text) for name, text in arguments.items()}
+    skill = skill_named(values["skill"], context.agent_id, actor=context.actor)
     if skill is None:
-        raise NotVisible(f"You have no approved skill named “{said['skill']}”. list_skills tells those there are.")
+        raise NotVisible(f"You have no approved skill named “{values['skill']}”. list_skills tells those there are.")
     with acting_as(context.actor):
-        words = "\n".join((said["key"], said["title"], said.get("instruction", "")))
+        words = "\n".join((values["key"], values["title"], values.get("instruction", "")))
         taint = taint_of_text(words, heard_texts(context.conversation, actor=context.actor))
     row = draft_schedule(
         context.agent_id,
         actor=context.actor,
-        values={**said, "skill": skill},
+        values={**values, "skill": skill},
         evidence={"conversation_id": context.conversation.pk},
         taint=taint,
     )

@@ -54,18 +54,23 @@ def shown_key(skill: Skill) -> str:
 def _was_shown(skill: Skill, context: ToolContext) -> bool:
     """Whether an earlier turn of the conversation read it or wrote it, or this one in another worker's or program's hands."""
     rows = Message.objects.filter(conversation=context.conversation).exclude(tool_calls=[])
-    calls = (call for told in rows.values_list("tool_calls", flat=True) for call in told if not call["is_error"])
+    calls = (
+        call for call_list in rows.values_list("tool_calls", flat=True) for call in call_list if not call["is_error"]
+    )
     here = ToolStep.objects.filter(turn_id=context.turn_id, is_error=False).values_list("name", "result")
-    said = ((call["name"], call["result"]) for call in calls)
-    return any(_shows_version(name, result, skill) for name, result in (*here, *said))
+    earlier_results = ((call["name"], call["result"]) for call in calls)
+    return any(_shows_version(name, result, skill) for name, result in (*here, *earlier_results))
 
 
 def _shows_version(name: str, result: str, skill: Skill) -> bool:
     if name == SKILL_VIEW:
-        told = json.loads(result)
-        return (told["id"], told["version"]) == (skill.pk, skill.version)
-    said = _WRITTEN_DRAFT.match(result) if name in {SKILL_SAVE, SKILL_PATCH} else None
-    return said is not None and (int(said["id"]), int(said["version"])) == (skill.pk, skill.version)
+        view = json.loads(result)
+        return (view["id"], view["version"]) == (skill.pk, skill.version)
+    draft_match = _WRITTEN_DRAFT.match(result) if name in {SKILL_SAVE, SKILL_PATCH} else None
+    return draft_match is not None and (int(draft_match["id"]), int(draft_match["version"])) == (
+        skill.pk,
+        skill.version,
+    )
 
 
 SKILLS_LISTED: Final = 100
@@ -133,8 +138,8 @@ def _is_shown(draft: Skill, context: ToolContext) -> bool:
 
 
 def _line(skill: Skill) -> JsonObject:
-    said: JsonObject = {name: clean(getattr(skill, name)) for name in ("category", "description")}
-    return {"id": skill.pk, "name": skill.name, "status": skill.status, "version": skill.version, **said}
+    texts: JsonObject = {name: clean(getattr(skill, name)) for name in ("category", "description")}
+    return {"id": skill.pk, "name": skill.name, "status": skill.status, "version": skill.version, **texts}
 
 
 def _skill_view(context: ToolContext, arguments: JsonObject) -> str:
@@ -210,15 +215,15 @@ def _change_skill(context: ToolContext, arguments: JsonObject, values: Mapping[s
         refuse_stale(skill, read_at)
         waiting = _pending_proposal(skill, context)
         refuse_unread(skill, context)
-        said: dict[str, Any] = {  # Any: keyword arguments of two acts
+        act_arguments: dict[str, Any] = {  # Any: keyword arguments of two acts
             "actor": context.actor,
             "evidence": _evidence(context),
             "taint": taint_of_text(words, heard_texts(context.conversation, actor=context.actor)),
         }
         if _is_approved(skill):
-            proposal = propose_revision(skill, values={**(waiting.words if waiting else {}), **values}, **said)
+            proposal = propose_revision(skill, values={**(waiting.words if waiting else {}), **values}, **act_arguments)
             return _describe_proposal(proposal, context)
-        amend_skill(skill, values=values, read_at=read_at, **said)
+        amend_skill(skill, values=values, read_at=read_at, **act_arguments)
         context.shown.add(shown_key(skill))
     return f"Draft {skill.pk} “{skill.name}” is changed; it is version {skill.version} now and waits for an operator."
 

@@ -74,8 +74,8 @@ def forbid_call(approval: ToolApproval, *, actor: Actor, reason: str, read_at: i
     with acting_as(actor):
         refuse_call(approval, actor=actor, reason=reason, read_at=read_at)
         if approval.conversation.status == Conversation.Status.OPEN:
-            said = CALL_REFUSED.format(called=approval.tool_name, request=approval.pk)
-            _tell_agent(approval, f"{said}\n\n{reason}", actor)
+            refusal = CALL_REFUSED.format(called=approval.tool_name, request=approval.pk)
+            _tell_agent(approval, f"{refusal}\n\n{reason}", actor)
     return approval
 
 

@@ -111,6 +111,6 @@ def _describe_listing(kept: ListingChanges, listing: ToolServerListing, millisec
         ("gone", kept.gone),
         ("not to be told to a model", kept.unfit),
     )
-    said = "".join(f", {count} {word}" for word, count in counts if count)
+    count_text = "".join(f", {count} {word}" for word, count in counts if count)
     cut = " It offers more than is read." if listing.is_cut or len(listing.tools) > kept.tools else ""
-    return f"It answered in {milliseconds} ms by protocol {listing.protocol}: {kept.tools} tools{said}.{cut}"
+    return f"It answered in {milliseconds} ms by protocol {listing.protocol}: {kept.tools} tools{count_text}.{cut}"

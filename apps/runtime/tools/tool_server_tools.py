@@ -46,12 +46,14 @@ class ToolDescription:
     repeat_safety: ToolStep.RepeatSafety
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "ToolDescription":
+    def of(cls, definition: Mapping[str, Any]) -> "ToolDescription":
         """A description as it was allowed."""
-        tool = ToolDefinition(told["name"], told["description"], told["input_schema"])
-        if told["is_read_only"]:
+        tool = ToolDefinition(definition["name"], definition["description"], definition["input_schema"])
+        if definition["is_read_only"]:
             return cls(tool, ToolStep.RepeatSafety.READ_ONLY)
-        return cls(tool, ToolStep.RepeatSafety.IDEMPOTENT if told["is_idempotent"] else ToolStep.RepeatSafety.UNSAFE)
+        return cls(
+            tool, ToolStep.RepeatSafety.IDEMPOTENT if definition["is_idempotent"] else ToolStep.RepeatSafety.UNSAFE
+        )
 
 
 KNOWN_DESCRIPTIONS: Final = RecentValues[ToolDescription](most=2048, sent=256)
@@ -129,11 +131,11 @@ def frame_result(answer: ToolServerResult, most_bytes: int) -> CallOutcome:
     note = f"Cut: the result has {len(whole)} bytes, of which the first {most_bytes} are here."
     notes: JsonObject = {"note": note} if len(whole) > most_bytes else {}
     try:
-        told = fence({"result": _clean_json(_parse_json(text), most_bytes), **notes})
+        fenced_text = fence({"result": _clean_json(_parse_json(text), most_bytes), **notes})
     except (ValueError, RecursionError):
         # JSON that says what nothing can keep, such as a number without end: it is told as its words.
-        told = fence({"result": sanitize(text, most_bytes).text, **notes})
-    return CallOutcome(told, is_error=answer.is_error)
+        fenced_text = fence({"result": sanitize(text, most_bytes).text, **notes})
+    return CallOutcome(fenced_text, is_error=answer.is_error)
 
 
 def _parse_json(text: str) -> Json:

@@ -74,9 +74,9 @@ class CachedPrefixes:
 
     def keep_only(self, digests: Collection[bytes]) -> None:
         """Forget what a prompt of these prefixes cannot read, however it goes on: thousands of turns wait with what they keep."""
-        told = {digest.hex() for digest in digests} | set(self.before.entries if self.before else ())
+        kept_keys = {digest.hex() for digest in digests} | set(self.before.entries if self.before else ())
         self.cached = {key: entry for key, entry in self.cached.items() if key in digests}
-        self.measured = {key: tokens for key, tokens in self.measured.items() if key in told}
+        self.measured = {key: tokens for key, tokens in self.measured.items() if key in kept_keys}
 
 
 def find_earlier_calls(
@@ -100,8 +100,8 @@ def find_earlier_calls(
 
 def _query_other_calls(shared: str, workspace: str, actor: Actor) -> JsonRow:
     given = {"shared": shared, "workspace": workspace, "tenant": actor.tenant_id, "others_calls": OTHERS_CALLS}
-    [(told,)] = execute_as(actor, EARLIER_CALLS, given)
-    found: JsonRow = json.loads(told)
+    [(json_text,)] = execute_as(actor, EARLIER_CALLS, given)
+    found: JsonRow = json.loads(json_text)
     return found
 
 
@@ -125,12 +125,12 @@ def encode_entries(entries: Mapping[str, Sequence[int]]) -> str:
     return ";".join(f"{key} {seconds} {tokens}" for key, (seconds, tokens) in entries.items())
 
 
-def _decode_entries(told: str | Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
+def _decode_entries(stored_entries: str | Mapping[str, Sequence[int]]) -> Mapping[str, Sequence[int]]:
     """What such a line says: the hash of each prefix, its lifetime in seconds and its length in tokens."""
-    if not isinstance(told, str):
+    if not isinstance(stored_entries, str):
         # Of an earlier release.
-        return told
-    lines = (entry.split() for entry in told.split(";") if entry)
+        return stored_entries
+    lines = (entry.split() for entry in stored_entries.split(";") if entry)
     return {key: (int(seconds), int(tokens)) for key, seconds, tokens in lines}
 
 

@@ -26,7 +26,7 @@ WITH thread AS (
      WHERE thread.id = %(conversation)s AND %(only)s IN ('', tenant.key || '/' || agent.key)
        AND NOT is_kill_switch_on(%(stops)s, thread.tenant_id, thread.id)
        -- Where the agent runs elsewhere a worker only ends what nobody reported, or what a colleague answers by now.
-       AND (thread.has_external_agent = %(elsewhere)s OR thread.has_external_agent AND (
+       AND (thread.has_external_agent = %(external)s OR thread.has_external_agent AND (
                thread.taken_over_at IS NOT NULL OR EXISTS (
                    SELECT 1 FROM runtime_turn AS turn WHERE turn.tenant_id = thread.tenant_id
                       AND turn.conversation_id = thread.id AND turn.status = 'running'
@@ -34,7 +34,7 @@ WITH thread AS (
                OR EXISTS (
                    SELECT 1 FROM conversations_inboundevent AS event WHERE event.tenant_id = thread.tenant_id
                       AND event.conversation_id = thread.id AND event.turn_id IS NULL
-                      AND event.due_at <= statement_timestamp() - %(patience_elsewhere)s::interval)))
+                      AND event.due_at <= statement_timestamp() - %(external_patience)s::interval)))
 ), over AS (
     UPDATE runtime_turn AS turn SET fence = turn.fence + 1, attempts = turn.attempts + 1,
            crashes = turn.crashes + CASE WHEN turn.is_released THEN 0 ELSE 1 END, is_released = false,
@@ -44,7 +44,7 @@ WITH thread AS (
                + CASE WHEN turn.failure_code = ANY(%(stopped)s) THEN statement_timestamp() - turn.lease_until ELSE interval '0' END
       FROM thread
      WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.status = 'running'
-       AND turn.lease_until <= statement_timestamp() AND (turn.run_at <= statement_timestamp() OR %(elsewhere)s)
+       AND turn.lease_until <= statement_timestamp() AND (turn.run_at <= statement_timestamp() OR %(external)s)
     RETURNING turn.*
 ), waiting AS (
     SELECT event.id, event.due_at FROM conversations_inboundevent AS event JOIN thread
@@ -66,7 +66,7 @@ WITH thread AS (
                 WHERE turn.tenant_id = thread.tenant_id AND turn.conversation_id = thread.id AND turn.session_id IS NOT NULL
                 ORDER BY turn.id LIMIT 1) AS first ON true
      WHERE thread.taken_over_at IS NULL AND NOT EXISTS (SELECT 1 FROM over)
-       AND ((SELECT min(due_at) FROM waiting) <= statement_timestamp() OR %(elsewhere)s AND EXISTS (SELECT 1 FROM waiting))
+       AND ((SELECT min(due_at) FROM waiting) <= statement_timestamp() OR %(external)s AND EXISTS (SELECT 1 FROM waiting))
     ON CONFLICT (tenant_id, conversation_id) WHERE status = 'running' DO NOTHING
     RETURNING *
 ), claimed AS (

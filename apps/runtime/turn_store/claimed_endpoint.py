@@ -38,14 +38,14 @@ class ModelEndpoint:
     breakers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, told: Mapping[str, Any], tenant_id: int) -> "ModelEndpoint":
+    def of(cls, terms: Mapping[str, Any], tenant_id: int) -> "ModelEndpoint":
         """What the claim says."""
-        prices = told["prices"] or {}
+        prices = terms["prices"] or {}
         return cls(
             tenant_id,
-            told["endpoint"],
+            terms["endpoint"],
             {model: TokenRates.of_micro_usd(*rates) for model, rates in prices.items()},
-            told["breakers"] or {},
+            terms["breakers"] or {},
         )
 
     @property

@@ -43,7 +43,7 @@ def cost_of(calls: Sequence[JsonObject]) -> int:
 
 
 def call_row(
-    said: AssistantMessage,
+    message: AssistantMessage,
     reply: ModelReply,
     notes: CallNotes,
     asked: Mapping[str, object] | None,
@@ -51,13 +51,13 @@ def call_row(
 ) -> JsonObject:
     """A model's answer as the journal keeps it; the first of a turn keeps what was asked too."""
     row: dict[str, Any] = {
-        "step": said.number,
+        "step": message.number,
         "user_turn": asked,
-        "assistant_message": said.wire,
-        "text": said.text,
+        "assistant_message": message.wire,
+        "text": message.text,
         "model": storable_text(reply.model),
         "is_stand_in": reply.is_stand_in,
-        "stop_reason": said.stop_reason,
+        "stop_reason": message.stop_reason,
         "cost_micro_usd": reply_cost_micro_usd(reply, rates),
         **asdict(reply.usage),
         **{noted.name: getattr(notes, noted.name) for noted in fields(notes)},

@@ -133,23 +133,23 @@ class TurnClaim:
         return replace(self, known={}, context=replace(self.context, running=None, earlier=earlier))
 
 
-def claim_turn(conversation_id: int, *, actor: Actor, elsewhere: bool = False) -> TurnClaim | None:
+def claim_turn(conversation_id: int, *, actor: Actor, external: bool = False) -> TurnClaim | None:
     """Take the waiting events of a conversation, or a turn whose lease ran out; None if there is nothing to take.
 
     Nothing is, while an operator holds it: no turn begins then, and none that waits grows older. `AGENT_KEY=tenant/agent`
-    restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17). `elsewhere`: for one that runs there.
+    restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17). `external`: for an external agent.
     """
     known, known_tools = CLAIMED_PARTS.known(actor.tenant_id), KNOWN_DESCRIPTIONS.known(actor.tenant_id)
     given: dict[str, Any] = {
         "conversation": conversation_id,
-        "elsewhere": elsewhere,
-        "patience_elsewhere": EXTERNAL_TURN_DEADLINE,
-        "only": "" if elsewhere else settings.AGENT_KEY,
+        "external": external,
+        "external_patience": EXTERNAL_TURN_DEADLINE,
+        "only": "" if external else settings.AGENT_KEY,
         "stops": list(STOPS_ANSWERING),
         "sending": list(STOPS_SENDING),
         "stopped": [StoppedByPerson.code, DayBudgetSpent.code],
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
-        "patience": EXTERNAL_TURN_DEADLINE if elsewhere else TURN_DEADLINE,
+        "patience": EXTERNAL_TURN_DEADLINE if external else TURN_DEADLINE,
         "known": list(known),
         "known_tools": list(known_tools),
         **_QUERY_LIMITS,
@@ -162,30 +162,30 @@ def claim_turn(conversation_id: int, *, actor: Actor, elsewhere: bool = False) -
     rows = execute_as(actor, CLAIM, given, alone=f"claim in conversation {conversation_id}")
     if not rows:
         return None
-    told = json.loads(rows[0][0])
-    return _build_claim(told, known, build_server_tools(told["others"] or (), known_tools, actor.tenant_id))
+    claim_row = json.loads(rows[0][0])
+    return _build_claim(claim_row, known, build_server_tools(claim_row["others"] or (), known_tools, actor.tenant_id))
 
 
-def _build_claim(told: JsonRow, known: dict[str, SlotText], others: tuple[ToolServerTool, ...]) -> TurnClaim:
-    conversation = row_from_json(Conversation, told["conversation"])
-    conversation.agent = _read_agent(told["agent"])
-    turn = row_from_json(Turn, told["turn"])
+def _build_claim(claim_row: JsonRow, known: dict[str, SlotText], others: tuple[ToolServerTool, ...]) -> TurnClaim:
+    conversation = row_from_json(Conversation, claim_row["conversation"])
+    conversation.agent = _read_agent(claim_row["agent"])
+    turn = row_from_json(Turn, claim_row["turn"])
     turn.conversation = conversation
-    calls = told["calls"] or ()
+    calls = claim_row["calls"] or ()
     return TurnClaim(
         turn,
         conversation,
-        tuple(row_from_json(InboundEvent, event) for event in told["events"] or ()),
-        TurnContext.of(told),
+        tuple(row_from_json(InboundEvent, event) for event in claim_row["events"] or ()),
+        TurnContext.of(claim_row),
         known,
-        _journaled_steps(calls, told["tools"] or ()),
+        _journaled_steps(calls, claim_row["tools"] or ()),
         next((call["user_turn"] for call in calls if call["user_turn"]), turn.external_user_turn),
-        ModelEndpoint.of(told["terms"], conversation.tenant_id),
-        _money(told, conversation),
-        told["other_turns"] + 1,
+        ModelEndpoint.of(claim_row["terms"], conversation.tenant_id),
+        _money(claim_row, conversation),
+        claim_row["other_turns"] + 1,
         others,
-        told["approved"] or {},
-        told["is_sending_paused"],
+        claim_row["approved"] or {},
+        claim_row["is_sending_paused"],
     )
 
 
@@ -195,12 +195,12 @@ def _read_agent(stated: str) -> Agent:
     return row_from_json(Agent, json.loads(stated))
 
 
-def _money(told: JsonRow, conversation: Conversation) -> TurnMoney:
+def _money(claim_row: JsonRow, conversation: Conversation) -> TurnMoney:
     """What was set aside for others is spent where the turn has a budget; an answer has what is left of the question's."""
-    own, requested_by = conversation.agent.turn_budget_micro_usd, told["requested_by"]
+    own, requested_by = conversation.agent.turn_budget_micro_usd, claim_row["requested_by"]
     given = conversation.budget_micro_usd
     left = None if given is None or requested_by is None else max(0, given - requested_by["spent"])
-    return TurnMoney(told["turn_cost"] + told["set_aside"], smallest_budget(own, left), told["day_left"])
+    return TurnMoney(claim_row["turn_cost"] + claim_row["set_aside"], smallest_budget(own, left), claim_row["day_left"])
 
 
 def _journaled_steps(calls: Sequence[JsonRow], tools: Sequence[JsonRow]) -> tuple[JournaledStep, ...]:

@@ -31,10 +31,10 @@ Row = TypeVar("Row", bound=Model)
 JsonRow = Mapping[str, Any]
 
 
-def row_from_json(kind: type[Row], told: JsonRow) -> Row:
+def row_from_json(kind: type[Row], json_row: JsonRow) -> Row:
     """A row that was read as JSON, as Django would have read it."""
     fields = kind._meta.concrete_fields
-    return kind.from_db("default", [f.attname for f in fields], [f.to_python(told[str(f.column)]) for f in fields])
+    return kind.from_db("default", [f.attname for f in fields], [f.to_python(json_row[str(f.column)]) for f in fields])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +51,15 @@ class CurrentSession:
         return any(part.slot == Slot.PROFILE for part in self.parts)
 
     @classmethod
-    def of(cls, told: JsonRow) -> "CurrentSession | None":
-        if told["session"] is None:
+    def of(cls, claim_row: JsonRow) -> "CurrentSession | None":
+        if claim_row["session"] is None:
             return None
-        session = row_from_json(Session, told["session"])
-        used_at = told["last_turn_at"]
+        session = row_from_json(Session, claim_row["session"])
+        used_at = claim_row["last_turn_at"]
         return cls(
             session,
             datetime.fromisoformat(used_at) if used_at else session.snapshot_at,
-            tuple(StoredPart(**part) for part in told["parts"]),
+            tuple(StoredPart(**part) for part in claim_row["parts"]),
         )
 
 
@@ -77,13 +77,13 @@ class History:
     skills: frozenset[int] = frozenset()
 
     @classmethod
-    def of(cls, told: JsonRow) -> Self:
-        skipped = history_skipped(told["messages"])
-        kept = told["messages"] - skipped
-        recent = (told["history"] or [])[-kept:] if kept else []
+    def of(cls, claim_row: JsonRow) -> Self:
+        skipped = history_skipped(claim_row["messages"])
+        kept = claim_row["messages"] - skipped
+        recent = (claim_row["history"] or [])[-kept:] if kept else []
         sent = tuple(replayed_message(wire, calls) for wire, calls in recent)
         skills = frozenset(skills_read(ToolCall(**call) for _, calls in recent for call in calls or ()))
-        if (withdrawn := told["withdrawn"]) is None:
+        if (withdrawn := claim_row["withdrawn"]) is None:
             return cls(skipped, sent, skills=skills)
         messages = tuple(_without_learning(wire, render_summary(withdrawn)) for wire in sent)
         return cls(skipped, messages, messages != sent, skills)
@@ -167,25 +167,25 @@ class TurnContext:
     bank: tuple[BankExample, ...] = ()
 
     @classmethod
-    def of(cls, told: JsonRow) -> Self:
-        settings = told["settings"] or {}
+    def of(cls, claim_row: JsonRow) -> Self:
+        settings = claim_row["settings"] or {}
         return cls(
-            now=datetime.fromisoformat(told["now"]),
-            running=CurrentSession.of(told),
-            history=History.of(told),
+            now=datetime.fromisoformat(claim_row["now"]),
+            running=CurrentSession.of(claim_row),
+            history=History.of(claim_row),
             grants=tuple(
-                (place, agent, interned_grants(frozenset(names))) for place, agent, names in told["grants"] or ()
+                (place, agent, interned_grants(frozenset(names))) for place, agent, names in claim_row["grants"] or ()
             ),
             zone=ZoneInfo(settings.get("timezone", UTC)),
             is_customer_proof_required=settings.get("is_customer_proof_required", True),
-            rules=parse_send_rules(told["rules"] or ()),
-            open_escalations=told["escalations"],
-            turns=told["turns"],
-            earlier=told["earlier"],
-            requested_by=CallingAgent(**told["requested_by"]) if told["requested_by"] else None,
-            learning=PinnedLearning(**told["learning"]) if told["learning"] else None,
-            examples=tuple(CorrectedDraft(**each) for each in told["examples"] or ()),
-            bank=tuple(BankExample(**each) for each in told["bank"] or ()),
+            rules=parse_send_rules(claim_row["rules"] or ()),
+            open_escalations=claim_row["escalations"],
+            turns=claim_row["turns"],
+            earlier=claim_row["earlier"],
+            requested_by=CallingAgent(**claim_row["requested_by"]) if claim_row["requested_by"] else None,
+            learning=PinnedLearning(**claim_row["learning"]) if claim_row["learning"] else None,
+            examples=tuple(CorrectedDraft(**each) for each in claim_row["examples"] or ()),
+            bank=tuple(BankExample(**each) for each in claim_row["bank"] or ()),
         )
 
 

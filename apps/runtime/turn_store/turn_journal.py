@@ -123,10 +123,12 @@ def read_history(conversation: Conversation, *, actor: Actor) -> list[JsonObject
     """The API messages of earlier turns, as they were sent."""
     with acting_as(actor):
         rows = Message.objects.filter(conversation=conversation).exclude(api_message=None).order_by("position")
-        told = list(rows.values_list("tool_calls", "api_message"))
-        before = [None, *(calls for calls, _ in told)]
+        history_rows = list(rows.values_list("tool_calls", "api_message"))
+        before = [None, *(calls for calls, _ in history_rows)]
         return [
-            replayed_message(wire, calls) for calls, (_, wire) in zip(before, told, strict=False) if wire is not None
+            replayed_message(wire, calls)
+            for calls, (_, wire) in zip(before, history_rows, strict=False)
+            if wire is not None
         ]
 
 

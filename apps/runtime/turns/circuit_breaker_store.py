@@ -109,10 +109,10 @@ def _apply_failure(
 
 
 def _current_verdict(claimed: TurnClaim, model: str) -> BreakerVerdict:
-    told = claimed.terms.breakers.get(model)
+    breaker_row = claimed.terms.breakers.get(model)
     return (
-        judge_call(_breaker(row_from_json(CircuitBreaker, told)), claimed.context.now)
-        if told
+        judge_call(_breaker(row_from_json(CircuitBreaker, breaker_row)), claimed.context.now)
+        if breaker_row
         else BreakerVerdict(CallPermission.CALL)
     )
 
@@ -129,9 +129,9 @@ def _breaker(row: CircuitBreaker) -> Breaker:
 
 
 def _wait_seconds(claimed: TurnClaim, verdict: BreakerVerdict) -> float:
-    told = claimed.terms.breakers[claimed.model]
+    breaker_row = claimed.terms.breakers[claimed.model]
     spread = random()  # noqa: S311  # not secret
-    if verdict.until is None or told["state"] == BreakerState.HALF_OPEN.value:
+    if verdict.until is None or breaker_row["state"] == BreakerState.HALF_OPEN.value:
         return PROBE_WAIT_SECONDS * (0.5 + spread)
     return (verdict.until - claimed.context.now).total_seconds() * (1 + SPREAD * spread)
 

@@ -99,8 +99,8 @@ class ModelLoop:
         goes_on = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
         if self.last_reason and goes_on and reply.text.strip():
             reply = replace(reply, stop_reason=StopReason.END_TURN)
-        said = canonical_object({"role": "assistant", "content": _answerable_blocks(reply)})
-        return AssistantMessage(self.asking, storable_text(reply.text), said, reply.stop_reason.value)
+        wire = canonical_object({"role": "assistant", "content": _answerable_blocks(reply)})
+        return AssistantMessage(self.asking, storable_text(reply.text), wire, reply.stop_reason.value)
 
     @property
     def has_spoken_to_agents(self) -> bool:
@@ -115,12 +115,12 @@ class ModelLoop:
             raise TurnFailed(self.last_reason, _NO_ANSWER_SENTENCES[self.last_reason].format(steps=self.max_steps))
 
 
-def refuse_unusable_reply(said: AssistantMessage, *, may_be_empty: bool) -> None:
+def refuse_unusable_reply(message: AssistantMessage, *, may_be_empty: bool) -> None:
     """Raise TurnFailed for what nobody can be given as an answer."""
-    if said.stop_reason in {StopReason.REFUSAL.value, StopReason.CONTEXT_WINDOW_EXCEEDED.value}:
-        raise TurnFailed(said.stop_reason, f"The model stopped: {said.stop_reason.replace('_', ' ')}.")
-    if not (said.goes_on or said.text.strip() or (may_be_empty and not said.is_cut)):
-        raise TurnFailed("empty_reply", f"The model answered nothing ({said.stop_reason}).")
+    if message.stop_reason in {StopReason.REFUSAL.value, StopReason.CONTEXT_WINDOW_EXCEEDED.value}:
+        raise TurnFailed(message.stop_reason, f"The model stopped: {message.stop_reason.replace('_', ' ')}.")
+    if not (message.goes_on or message.text.strip() or (may_be_empty and not message.is_cut)):
+        raise TurnFailed("empty_reply", f"The model answered nothing ({message.stop_reason}).")
 
 
 def _answerable_blocks(reply: ModelReply) -> list[Json]:

@@ -124,8 +124,8 @@ def answer_question(
         if conversation.is_asked and conversation.status != Conversation.Status.OPEN:
             relay_to_parent(conversation, InboundEvent.Kind.ANSWER, answer, f"escalation-{escalation.pk}")
             return escalation
-        said = f"{ESCALATION_ANSWERED.format(reason=escalation.reason.replace('_', ' '))}\n\n{answer}"
-        tell_agent(conversation, said, f"escalation-{escalation.pk}", actor=actor)
+        notice = f"{ESCALATION_ANSWERED.format(reason=escalation.reason.replace('_', ' '))}\n\n{answer}"
+        tell_agent(conversation, notice, f"escalation-{escalation.pk}", actor=actor)
     return escalation
 
 

@@ -110,8 +110,8 @@ class FinishedReply:
         last = self.steps[-1]
         if last.text.strip():
             return self.steps
-        said = canonical_object({"role": "assistant", "content": [{"type": "text", "text": self.words}]})
-        return [*self.steps[:-1], replace(last, text=self.words, said=said)]
+        wire = canonical_object({"role": "assistant", "content": [{"type": "text", "text": self.words}]})
+        return [*self.steps[:-1], replace(last, text=self.words, said=wire)]
 
     @property
     def tool_calls(self) -> Iterator[ToolCall]:

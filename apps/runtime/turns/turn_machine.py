@@ -96,9 +96,9 @@ def start_turn(tenant_id: int, conversation_id: int, toolbox: Toolbox = NO_TOOLS
     claimed = claim_turn(conversation_id, actor=system)
     if claimed is None:
         return None
-    turning = TurnMachine(claimed, toolbox, system)
-    turning.advance(turning.start)
-    return turning
+    machine = TurnMachine(claimed, toolbox, system)
+    machine.advance(machine.start)
+    return machine
 
 
 @dataclass(slots=True)
@@ -195,14 +195,14 @@ class TurnMachine:
         planned = account.planned
         if planned is None:
             raise ValueError("A reply came to a turn that has asked nothing.")
-        said = self.loop.heard(reply)
+        message = self.loop.heard(reply)
         notes = build_call_notes(planned, reply, account)
         account.keep(planned, reply)
         record_success(self.claimed, is_probe=self.is_probe, actor=self.system)
-        asked = self.asked.stored if self.asked and said.number == 1 else None
-        self.new_calls = [call_row(said, reply, notes, asked, account.rates)]
+        asked = self.asked.stored if self.asked and message.number == 1 else None
+        self.new_calls = [call_row(message, reply, notes, asked, account.rates)]
         self.claimed.money.pay(account.cost(reply))
-        self.is_probe, self.said, self.answers = False, said, {}
+        self.is_probe, self.said, self.answers = False, message, {}
         self._continue()
 
     def record_result(self, call: ExternalCall, outcome: CallOutcome) -> None:
@@ -219,19 +219,19 @@ class TurnMachine:
         raise StoppedByPerson
 
     def _continue(self) -> None:
-        said = self.said
-        if said is None:
+        message = self.said
+        if message is None:
             raise ValueError("A turn goes on behind an answer of the model.")
-        if said.is_void and shorten_history(self.claimed, self.new_calls, said.number + 1, actor=self.system):
+        if message.is_void and shorten_history(self.claimed, self.new_calls, message.number + 1, actor=self.system):
             self.move = TurnOver(more_waits=True)
             return
-        refuse_unusable_reply(said, may_be_empty=self.claimed.may_be_silent or self.loop.has_spoken_to_agents)
-        if not said.goes_on:
-            self._deliver(said)
+        refuse_unusable_reply(message, may_be_empty=self.claimed.may_be_silent or self.loop.has_spoken_to_agents)
+        if not message.goes_on:
+            self._deliver(message)
             return
         self.loop.refuse_another()
-        if self._call_tools(said):
-            self.loop.add(said.with_calls(tuple(self.answers[place].call for place in sorted(self.answers))))
+        if self._call_tools(message):
+            self.loop.add(message.with_calls(tuple(self.answers[place].call for place in sorted(self.answers))))
             standing = self._record_steps(self.loop.asking)
             if not standing.may_go_on:
                 raise StoppedByPerson
@@ -241,12 +241,12 @@ class TurnMachine:
     def _next_request(self) -> AskModel:
         return AskModel(self.loop.request(), self.claimed.terms.reached)
 
-    def _deliver(self, said: AssistantMessage) -> None:
+    def _deliver(self, message: AssistantMessage) -> None:
         if self.asked is None:
             raise ValueError("A turn replies to what it was asked.")
-        steps = [*self.loop.steps, said.with_calls(())]
+        steps = [*self.loop.steps, message.with_calls(())]
         assembled = self.loop.account.frozen.assembled
-        written = FinishedReply(self.claimed, self.asked, steps, assembled, self.new_calls, said.is_cut)
+        written = FinishedReply(self.claimed, self.asked, steps, assembled, self.new_calls, message.is_cut)
         try:
             self.move = TurnOver(deliver_reply(written, actor=self.system).more_waits)
         except NewMessagesArrived:
@@ -263,51 +263,55 @@ class TurnMachine:
             raise StoppedByPerson
         return True
 
-    def _call_tools(self, said: AssistantMessage) -> bool:
+    def _call_tools(self, message: AssistantMessage) -> bool:
         """Call what the answer wants called, in its order; false where the turn waits for an outside call."""
-        for place, asked in enumerate(said.uses):
+        for place, asked in enumerate(message.uses):
             known = self.answers.get(place)
             if known and not known.is_open:
                 continue
             use = self.caller.meant(asked)
             outside = self.caller.outside(use, is_begun=known is not None)
             call = (
-                ExternalCall(outside, said.number, place, use, self._call_key(said.number, place)) if outside else None
+                ExternalCall(outside, message.number, place, use, self._call_key(message.number, place))
+                if outside
+                else None
             )
-            if not (self._repeat_call(call, known, place, said) if known else self._call_tool(call, use, place, said)):
+            if not (
+                self._repeat_call(call, known, place, message) if known else self._call_tool(call, use, place, message)
+            ):
                 return False
         return True
 
-    def _call_tool(self, outside: ExternalCall | None, use: ToolUse, place: int, said: AssistantMessage) -> bool:
+    def _call_tool(self, outside: ExternalCall | None, use: ToolUse, place: int, message: AssistantMessage) -> bool:
         if refused := self.caller.refused(use):
-            self._note_result(said.number, place, refused, ToolStep.RepeatSafety.READ_ONLY)
+            self._note_result(message.number, place, refused, ToolStep.RepeatSafety.READ_ONLY)
         elif outside:
             begun = outside.begun, outside.tool.repeat_safety, ToolStep.State.STARTED
             with self.caller.begins(use, self.turn, self.system) as withheld:
                 if withheld:
-                    self._note_result(said.number, place, withheld, ToolStep.RepeatSafety.READ_ONLY)
+                    self._note_result(message.number, place, withheld, ToolStep.RepeatSafety.READ_ONLY)
                     return True
-                self.new_tools.append(tool_row(said.number, place, *begun))
-                self._record_steps(said.number)
+                self.new_tools.append(tool_row(message.number, place, *begun))
+                self._record_steps(message.number)
             self.move = outside
             return False
         elif self.caller.house[use.name].reads:
-            self._note_result(said.number, place, self.caller.made(use), ToolStep.RepeatSafety.READ_ONLY)
+            self._note_result(message.number, place, self.caller.made(use), ToolStep.RepeatSafety.READ_ONLY)
         else:
             with acting_as(self.system):
                 lock_turn(self.turn)
-                self._note_result(said.number, place, self.caller.made(use), ToolStep.RepeatSafety.TRANSACTIONAL)
-                self._record_steps(said.number)
+                self._note_result(message.number, place, self.caller.made(use), ToolStep.RepeatSafety.TRANSACTIONAL)
+                self._record_steps(message.number)
         return True
 
     def _repeat_call(
-        self, outside: ExternalCall | None, known: JournaledCall, place: int, said: AssistantMessage
+        self, outside: ExternalCall | None, known: JournaledCall, place: int, message: AssistantMessage
     ) -> bool:
         """A call that was begun and never ended: made again where that is safe, else nobody knows what it did."""
         if outside and known.may_be_repeated and outside.tool.repeat_safety is not ToolStep.RepeatSafety.UNSAFE:
             self.move = outside
             return False
-        self._end_call(said.number, place, UNKNOWN_OUTCOME, known.call)
+        self._end_call(message.number, place, UNKNOWN_OUTCOME, known.call)
         return True
 
     def _end_call(self, step: int, place: int, outcome: CallOutcome, begun: ToolCall) -> None:

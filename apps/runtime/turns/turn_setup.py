@@ -78,9 +78,9 @@ def _build_tool_calls(
     routed = routed_toolbox(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
     guarded = {} if _is_assistant_talk(claimed.conversation) else guarded_tools(claimed.others, {*names, *routed.tools})
-    house = {tool.name: tool for tool in (*BUILTIN_TOOLS, *routing) if tool.name in names}
+    builtin_tools = {tool.name: tool for tool in (*BUILTIN_TOOLS, *routing) if tool.name in names}
     return ToolCalls(
-        house=house | approval_request_tools(guarded, system),
+        house=builtin_tools | approval_request_tools(guarded, system),
         toolbox=Toolbox({name: tool for name, tool in toolbox.tools.items() if name in names}),
         routed=routed,
         frozen=names,

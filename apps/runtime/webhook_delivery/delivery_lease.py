@@ -130,18 +130,18 @@ def take_delivery(tenant_id: int, delivery_id: int) -> DeliveryRequest | None:
     return None
 
 
-def record_response(parcel: DeliveryRequest, answer: DeliveryResponse) -> int | None:
+def record_response(request: DeliveryRequest, answer: DeliveryResponse) -> int | None:
     """Write what came of a try; the conversation's next delivery to the same webhook, if this one is out of its way."""
-    system = system_actor(parcel.tenant_id, "worker")
+    system = system_actor(request.tenant_id, "worker")
     with acting_as(system):
-        told = _record_attempt(parcel, answer, system)
-        if told is None:
+        attempt = _record_attempt(request, answer, system)
+        if attempt is None:
             return None
-        failures, following = told
+        failures, following = attempt
         rest = rest_seconds(failures)
-        given = {"webhook": parcel.webhook_id, "rest": timedelta(seconds=rest), "taken_at": parcel.taken_at}
+        given = {"webhook": request.webhook_id, "rest": timedelta(seconds=rest), "taken_at": request.taken_at}
         if rest and execute_as(system, PAUSE_WEBHOOK, given):
-            logger.warning("webhook paused after failures", extra={"webhook_id": parcel.webhook_id, "seconds": rest})
+            logger.warning("webhook paused after failures", extra={"webhook_id": request.webhook_id, "seconds": rest})
     return following if answer.is_taken else None
 
 

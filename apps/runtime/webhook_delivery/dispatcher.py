@@ -65,11 +65,11 @@ class DeliveryDispatcher:
         following: int | None = delivery_id
         try:
             while following is not None:
-                parcel = await self._do(tenant_id, partial(take_delivery, tenant_id, following))
-                if parcel is None:
+                request = await self._do(tenant_id, partial(take_delivery, tenant_id, following))
+                if request is None:
                     return
-                answer = await post_delivery(self._session, parcel)
-                following = await self._do(tenant_id, partial(record_response, parcel, answer))
+                answer = await post_delivery(self._session, request)
+                following = await self._do(tenant_id, partial(record_response, request, answer))
         except (DatabaseError, InterfaceError) as error:
             logger.warning(
                 "delivery left to its lease", extra={"delivery_id": delivery_id, "error": type(error).__name__}

@@ -23,17 +23,17 @@ def guarded_session() -> aiohttp.ClientSession:
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False)
 
 
-async def post_delivery(session: aiohttp.ClientSession, parcel: DeliveryRequest) -> DeliveryResponse:
+async def post_delivery(session: aiohttp.ClientSession, request: DeliveryRequest) -> DeliveryResponse:
     """Send it once. Whatever the other side answers besides its status is not read."""
     headers = {
         "Content-Type": "application/json; charset=utf-8",
         "User-Agent": "Preceptor",
-        **signature_headers(parcel.secrets, parcel.delivery_id, timezone.now(), parcel.body),
+        **signature_headers(request.secrets, request.delivery_id, timezone.now(), request.body),
     }
     limit = aiohttp.ClientTimeout(total=TIMEOUT_SECONDS)
     try:
         async with session.post(
-            parcel.url, data=parcel.body, headers=headers, allow_redirects=False, timeout=limit
+            request.url, data=request.body, headers=headers, allow_redirects=False, timeout=limit
         ) as answered:
             failure = "" if answered.status in ACCEPTED_STATUSES else f"http_{answered.status}"
             return DeliveryResponse(
@@ -49,6 +49,6 @@ def _failure_code(error: BaseException) -> str:
     return "address_refused" if is_address_refusal(error) else "not_reached"
 
 
-def _retry_after_seconds(said: str) -> int:
+def _retry_after_seconds(value: str) -> int:
     """Seconds alone; a date is taken for none."""
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 7 else 0
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 7 else 0

@@ -108,13 +108,13 @@ def _reply(delivery: Delivery, conversation: Conversation) -> JsonObject:
     message = Message.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
     if conversation.erased_at is not None and not message.text:
         raise ContentErased
-    said: JsonObject = {
+    reply: JsonObject = {
         "message_id": message.pk,
         "text": message.text,
         "sender": message.sender,
         "turn_id": message.turn_id,
     }
-    return {**said, "line": _line_answered(message)}
+    return {**reply, "line": _line_answered(message)}
 
 
 def _line_answered(message: Message) -> str:

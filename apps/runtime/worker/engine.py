@@ -59,11 +59,11 @@ class Engine:
         limits: EngineLimits,
         toolbox: Toolbox = NO_TOOLS,
         make_backend_at: Callable[[OpenedEndpoint], AsyncBackend] = refuse_tenant_endpoint,
-        ears: ListenerLookup = no_listener,
+        listeners: ListenerLookup = no_listener,
     ) -> None:
-        self.limits, self.toolbox, self.ears = limits, toolbox, ears
+        self.limits, self.toolbox, self.listeners = limits, toolbox, listeners
         self._clients = ModelClients(make_backend, make_backend_at)
-        self._crew = DatabaseThreadPool(limits.threads)
+        self._threads = DatabaseThreadPool(limits.threads)
         # Turns that end go before turns that begin.
         beginning = max(1, limits.threads // 2)
         self._beginning = asyncio.Semaphore(beginning)
@@ -71,7 +71,7 @@ class Engine:
         self._begins_each = max(1, beginning - 1)
         self._begins: Counter[int] = Counter()
         self._fair = FairQueue(limits.in_flight)
-        self._couriers = DeliveryDispatcher(self._crew.do)
+        self._dispatcher = DeliveryDispatcher(self._threads.do)
         self._held: dict[int, RunningTurn] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
@@ -126,7 +126,7 @@ class Engine:
         try:
             asyncio.run(self._run_loop())
         finally:
-            self._crew.close()
+            self._threads.close()
 
     async def _run_loop(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -139,7 +139,7 @@ class Engine:
             beats.cancel()
             await asyncio.gather(beats, return_exceptions=True)
             await self._clients.aclose()
-            self._crew.shutdown()
+            self._threads.shutdown()
 
     async def _take_turns(self) -> None:
         polled = -self.limits.poll_seconds
@@ -165,10 +165,10 @@ class Engine:
 
     async def _poll(self) -> None:
         try:
-            due = await self._crew.do(NO_TENANT, collect_due_work)
+            due = await self._threads.do(NO_TENANT, collect_due_work)
             for tenant_id, conversation_id in due.turns:
                 self._fair.add(tenant_id, conversation_id)
-            self._couriers.send(due.deliveries)
+            self._dispatcher.send(due.deliveries)
         except (DatabaseError, InterfaceError) as error:
             logger.warning("due work could not be read", extra={"error": type(error).__name__})
 
@@ -176,8 +176,8 @@ class Engine:
         """One turn, and the word that another waits. Whatever fails here, its lease brings the turn back."""
         try:
             with log_context(tenant_id=tenant_id, actor="agent", conversation_id=conversation_id):
-                if (turning := await self._begin_turn(tenant_id, conversation_id)) and await self._finish_measured(
-                    turning
+                if (machine := await self._begin_turn(tenant_id, conversation_id)) and await self._finish_measured(
+                    machine
                 ):
                     self._fair.add(tenant_id, conversation_id)
         except (DatabaseError, InterfaceError) as error:
@@ -188,39 +188,39 @@ class Engine:
 
     async def _begin_turn(self, tenant_id: int, conversation_id: int) -> TurnMachine | None:
         try:
-            return await self._crew.do(tenant_id, partial(start_turn, tenant_id, conversation_id, self.toolbox))
+            return await self._threads.do(tenant_id, partial(start_turn, tenant_id, conversation_id, self.toolbox))
         finally:
             self._begins -= Counter([tenant_id])
             self._beginning.release()
             self._woken.set()
 
-    async def _finish_measured(self, turning: TurnMachine) -> bool:
-        add_log_facts(turn_id=turning.turn.pk)
+    async def _finish_measured(self, machine: TurnMachine) -> bool:
+        add_log_facts(turn_id=machine.turn.pk)
         begun = self._loop.time()
         try:
-            return await self._finish(turning)
+            return await self._finish(machine)
         finally:
             seconds = self._loop.time() - begun
             TURN_SECONDS.observe(seconds)
             logger.info("turn ended on this worker", extra={"seconds": round(seconds, 3)})
 
-    async def _finish(self, turning: TurnMachine) -> bool:
+    async def _finish(self, machine: TurnMachine) -> bool:
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("A turn runs in a task.")
-        holding = self._held[turning.turn.pk] = RunningTurn(turning, task)
+        holding = self._held[machine.turn.pk] = RunningTurn(machine, task)
         try:
-            while not isinstance(move := turning.move, TurnOver):
-                await self._report_to_turn(turning, await self._await_report(holding, move))
+            while not isinstance(move := machine.move, TurnOver):
+                await self._report_to_turn(machine, await self._await_report(holding, move))
             return move.more_waits
         except asyncio.CancelledError:
             if holding.is_stopped:
-                await self._report_to_turn(turning, turning.stopped)
+                await self._report_to_turn(machine, machine.stopped)
             elif self._is_draining:
-                await self._report_to_turn(turning, turning.let_go)
+                await self._report_to_turn(machine, machine.let_go)
             return False
         finally:
-            del self._held[turning.turn.pk]
+            del self._held[machine.turn.pk]
 
     async def _await_report(self, holding: RunningTurn, move: AskModel | ExternalCall) -> Callable[[], None]:
         """What came of the move; or that it is not waited for any more, because the customer went on writing."""
@@ -235,23 +235,23 @@ class Engine:
         finally:
             holding.is_thinking = holding.has_new_messages = False
 
-    async def _make_call(self, turning: TurnMachine, move: AskModel | ExternalCall) -> Callable[[], None]:
+    async def _make_call(self, machine: TurnMachine, move: AskModel | ExternalCall) -> Callable[[], None]:
         """Make the call; what came back, as the turn wants it told."""
         try:
             if isinstance(move, AskModel):
-                listener = guarded_listener(self.ears, turning.claimed)
+                listener = guarded_listener(self.listeners, machine.claimed)
                 async with self._clients.at(move.place) as backend:
                     with ModelCallTimer():
                         reply = await backend.complete(move.request, listener)
                 count_tokens(reply.usage)
-                return partial(turning.record_reply, reply)
+                return partial(machine.record_reply, reply)
             called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)
-            return partial(turning.record_result, move, await called)
+            return partial(machine.record_result, move, await called)
         except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns
-            return partial(turning.failed, error)
+            return partial(machine.failed, error)
 
-    async def _report_to_turn(self, turning: TurnMachine, report: Callable[[], None]) -> None:
-        await self._crew.do(turning.turn.tenant_id, partial(turning.advance, report))
+    async def _report_to_turn(self, machine: TurnMachine, report: Callable[[], None]) -> None:
+        await self._threads.do(machine.turn.tenant_id, partial(machine.advance, report))
 
     async def _extend_leases(self) -> None:
         """Extend the leases of what runs; what another worker took over is left to it."""
@@ -259,7 +259,7 @@ class Engine:
             await asyncio.sleep(self.limits.lease_seconds / 3)
             held = list(self._held.values())
             try:
-                beaten = await self._crew.do(NO_TENANT, partial(extend_all_leases, held))
+                beaten = await self._threads.do(NO_TENANT, partial(extend_all_leases, held))
             except (DatabaseError, InterfaceError) as error:
                 logger.warning("leases could not be extended", extra={"error": type(error).__name__})
                 continue
@@ -277,7 +277,7 @@ class Engine:
             if not thinking:
                 continue
             try:
-                found = await self._crew.do(NO_TENANT, partial(find_interrupted, thinking))
+                found = await self._threads.do(NO_TENANT, partial(find_interrupted, thinking))
             except (DatabaseError, InterfaceError) as error:
                 logger.warning("new messages could not be read", extra={"error": type(error).__name__})
                 continue
@@ -293,7 +293,7 @@ class Engine:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self._couriers.drain(self._drain_seconds)
+        await self._dispatcher.drain(self._drain_seconds)
 
 
 async def _wait_for_event(event: asyncio.Event, seconds: float) -> None:

@@ -29,7 +29,7 @@ def start() -> None:
     freeze_loaded_objects()
     air = ReplyPublisher()
     air.start()
-    engine = Engine(engine_backend, limits, make_backend_at=engine_backend_at, ears=air)
+    engine = Engine(engine_backend, limits, make_backend_at=engine_backend_at, listeners=air)
     engine.start()
     _publishers.append(air)
     _engines.append(engine)

@@ -22,31 +22,31 @@ def answer_conversation(
     places: EndpointBackends = refuse_tenant_endpoint,
 ) -> None:
     """Answer what waits in a conversation, and what arrives meanwhile. A failing model postpones the turn."""
-    while (turning := start_turn(tenant_id, conversation_id, toolbox)) and drive_turn(turning, backend, places):
+    while (machine := start_turn(tenant_id, conversation_id, toolbox)) and drive_turn(machine, backend, places):
         pass
 
 
-def drive_turn(turning: TurnMachine, backend: ModelBackend, places: EndpointBackends = refuse_tenant_endpoint) -> bool:
+def drive_turn(machine: TurnMachine, backend: ModelBackend, places: EndpointBackends = refuse_tenant_endpoint) -> bool:
     """Drive one turn that was taken to its end; whether the conversation waits for another."""
     while True:
-        match turning.move:
+        match machine.move:
             case AskModel() as asking:
-                turning.advance(partial(_ask_model, turning, asking, backend, places))
+                machine.advance(partial(_ask_model, machine, asking, backend, places))
             case ExternalCall() as call:
-                turning.advance(partial(_call_tool, turning, call))
+                machine.advance(partial(_call_tool, machine, call))
             case TurnOver() as over:
                 return over.more_waits
 
 
-def _ask_model(turning: TurnMachine, asking: AskModel, backend: ModelBackend, places: EndpointBackends) -> None:
+def _ask_model(machine: TurnMachine, asking: AskModel, backend: ModelBackend, places: EndpointBackends) -> None:
     try:
         reply = (places(asking.place) if asking.place else backend).complete(asking.request)
     except BackendError as error:
-        turning.failed(error)
+        machine.failed(error)
     else:
-        turning.record_reply(reply)
+        machine.record_reply(reply)
 
 
-def _call_tool(turning: TurnMachine, call: ExternalCall) -> None:
+def _call_tool(machine: TurnMachine, call: ExternalCall) -> None:
     called = call.tool.call(call.use.arguments, key=call.key, timeout_seconds=TOOL_SECONDS)
-    turning.record_result(call, asyncio.run(called))
+    machine.record_result(call, asyncio.run(called))

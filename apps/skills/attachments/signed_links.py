@@ -31,11 +31,11 @@ def make_link(file: Attachment, skill_id: int, holder: SignedLinkHolder) -> Sign
     """A link for this holder alone: nobody can make or change one without the installation's secret."""
     expires_at = timezone.now() + timedelta(seconds=settings.ATTACHMENT_LINK_SECONDS)
     # A list: the token stands in an address, and every byte counts.
-    said = [
+    payload = [
         *(holder.tenant_id, holder.kind.value, holder.row_id),
         *(skill_id, file.name, file.sha256, int(expires_at.timestamp())),
     ]
-    return SignedLink(signing.dumps(said, salt=SALT, compress=True), expires_at)
+    return SignedLink(signing.dumps(payload, salt=SALT, compress=True), expires_at)
 
 
 def resolve_link(token: str) -> Attachment:

@@ -27,16 +27,16 @@ def refuse_private(skills: Sequence[Skill], *, actor: Actor, confirm: bool) -> N
     found = find_pii({place: text for skill in skills for place, text in _exported_texts(skill)}, actor=actor)
     if not found:
         return
-    told = tuple(map(_describe_finding, found))
-    named = "; ".join(told[:FINDINGS_SHOWN]) + (
-        f"; and {len(told) - FINDINGS_SHOWN} more" if len(told) > FINDINGS_SHOWN else ""
+    descriptions = tuple(map(_describe_finding, found))
+    named = "; ".join(descriptions[:FINDINGS_SHOWN]) + (
+        f"; and {len(descriptions) - FINDINGS_SHOWN} more" if len(descriptions) > FINDINGS_SHOWN else ""
     )
     way = (
         "A person has to look at it and export it."
         if actor.role is Role.AGENT
         else "Take it out, or confirm that it may leave: the house's own, for example."
     )
-    raise FindingsUnconfirmed(f"This looks like somebody's, and nothing was exported: {named}. {way}", told)
+    raise FindingsUnconfirmed(f"This looks like somebody's, and nothing was exported: {named}. {way}", descriptions)
 
 
 def _exported_texts(skill: Skill) -> Iterator[tuple[str, str]]:

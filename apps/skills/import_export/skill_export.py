@@ -98,8 +98,8 @@ def _skill_text(skill: Skill) -> SkillText:
 def _archive_path(file: Attachment, body: str) -> PurePosixPath:
     """Where the runbook says it lies, in one of the format's folders; beside the runbook where it says no more than a name."""
     folders = "|".join(SKILL_FOLDERS)
-    said = re.search(rf"(?<![\w/.-])(?:\./)?({folders})/{re.escape(file.name)}(?![\w-]|\.\w)", body)
-    if said:
-        return PurePosixPath(said[1], file.name)
+    match = re.search(rf"(?<![\w/.-])(?:\./)?({folders})/{re.escape(file.name)}(?![\w-]|\.\w)", body)
+    if match:
+        return PurePosixPath(match[1], file.name)
     is_ours = file.name.casefold() == SKILL_FILE_NAME.casefold()
     return PurePosixPath("references", file.name) if is_ours else PurePosixPath(file.name)

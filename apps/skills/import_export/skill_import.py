@@ -158,9 +158,9 @@ def _store_file(file: IncomingFile, actor: Actor) -> Attachment:
 
 def _evidence(incoming: IncomingSkill, source: str) -> dict[str, Any]:
     """What a reviewer has to know that the draft itself does not say."""
-    said: dict[str, Any] = {"imported_from": source[:SOURCE_CHARACTERS]}
+    evidence: dict[str, Any] = {"imported_from": source[:SOURCE_CHARACTERS]}
     if incoming.left_out:
-        said["left_out"] = list(incoming.left_out)
+        evidence["left_out"] = list(incoming.left_out)
     if incoming.text and incoming.text.front_matter:
-        said["front_matter"] = json.loads(incoming.text.front_matter)
-    return said
+        evidence["front_matter"] = json.loads(incoming.text.front_matter)
+    return evidence

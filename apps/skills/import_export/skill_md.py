@@ -87,10 +87,10 @@ def write_skill(skill: SkillText, provenance: Provenance) -> bytes:
     """The file, of which `read_skill` makes the same again, and the same bytes for the same skill at any time."""
     kept: dict[str, FieldValue] = json.loads(skill.front_matter or "{}")
     of_theirs = kept.pop(METADATA, {})
-    told = {"title": skill.title, "category": skill.category}
+    own_values = {"title": skill.title, "category": skill.category}
     metadata = {
         **(of_theirs if isinstance(of_theirs, dict) else {}),
-        **{f"{METADATA_PREFIX}{name}": value for name, value in told.items() if value},
+        **{f"{METADATA_PREFIX}{name}": value for name, value in own_values.items() if value},
         f"{METADATA_PREFIX}version": str(provenance.version),
         f"{METADATA_PREFIX}sha256": provenance.sha256,
     }

@@ -95,9 +95,9 @@ def write_archive(out: IO[bytes], entries: Iterable[ArchiveEntry]) -> None:
     """Write a zip that depends on nothing but paths and contents: stored, for what packs differs from version to version."""
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for entry in entries:
-            told = zipfile.ZipInfo(str(entry.path), _FIXED_TIMESTAMP)
-            told.create_system, told.external_attr = 3, _REGULAR_FILE_MODE
-            archive.writestr(told, entry.content)
+            zip_info = zipfile.ZipInfo(str(entry.path), _FIXED_TIMESTAMP)
+            zip_info.create_system, zip_info.external_attr = 3, _REGULAR_FILE_MODE
+            archive.writestr(zip_info, entry.content)
 
 
 class _ReadBudget:
@@ -130,28 +130,28 @@ class _ReadBudget:
 
 def _read_archive(archive: zipfile.ZipFile) -> Iterator[ArchiveEntry]:
     budget = _ReadBudget()
-    for told in archive.infolist():
-        name = _decode_name(told)
+    for zip_info in archive.infolist():
+        name = _decode_name(zip_info)
         _refuse_path(name.removesuffix("/"), budget)
-        if kind := stat.S_IFMT(told.external_attr >> 16):
+        if kind := stat.S_IFMT(zip_info.external_attr >> 16):
             _refuse_kind(name, kind)
-        if told.flag_bits & _ENCRYPTED:
+        if zip_info.flag_bits & _ENCRYPTED:
             raise UnreadableArchiveError(f"{name} is encrypted. Send the archive without a password.")
-        if told.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        if zip_info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise UnreadableArchiveError(
                 f"{name} is packed in a way that is not read here. Pack it as an ordinary zip."
             )
         path = PurePosixPath(name)
         if name.endswith("/") or _is_system_file(path):
             continue
-        with archive.open(told) as opened:
+        with archive.open(zip_info) as opened:
             yield ArchiveEntry(path, budget.read(opened))
 
 
-def _decode_name(told: zipfile.ZipInfo) -> str:
+def _decode_name(zip_info: zipfile.ZipInfo) -> str:
     # The name as it stands: zipfile cuts it at a NUL, and reads those without a flag as an old code page.
-    name = told.orig_filename
-    if told.flag_bits & _UTF8:
+    name = zip_info.orig_filename
+    if zip_info.flag_bits & _UTF8:
         return name
     try:
         return name.encode("cp437").decode()

@@ -18,13 +18,13 @@ def digest_lessons(material: str) -> str:
     """Strict JSON; the same material always gives the same list."""
     lines = [line for line in json_lines(material) if isinstance(line, dict)]
     standing = [str(line["bullet"]) for line in lines if line.get("kind") == "active" and "bullet" in line]
-    told = [line for line in lines if line.get("kind") == "lesson" and "instead" in line]
-    new = {_bullet(line["instead"]): line["id"] for line in reversed(told)}
+    lessons = [line for line in lines if line.get("kind") == "lesson" and "instead" in line]
+    new = {_bullet(line["instead"]): line["id"] for line in reversed(lessons)}
     bullets = list(dict.fromkeys([*standing, *reversed(list(new))]))[:MOST_BULLETS]
     answer: dict[str, Json] = {
         "body": "\n".join(f"- {bullet}" for bullet in bullets),
-        "change_summary": f"Takes up what {len(told)} lesson{'' if len(told) == 1 else 's'} showed.",
-        "folded_lesson_ids": [line["id"] for line in told],
+        "change_summary": f"Takes up what {len(lessons)} lesson{'' if len(lessons) == 1 else 's'} showed.",
+        "folded_lesson_ids": [line["id"] for line in lessons],
     }
     return json.dumps(answer, ensure_ascii=False)
 

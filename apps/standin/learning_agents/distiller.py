@@ -22,10 +22,10 @@ def distil_tier(message_text: str) -> str:
     """Strict JSON. What does not fit into the budget is left for another time."""
     objects = list(_objects(json_lines(message_text)))
     facts: list[JsonObject] = [_fact(str(each["text"]), [str(each["fact"])]) for each in objects if "fact" in each]
-    told = {each["text"] for each in facts}
+    fact_texts = {each["text"] for each in facts}
     themes: dict[str, list[str]] = {}
     for each in objects:
-        if "line" in each and (theme := _theme_of_line(str(each.get("text", "")))) and theme not in told:
+        if "line" in each and (theme := _theme_of_line(str(each.get("text", "")))) and theme not in fact_texts:
             themes.setdefault(theme, []).append(str(each["line"]))
     budget = _BUDGET.search(message_text)
     left = int(budget[1]) * BYTES_PER_TOKEN if budget else 0
@@ -45,8 +45,8 @@ def _fact(text: str, source_ids: list[str]) -> JsonObject:
 
 def _theme_of_line(text: str) -> str:
     """What a line says without its day and its counts."""
-    said = [each for each in _DAY.sub("", text).split("; ") if not any(char.isdigit() for char in each)]
-    return "; ".join(said)
+    parts = [each for each in _DAY.sub("", text).split("; ") if not any(char.isdigit() for char in each)]
+    return "; ".join(parts)
 
 
 def _objects(lines: Iterator[Json]) -> Iterator[JsonObject]:

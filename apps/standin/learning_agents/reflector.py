@@ -29,21 +29,21 @@ def reflect_on_day(day_text: str) -> str:
         if skill is not None:
             found.setdefault(skill["name"], (skill, []))[1].append(number)
     shown = [{**skill, "conversations": by} for skill, by in found.values() if len(by) >= CONVERSATIONS_NEEDED]
-    told: dict[str, list[int]] = {}
+    mentions: dict[str, list[int]] = {}
     for number, text in _conversations(day_text):
         for sentence in dict.fromkeys(_colleague_texts(text)):
-            told.setdefault(sentence, []).append(number)
+            mentions.setdefault(sentence, []).append(number)
     memories = [
-        {"text": sentence, "conversations": by} for sentence, by in told.items() if len(by) >= CONVERSATIONS_NEEDED
+        {"text": sentence, "conversations": by} for sentence, by in mentions.items() if len(by) >= CONVERSATIONS_NEEDED
     ]
     return json.dumps({"skills": shown[:MOST_SKILLS], "memories": memories[:MOST_MEMORIES]}, ensure_ascii=False)
 
 
 def _colleague_texts(text: str) -> Iterator[str]:
-    for said in texts_of_role("operator", text):
+    for message in texts_of_role("operator", text):
         yield from (
             each
-            for each in _SENTENCE.split(said)
+            for each in _SENTENCE.split(message)
             if len(each.split()) >= SHORTEST_SENTENCE_WORDS and each.endswith(".")
         )
 

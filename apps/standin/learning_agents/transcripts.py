@@ -59,9 +59,9 @@ def read_transcript(text: str) -> ToolTranscript:
     is_reported = False
     for line in _objects(json_lines(text)):
         is_reported = is_reported or bool(line.get("reported"))
-        said = _SILENCE.sub("", _line_text(line)).strip()
-        if line.get("role") in CUSTOMER_ROLES and said:
-            texts.append(said)
+        line_text = _SILENCE.sub("", _line_text(line)).strip()
+        if line.get("role") in CUSTOMER_ROLES and line_text:
+            texts.append(line_text)
         calls = list(_tool_steps(line))
         steps += calls
         if not calls and _is_failed_result(line):

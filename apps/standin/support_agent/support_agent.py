@@ -62,9 +62,11 @@ def _hand_over(conversation: RequestConversation) -> ToolDecision | None:
     """Once in a conversation: whoever was asked already is not asked again."""
     if ESCALATE not in conversation.tools or any(call.tool_name == ESCALATE for call in conversation.calls):
         return None
-    said = conversation.turn.customer
+    question = conversation.turn.customer
     return (
-        ToolDecision(ESCALATE, {"reason": "customer_asked", "question": said}) if _WANTS_A_PERSON.search(said) else None
+        ToolDecision(ESCALATE, {"reason": "customer_asked", "question": question})
+        if _WANTS_A_PERSON.search(question)
+        else None
     )
 
 

@@ -75,8 +75,8 @@ def invitation_url(membership: Membership) -> str:
         waiting = invitation_of(membership.user_id, membership.tenant_id)
     if waiting is None:
         return ""
-    said = [membership.user_id, membership.tenant_id, *waiting.state]
-    path = reverse("admin:invitation", args=[signing.dumps(said, salt=_SALT)])
+    payload = [membership.user_id, membership.tenant_id, *waiting.state]
+    path = reverse("admin:invitation", args=[signing.dumps(payload, salt=_SALT)])
     return f"{settings.ENV.console_url.rstrip('/')}{path}"
 
 

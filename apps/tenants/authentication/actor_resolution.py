@@ -102,9 +102,11 @@ def agent_actor(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> 
     return _read_grants(_agent_without_grants(tenant_id, agent_id, user_id, agent_key))
 
 
-def agent_with_grants(tenant_id: int, agent_id: int, user_id: int, agent_key: str, said: Iterable[GrantRow]) -> Actor:
+def agent_with_grants(
+    tenant_id: int, agent_id: int, user_id: int, agent_key: str, grant_rows: Iterable[GrantRow]
+) -> Actor:
     """The same of grants that were read already, by `GRANTS_QUERY`."""
-    return _apply_grants(_agent_without_grants(tenant_id, agent_id, user_id, agent_key), said)
+    return _apply_grants(_agent_without_grants(tenant_id, agent_id, user_id, agent_key), grant_rows)
 
 
 def _agent_without_grants(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> Actor:
@@ -187,11 +189,11 @@ def interned_grants(granted: frozenset[str]) -> frozenset[str]:
     return granted
 
 
-def _apply_grants(bare: Actor, said: Iterable[GrantRow]) -> Actor:
+def _apply_grants(bare: Actor, grant_rows: Iterable[GrantRow]) -> Actor:
     names: dict[str, dict[int, frozenset[str]]] = {origin: {} for origin in (TEMPLATE, TENANT, AGENT)}
     limits: dict[str, set[int]] = {}
     pace = RateLimits()
-    for origin, agent_id, granted in said:
+    for origin, agent_id, granted in grant_rows:
         if origin == RATE_LIMITS:
             pace = RateLimits(*(None if each is None else int(each) for each in granted))
         elif origin == LIMIT:

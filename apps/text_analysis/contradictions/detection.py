@@ -245,12 +245,12 @@ def detect_contradictions(
     limits: ComparisonLimits = ComparisonLimits(),
 ) -> ContradictionCheck:
     """What new texts contradict in each other and in those that stand. `tools` None: names of tools are not looked at."""
-    said = [each for written in new for each in _scoped_statements(written)]
+    statements = [each for written in new for each in _scoped_statements(written)]
     others = standing.said if isinstance(standing, IndexedTexts) else IndexedTexts.of(standing).said
-    named = list(dict.fromkeys(finding for each in said for finding in _find_forbidden_tools(each, tools)))
+    named = list(dict.fromkeys(finding for each in statements for finding in _find_forbidden_tools(each, tools)))
     found: dict[tuple[str, int, str, int], ContradictionFinding] = {}
     looked = 0
-    for first, second in islice(_candidate_pairs(said, others), limits.pairs + 1):
+    for first, second in islice(_candidate_pairs(statements, others), limits.pairs + 1):
         looked += 1
         if looked > limits.pairs or len(found) + len(named) > limits.findings:
             return ContradictionCheck((*named, *found.values())[: limits.findings], looked - 1, is_whole=False)
@@ -282,15 +282,15 @@ def _trigger_words(written: NamedText) -> frozenset[str]:
 
 
 def _candidate_pairs(
-    said: Sequence[_ScopedStatement], others: Sequence[_ScopedStatement]
+    statements: Sequence[_ScopedStatement], others: Sequence[_ScopedStatement]
 ) -> Iterator[tuple[_ScopedStatement, _ScopedStatement]]:
     """Each pair once that shares a word; new statements come first in it."""
     by_key: dict[str, list[int]] = defaultdict(list)
-    everything = [*said, *others]
+    everything = [*statements, *others]
     for number, each in enumerate(everything):
         for word in each.statement.keys:
             by_key[word].append(number)
-    for number, each in enumerate(said):
+    for number, each in enumerate(statements):
         near = {other for word in sorted(each.statement.keys) for other in by_key[word] if other > number}
         for other in sorted(near):
             yield each, everything[other]
@@ -355,11 +355,11 @@ def _is_opposed(forbidding: _ScopedStatement, doing: _ScopedStatement) -> bool:
     return is_violated_by(no, yes, is_avoided=forbidding.written.part is TextKind.AVOID)
 
 
-def _find_forbidden_tools(said: _ScopedStatement, tools: ToolNames | None) -> Iterator[ContradictionFinding]:
-    if tools is None or said.statement.force is StatementForce.FORBIDS or said.written.part is TextKind.AVOID:
+def _find_forbidden_tools(candidate: _ScopedStatement, tools: ToolNames | None) -> Iterator[ContradictionFinding]:
+    if tools is None or candidate.statement.force is StatementForce.FORBIDS or candidate.written.part is TextKind.AVOID:
         return
-    for name in forbidden_tools(said.statement.text, tools):
-        place = ConflictingLine(said.written.record, said.statement.line, said.statement.text, name)
+    for name in forbidden_tools(candidate.statement.text, tools):
+        place = ConflictingLine(candidate.written.record, candidate.statement.line, candidate.statement.text, name)
         yield ContradictionFinding(
             ContradictionKind.TOOL,
             place,

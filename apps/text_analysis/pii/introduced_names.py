@@ -64,9 +64,9 @@ def _find_names(begin: str, end: str) -> Iterator[str]:
                 yield " ".join(words)
 
 
-def _capitalised_words(said: str) -> Iterator[str]:
+def _capitalised_words(text: str) -> Iterator[str]:
     """The words up to the first that is no part of a name; a title before them is left out, a full stop ends them."""
-    for word in said.split():
+    for word in text.split():
         bare = word.rstrip(".\u2019'-")
         plain = bare.casefold()
         if plain in _TITLES:

@@ -51,8 +51,8 @@ _NOT_A_NAME: Final = frozenset(
 
 def known_values_of_sender(name: str) -> KnownValues:
     """What whoever writes calls themselves; words that name nobody, such as in “New customer”, are left out."""
-    said = " ".join(word for word in name.split() if word.casefold().strip(".,:;()") not in _NOT_A_NAME)
-    return KnownValues(names=frozenset([said] if said else []))
+    clean_name = " ".join(word for word in name.split() if word.casefold().strip(".,:;()") not in _NOT_A_NAME)
+    return KnownValues(names=frozenset([clean_name] if clean_name else []))
 
 
 def known_values_in_notes(text: str) -> KnownValues:
@@ -61,8 +61,8 @@ def known_values_in_notes(text: str) -> KnownValues:
         return known_values_from(json.loads(text), "customer")
     except (ValueError, RecursionError):
         parts = (line.partition(":") for line in text.splitlines())
-        said = ((_to_snake_case(key.strip(" \t-*").replace(" ", "_")), value.strip(" \t*")) for key, _, value in parts)
-        return _merge(known_values_from({key: value}, "customer") for key, value in said if value)
+        pairs = ((_to_snake_case(key.strip(" \t-*").replace(" ", "_")), value.strip(" \t*")) for key, _, value in parts)
+        return _merge(known_values_from({key: value}, "customer") for key, value in pairs if value)
 
 
 def known_values_from(result: object, key: str = "", depth: int = 0) -> KnownValues:

@@ -120,7 +120,7 @@ def test_the_document_calls_deprecated_what_is_declared(leaving: str) -> None:
     assert [each["name"] for each in deprecated["parameters"] if each.get("deprecated")] == ["status"]
     assert "deprecated" not in document["paths"]["/api/v1/skills/"]["get"]
     row = document["components"]["schemas"]["LeavingRow"]["properties"]
-    assert [name for name, said in row.items() if said.get("deprecated")] == ["status"]
+    assert [name for name, schema in row.items() if schema.get("deprecated")] == ["status"]
 
 
 def test_nothing_goes_sooner_than_was_promised() -> None:
@@ -131,5 +131,5 @@ def test_nothing_goes_sooner_than_was_promised() -> None:
 def test_the_documentation_says_whether_anything_goes() -> None:
     views: list[Any] = [view for _, view, _ in router.registry]  # Any: the router's stubs know no views of ours
     rows: list[Any] = [kind for kind in RowSerializer.__subclasses__() if kind.__module__.startswith("apps.")]
-    deprecated = [said for kind in (*views, *body_classes(), *rows) for said in kind.deprecated.values()]
+    deprecated = [deprecation for kind in (*views, *body_classes(), *rows) for deprecation in kind.deprecated.values()]
     assert ("Nothing is deprecated now." in DOCS.read_text("utf-8")) is not bool(deprecated)

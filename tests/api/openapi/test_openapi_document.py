@@ -37,8 +37,8 @@ def test_document_is_served_to_anybody_and_names_every_noun(document: dict[str, 
     assert nouns >= {"personas", "skills", "memories", "profiles", "conversations", "messages", "sessions"}
     assert "memory-blocks" in nouns
     assert nouns >= {"proposals", "extractions", "agents", "events", "overlays", "identity-cards", "rules"}
-    told = document["paths"][f"{ROOT}/conversations/{{id}}/stream/"]["get"]["responses"]["200"]["content"]
-    assert list(told) == ["text/event-stream"]
+    content = document["paths"][f"{ROOT}/conversations/{{id}}/stream/"]["get"]["responses"]["200"]["content"]
+    assert list(content) == ["text/event-stream"]
 
 
 def test_every_operation_can_refuse_and_asks_who_is_there(document: dict[str, Any]) -> None:

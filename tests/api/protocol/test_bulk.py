@@ -115,9 +115,9 @@ def test_proposals_are_decided_together_as_the_inbox_decides_them(
     answer = send_bulk(
         operator, "proposals", *items, {"action": "reject", "id": 999_999, "body": {"reason_code": "wrong"}}
     )
-    told = result_statuses(answer)
-    assert told[-1] == 404
-    for proposal, status in zip(open_ones, told, strict=False):
+    statuses = result_statuses(answer)
+    assert statuses[-1] == 404
+    for proposal, status in zip(open_ones, statuses, strict=False):
         # Exactly what is low is decided together.
         assert (status == 200) is (proposal.risk == "low"), proposal.kind
 

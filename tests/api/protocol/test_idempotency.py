@@ -114,8 +114,8 @@ def test_words_of_conversations_are_not_kept(world: World, operator: RestClient)
     assert second.headers["Idempotent-Replayed"] == "true"
     held = make_taken_over_conversation(world)
     length = operator.get(f"conversations/{held.pk}/").body["length"]
-    said = {"text": "My own secret.", "seen_length": length}
-    ask = partial(operator.post, f"conversations/{held.pk}/messages/", said, Idempotency_Key="k2")
+    message = {"text": "My own secret.", "seen_length": length}
+    ask = partial(operator.post, f"conversations/{held.pk}/messages/", message, Idempotency_Key="k2")
     first, second = ask(), ask()
     assert (first.status, second.body) == (201, first.body)
     with acting_as(world.operator):

@@ -58,8 +58,8 @@ def test_a_bulk_counts_for_each_of_its_items(world: World, operator: RestClient)
 @pytest.mark.usefixtures("window")
 def test_a_request_made_inside_counts_as_one_that_came_over_the_wire(world: World) -> None:
     caller = ApiCaller(world.bot, world.token, "testserver", is_secure=False)
-    told = [call_api(ApiRequest("GET", "notes/", {}), caller).status for _ in range(4)]
-    assert told == [200, 200, 200, 429]
+    statuses = [call_api(ApiRequest("GET", "notes/", {}), caller).status for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
 
 
 def test_the_broker_counts_for_all_processes_and_its_going_away_refuses_nobody(

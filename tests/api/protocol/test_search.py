@@ -23,9 +23,9 @@ def search_rows(asker: RestClient, query: str) -> list[dict[str, Any]]:
     return rows
 
 
-def make_memory_lines(world: World, *said: str) -> None:
+def make_memory_lines(world: World, *texts: str) -> None:
     """Lines of memory that hold the words."""
-    make_memory(world, "\n".join(said))
+    make_memory(world, "\n".join(texts))
 
 
 def test_words_are_found_wherever_they_stand_and_marked(world: World, operator: RestClient) -> None:
@@ -41,9 +41,9 @@ def test_words_are_found_wherever_they_stand_and_marked(world: World, operator: 
 
 def test_messages_are_found_with_their_conversation(world: World, operator: RestClient) -> None:
     # What is off the record is in no index: tests/tenants/test_full_text_search.py.
-    said = [ConversationLine("customer", "Where is my zebra?"), ConversationLine("agent", "On its way.")]
+    lines = [ConversationLine("customer", "Where is my zebra?"), ConversationLine("agent", "On its way.")]
     thread = import_conversation(
-        world.agent.pk, actor=world.operator, transcript_id="t", lines=said, outcome=Conversation.Outcome.SOLVED
+        world.agent.pk, actor=world.operator, transcript_id="t", lines=lines, outcome=Conversation.Outcome.SOLVED
     )
     assert thread is not None
     [hit] = search_rows(operator, "q=zebra")

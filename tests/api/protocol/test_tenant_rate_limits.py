@@ -58,8 +58,8 @@ def test_what_a_tenant_says_of_all_holds_for_all_and_for_no_other_tenant(
     assert (bot.get("notes/").status, operator.get("notes/").status) == (200, 200)
     refused = operator.get("notes/")
     assert refused.body["detail"].startswith("Your tenant asks more than 2 times a minute.")
-    elsewhere = agent_client(other).get("notes/")
-    assert (elsewhere.status, elsewhere.headers["RateLimit-Policy"]) == (200, '"asker";q=3;w=60, "tenant";q=5;w=60')
+    response = agent_client(other).get("notes/")
+    assert (response.status, response.headers["RateLimit-Policy"]) == (200, '"asker";q=3;w=60, "tenant";q=5;w=60')
 
 
 @pytest.mark.usefixtures("window")

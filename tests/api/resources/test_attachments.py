@@ -154,11 +154,11 @@ def test_a_link_is_refused_in_the_same_words_whatever_is_wrong(
     skill = make_skill_with_file(world, "approved")
     link = list_attachments(bot, skill)[0]["link"]
     assert open_link(link).status_code == 200
-    said = signing.loads(link.removeprefix("/files/"), salt=SALT)
-    expired = signing.dumps([*said[:-1], int((timezone.now() - timedelta(seconds=1)).timestamp())], salt=SALT)
-    other_name = signing.dumps([*said[:4], "other.csv", *said[5:]], salt=SALT)
-    other_kind = signing.dumps([said[0], "system", *said[2:]], salt=SALT)
-    forged = signing.dumps(said, salt=SALT, key="not ours")
+    token_fields = signing.loads(link.removeprefix("/files/"), salt=SALT)
+    expired = signing.dumps([*token_fields[:-1], int((timezone.now() - timedelta(seconds=1)).timestamp())], salt=SALT)
+    other_name = signing.dumps([*token_fields[:4], "other.csv", *token_fields[5:]], salt=SALT)
+    other_kind = signing.dumps([token_fields[0], "system", *token_fields[2:]], salt=SALT)
+    forged = signing.dumps(token_fields, salt=SALT, key="not ours")
     links = [f"/files/{token}" for token in (expired, other_name, other_kind, forged, "x", f"{link[7:-2]}xx")]
     answers = {(open_link(each).status_code, open_link(each).content) for each in links}
     assert len(answers) == 1

@@ -76,8 +76,8 @@ def test_a_member_is_changed_as_it_was_read(world: World, admin: RestClient, kim
     put = admin.put(path, {**changed.body, "role": "operator"})
     assert (put.status, put.body["role"]) == (200, "operator")
     with acting_as(world.admin):
-        [said] = ChangeRecord.objects.filter(act=Act.MEMBER_CHANGE_ROLE, text__reason="Runs it now.")
-        assert said.subject_id == kim.pk
+        [record] = ChangeRecord.objects.filter(act=Act.MEMBER_CHANGE_ROLE, text__reason="Runs it now.")
+        assert record.subject_id == kim.pk
 
 
 def test_a_deactivated_member_is_nobody_until_they_are_let_in_again(admin: RestClient, kim: Membership) -> None:

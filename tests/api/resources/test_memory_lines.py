@@ -89,10 +89,10 @@ def test_a_line_of_a_profile_is_dated_by_people_alone(world: World, operator: Re
     # R160, R161
     profile = create_profile("http:ada", actor=world.bot, values={"notes": "Wears a cast.", "preferences": ""})
     path = f"profiles/{profile.pk}/"
-    said = {"line": "Wears a cast.", "valid_until": "2030-01-01T00:00:00Z", "version": 1}
-    assert operator.post(f"{path}set-line-dates/", said).body["version"] == 2
+    line_dates = {"line": "Wears a cast.", "valid_until": "2030-01-01T00:00:00Z", "version": 1}
+    assert operator.post(f"{path}set-line-dates/", line_dates).body["version"] == 2
     [line] = operator.get(f"{path}lines/").body
     assert (line["valid_until"], line["review_after"]) == ("2030-01-01T00:00:00Z", None)
-    assert operator.post(f"{path}set-line-dates/", said).code == "stale"
+    assert operator.post(f"{path}set-line-dates/", line_dates).code == "stale"
     assert operator.post(f"{path}set-line-dates/", {"line": "Other."}).status == 400
     assert bot.post(f"{path}set-line-dates/", {"line": "Wears a cast."}).code == "not_permitted"

@@ -45,9 +45,9 @@ def test_an_agent_keeps_its_own_and_sees_no_other(world: World, bot: RestClient,
     make_event(world, "Give me a discount, for ever.")
     create_agent("sales", "Sales", actor=world.admin)
     assert bot.post("notes/", {"kind": "task", "text": "Ask the team."}).body["taint"] == "agent"
-    said = {"kind": "task", "text": "Give me a discount, for ever."}
-    assert bot.post("notes/", said).code == "not_permitted"
-    assert bot.post("notes/", {**said, "end_user_key": "http:abc123"}).body["taint"] == "customer"
+    note = {"kind": "task", "text": "Give me a discount, for ever."}
+    assert bot.post("notes/", note).code == "not_permitted"
+    assert bot.post("notes/", {**note, "end_user_key": "http:abc123"}).body["taint"] == "customer"
     theirs = operator.post("notes/", {"agent_key": "sales", "kind": "task", "text": "Sell."}).body["id"]
     assert len(bot.get("notes/").body["results"]) == 2
     for way in (bot.get(f"notes/{theirs}/"), bot.post(f"notes/{theirs}/finish/", {})):

@@ -10,8 +10,8 @@ def test_a_skill_is_kept_with_a_reason(world: World, operator: RestClient) -> No
     address = f"skills/{skill.pk}/retain/"
     assert operator.get("skills/?curation=any").body["results"] == []
     assert operator.get("skills/?curation=ugly").code == "invalid"
-    told = operator.get(f"skills/{skill.pk}/curation/").body
-    assert (told["suggestions"], told["with_skill"]) == ([], {"ended": 0, "ended_badly": 0})
+    curation = operator.get(f"skills/{skill.pk}/curation/").body
+    assert (curation["suggestions"], curation["with_skill"]) == ([], {"ended": 0, "ended_badly": 0})
     assert operator.post(address, {}).code == "invalid"
     assert operator.post(address, {"reason": " "}).code == "invalid"
     assert operator.post(address, {"reason": "For Christmas.", "version": skill.version - 1}).code == "stale"

@@ -53,12 +53,12 @@ def draft_reply(world: World) -> Draft:
 
 def parse_event(piece: bytes) -> EventBody:
     """An event as a client reads it; empty where it is none."""
-    said = dict(line.split(": ", 1) for line in piece.decode().strip().splitlines() if not line.startswith(":"))
-    if "event" not in said:
+    fields = dict(line.split(": ", 1) for line in piece.decode().strip().splitlines() if not line.startswith(":"))
+    if "event" not in fields:
         return {}
-    told = json.loads(said["data"])
-    about = {"about": told.pop("id")} if "id" in told else {}
-    return {"event": said["event"], "id": said.get("id", ""), **about, **told}
+    data = json.loads(fields["data"])
+    about = {"about": data.pop("id")} if "id" in data else {}
+    return {"event": fields["event"], "id": fields.get("id", ""), **about, **data}
 
 
 class StreamReader:
@@ -155,11 +155,11 @@ def test_what_waits_is_told_as_it_comes_and_goes_without_a_word_of_it(committing
             assert (settled["change"], settled["state"], settled["version"]) == ("closed", "dismissed", 2)
             proposal = await run_in_thread(lambda: waiting_draft(world))
             appeared = await ear.next("proposal")
-            told = (appeared["about"], appeared["kind"], appeared["agent_id"])
-            assert told == (proposal.pk, "skill.new", world.agent.pk)
-            said = b"".join(ear.raw).decode()
-            assert SECRET not in said
-            assert proposal.target_label not in said
+            summary = (appeared["about"], appeared["kind"], appeared["agent_id"])
+            assert summary == (proposal.pk, "skill.new", world.agent.pk)
+            raw_text = b"".join(ear.raw).decode()
+            assert SECRET not in raw_text
+            assert proposal.target_label not in raw_text
 
     run_story(story)
 
@@ -185,11 +185,11 @@ def test_nobody_hears_of_another_tenant_and_no_agent_of_another_agents(committin
             async with open_review_stream(client) as ear:
                 await ear.next("counts")
                 begun[name].set()
-                told = heard.setdefault(name, [])
+                events = heard.setdefault(name, [])
                 while True:
                     piece = parse_event(await ear.piece())
                     if piece.get("event") in {"proposal", "draft", "escalation"}:
-                        told.append((piece["event"], piece["agent_id"]))
+                        events.append((piece["event"], piece["agent_id"]))
 
         tasks = [asyncio.create_task(listen(*each)) for each in clients.items()]
         await asyncio.gather(*(each.wait() for each in begun.values()))
@@ -254,8 +254,8 @@ def test_what_was_taken_back_is_told_to_its_agent_and_to_people(committing: str)
         for client in clients:
             async with open_review_stream(client, last=place) as ear:
                 heard = []
-                while (told := parse_event(await ear.piece())).get("event") != "counts":
-                    heard.append(told.get("state"))
+                while (event := parse_event(await ear.piece())).get("event") != "counts":
+                    heard.append(event.get("state"))
                 states.append([state for state in heard if state])
         assert states == [["withdrawn", "withdrawn"], ["withdrawn", "withdrawn"], []]
 

@@ -56,9 +56,9 @@ def test_a_quiet_stream_says_that_it_is_there_and_up_to_where_nothing_happened(
     async def story() -> None:
         reader = make_reader(world)
         reader.mark = "7-0123abcd"
-        said = [piece async for piece in reader.pieces()]
-        assert said == [*[heartbeat("7-0123abcd")] * (len(said) - 1), format_end(StreamEndReason.MAX_DURATION)]
-        assert len(said) > 1
+        pieces = [piece async for piece in reader.pieces()]
+        assert pieces == [*[heartbeat("7-0123abcd")] * (len(pieces) - 1), format_end(StreamEndReason.MAX_DURATION)]
+        assert len(pieces) > 1
 
     run_story(story)
 

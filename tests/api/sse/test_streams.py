@@ -44,18 +44,18 @@ def test_a_place_that_is_none_is_refused_and_not_taken_for_now(db: None, said: s
 
 def test_a_process_has_so_many_seats_and_a_tenant_so_many_of_them(settings: Settings) -> None:
     settings.STREAMS_PER_PROCESS, settings.STREAMS_PER_TENANT = 3, 2
-    seats = StreamSlots()
-    first, second = seats.take(1), seats.take(1)
+    slots = StreamSlots()
+    first, second = slots.take(1), slots.take(1)
     with pytest.raises(TenantStreamLimit) as refusal:
-        seats.take(1)
+        slots.take(1)
     assert (refusal.value.status_code, refusal.value.get_codes()) == (429, "too_many_streams")
-    third = seats.take(2)
+    third = slots.take(2)
     with pytest.raises(ProcessStreamLimit) as refusal:
-        seats.take(3)
+        slots.take(3)
     assert refusal.value.status_code == 503
-    seats.leave(first)
+    slots.leave(first)
     del second
-    assert [seats.take(1).tenant_id, third.tenant_id] == [1, 2]
+    assert [slots.take(1).tenant_id, third.tenant_id] == [1, 2]
 
 
 def test_looks_grow_rare_and_stay_so() -> None:

@@ -96,6 +96,6 @@ def test_every_picture_of_the_tour_is_taken(page: Page, shop: ExplainedReply) ->
 
 
 def test_the_tour_shows_each_of_them() -> None:
-    told = (PROJECT / "docs" / "console.md").read_text()
-    assert [name for name in PICTURES if f"](pictures/{name}.png)" not in told] == []
+    tour_text = (PROJECT / "docs" / "console.md").read_text()
+    assert [name for name in PICTURES if f"](pictures/{name}.png)" not in tour_text] == []
     assert sorted(path.stem for path in PICTURES_FOLDER.glob("*.png")) == sorted(PICTURES)

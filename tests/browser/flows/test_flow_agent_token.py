@@ -82,19 +82,19 @@ def test_an_agents_token_opens_no_page_and_is_served_no_word(bearing: Page, cons
     bearing.on("response", lambda answer: hops.append(answer) if answer.request.is_navigation_request() else None)
     every = dict.fromkeys(["/", *paths(world).values(), *list_page_paths()])
     assert len(every) > 250
-    elsewhere: dict[str, int] = {}
+    other_statuses: dict[str, int] = {}
     for path in every:
         hops.clear()
         answer = bearing.goto(path, wait_until="domcontentloaded")
         assert answer is not None
         assert {hop.status for hop in hops[:-1]} <= {301, 302, 303}, path
         if (answer.status, bearing.url.split("?")[0]) != (200, f"{console.url}{LOGIN}"):
-            elsewhere[path] = answer.status
+            other_statuses[path] = answer.status
         served = answer.text()
         assert [text for text in held if text in served] == [], path
     assert_token_refused(bearing, world)
     # Whoever is invited has no account yet; nobody was invited by this link.
-    assert elsewhere == {reverse("admin:invitation", args=["1"]): 410}
+    assert other_statuses == {reverse("admin:invitation", args=["1"]): 410}
     assert {each["name"] for each in bearing.context.cookies()} == {"csrftoken"}
     assert accessibility_flaws(bearing, "login") == []
     bearing.screenshot(path=SCREENSHOTS / "token.png")

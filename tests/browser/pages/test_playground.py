@@ -47,8 +47,8 @@ def answer_trial(world: World, standin: StandIn, text: str) -> None:
 
 def fulfil_stream(route: Route) -> None:
     """A worker tells what is being said; how it gets there is proven without a browser."""
-    said = f'retry: 60000\n\nevent: text\ndata: {{"turn_id": 1, "text": "La, la, {SENTINEL}"}}\n\n'
-    route.fulfill(status=200, headers={"Content-Type": "text/event-stream"}, body=said)
+    body = f'retry: 60000\n\nevent: text\ndata: {{"turn_id": 1, "text": "La, la, {SENTINEL}"}}\n\n'
+    route.fulfill(status=200, headers={"Content-Type": "text/event-stream"}, body=body)
 
 
 def test_a_proposal_is_tried_heard_seen_and_forgotten(

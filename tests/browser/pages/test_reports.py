@@ -75,11 +75,11 @@ def test_a_reply_is_reported_and_the_report_settled_without_javascript(
     chromium: Browser, console: BrowserConsole
 ) -> None:
     world = make_world("report-without-scripts")
-    said = make_reply(world)
+    reported_reply = make_reply(world)
     context = chromium.new_context(base_url=console.url, java_script_enabled=False)
     page = context.new_page()
     sign_in(page, world)
-    page.goto(page_of(said.conversation))
+    page.goto(page_of(reported_reply.conversation))
     page.get_by_role("link", name="Report the reply of").click()
     page.get_by_label("Other", exact=True).check()
     page.get_by_role("button", name="Report a reply").click()
@@ -97,12 +97,12 @@ def test_a_reply_is_reported_and_the_report_settled_without_javascript(
 
 def test_every_page_of_a_report_is_for_every_eye(page: Page, console: BrowserConsole) -> None:
     world = make_world("reports-seen")
-    said = make_reply(world)
-    report = make_report_of(world, said)
-    make_report_of(world, said, actor=world.admin, correction="")
+    reported_reply = make_reply(world)
+    report = make_report_of(world, reported_reply)
+    make_report_of(world, reported_reply, actor=world.admin, correction="")
     shown = {
-        "thread": page_of(said.conversation),
-        "asked": f"{page_of(said.conversation)}?reply={said.pk}",
+        "thread": page_of(reported_reply.conversation),
+        "asked": f"{page_of(reported_reply.conversation)}?reply={reported_reply.pk}",
         "report": page_of(report),
         "list": reverse("admin:desk_report_changelist"),
     }

@@ -38,16 +38,16 @@ def test_what_a_person_changes_is_told_with_the_address(world: World, operator: 
     phone = shown_secret(operator)
     operator.post(FACTOR, {"code": phone.code(), "password": fresh})
     operator.post(FACTOR, {"code": phone.code(1), "renew": "1"})
-    told = page_words(operator.get(PAGE))
+    text = page_words(operator.get(PAGE))
     assert events(world.operator_user) == [
         ("password_set", "127.0.0.1"),
         ("factor_set", "127.0.0.1"),
         ("codes_renewed", "127.0.0.1"),
     ]
-    order = [told.index(Kind(kind).label) for kind, _ in events(world.operator_user)]
+    order = [text.index(Kind(kind).label) for kind, _ in events(world.operator_user)]
     assert order == sorted(order, reverse=True), "the latest first"
-    assert "from 127.0.0.1" in told
-    assert RESET_BY_ADMIN not in told
+    assert "from 127.0.0.1" in text
+    assert RESET_BY_ADMIN not in text
 
 
 def test_a_recovery_code_and_the_end_of_a_factor_are_told(world: World) -> None:

@@ -49,12 +49,12 @@ def test_what_came_is_looked_at_and_only_what_is_ticked_is_drafted(world: World,
     # R093
     assert path() in page_text(operator.get(list_of(Skill)))
     looked = send(operator, world, make_zip(SKILL_FILES))
-    said = page_words(looked)
+    text = page_words(looked)
     assert looked.status_code == 200
-    assert "What would be made of theirs.zip for agent support Nothing is written yet." in said
-    assert "override in the file addresses.csv" in said
-    assert "1 file left out scripts/run.py: Files that end in .py are not taken." in said
-    assert "odd not taken" in said
+    assert "What would be made of theirs.zip for agent support Nothing is written yet." in text
+    assert "override in the file addresses.csv" in text
+    assert "1 file left out scripts/run.py: Files that end in .py are not taken." in text
+    assert "odd not taken" in text
     assert skills(world) == []
     mark = form_values(looked.content.decode(), path())["mark"]
     taken = operator.post(path(), {"mark": mark, "skill": ["send-an-invoice", "odd"]})
@@ -77,11 +77,11 @@ def test_a_reviewer_reads_where_it_came_from_and_what_is_missing(world: World, o
     with acting_as(world.operator):
         proposal = Proposal.objects.visible_to(world.operator).open().get()
     for page in (page_of(skill), page_of(proposal)):
-        said = page_words(operator.get(page))
-        assert "Imported from theirs.zip: these are the words of somebody outside." in said
-        assert "scripts/run.py: Files that end in .py" in said
-        assert "license CC-BY-4.0" in said
-        assert "author example-org" in said
+        text = page_words(operator.get(page))
+        assert "Imported from theirs.zip: these are the words of somebody outside." in text
+        assert "scripts/run.py: Files that end in .py" in text
+        assert "license CC-BY-4.0" in text
+        assert "author example-org" in text
 
 
 def test_an_approved_skill_is_one_link_away_and_nothing_else_is(world: World, operator: Client) -> None:
@@ -103,10 +103,10 @@ def test_what_looks_like_somebodys_is_read_and_confirmed_each_time_it_leaves(wor
     skill = make_skill(world, "approved", title="Write to us", body="Write to ada@example.org.")
     for link in (reverse("admin:export_skill", args=[skill.pk]), reverse("admin:export_skills")):
         asked = operator.get(link)
-        said = page_words(asked)
+        text = page_words(asked)
         assert asked.status_code == 409
-        assert "One place looks like somebody's Nothing was exported." in said
-        assert f"“ada@example.org” (e-mail) in support/{skill.name}, body" in said
+        assert "One place looks like somebody's Nothing was exported." in text
+        assert f"“ada@example.org” (e-mail) in support/{skill.name}, body" in text
         assert operator.post(link, {}).status_code == 409, "a form that confirms nothing sends nothing"
         sent = operator.post(link, {"confirm_findings": "on"})
         assert (sent.status_code, sent["Content-Type"]) == (200, "application/zip")
@@ -147,9 +147,11 @@ def test_a_mark_is_worth_something_to_its_holder_alone_and_not_for_ever(
     world: World, operator: Client, admin: Client
 ) -> None:
     mark = form_values(send(operator, world, SKILL_MD, "SKILL.md").content.decode(), path())["mark"]
-    said = signing.loads(mark, salt=SALT)
-    forged = signing.dumps([*said[:4], "0" * 64, said[5]], salt=SALT, compress=True)
-    gone = signing.dumps([*said[:3], f"{world.tenant.pk}/{'0' * 48}", *said[4:]], salt=SALT, compress=True)
+    mark_fields = signing.loads(mark, salt=SALT)
+    forged = signing.dumps([*mark_fields[:4], "0" * 64, mark_fields[5]], salt=SALT, compress=True)
+    gone = signing.dumps(
+        [*mark_fields[:3], f"{world.tenant.pk}/{'0' * 48}", *mark_fields[4:]], salt=SALT, compress=True
+    )
     for client, sent in ((admin, mark), (operator, mark[:-2]), (operator, forged), (operator, gone), (operator, "")):
         refused = client.post(path(), {"mark": sent, "skill": "send-an-invoice"})
         assert refused.status_code == 422

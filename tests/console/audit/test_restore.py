@@ -152,12 +152,12 @@ def test_rows_that_are_not_ticked_stay_and_every_change_says_why(world: World, o
 def test_a_plan_of_which_nothing_is_ticked_does_nothing(world: World, operator: Client) -> None:
     persona = make_restyled_persona(world)
     sent = shown_form(operator.get(path(), {"row": f"personas.persona:{persona.pk}", "version": "1"}))
-    for only_these, status, said in (
+    for only_these, status, message in (
         ([], 409, "Nothing was chosen. Tick what is to come back."),
         (["personas.persona:999999"], 422, "This plan brings back no personas.persona:999999."),
     ):
         page = operator.post(path(), sent | {"only": only_these})
-        assert (page.status_code, said in page_words(page)) == (status, True)
+        assert (page.status_code, message in page_words(page)) == (status, True)
     page = operator.post(path(), sent | {"why": "x" * 301})
     assert page.status_code == 422
     assert "Why: Ensure this value has at most 300 characters" in page_words(page)

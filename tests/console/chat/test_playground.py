@@ -88,9 +88,9 @@ def test_an_operator_tries_a_proposal_sees_its_words_and_forgets(
     assert f'href="{download}"' in page.content.decode()
     kept = operator.get(download)
     assert kept["Content-Disposition"] == f'attachment; filename="playground-{trial.pk}.txt"'
-    said = kept.content.decode()
+    transcript = kept.content.decode()
     for words in (f"live with proposal {proposal.pk}.", "Where is my parcel?", "On its way.", world.agent.key):
-        assert words in said
+        assert words in transcript
     assert admin.get(download).status_code == 404
     forgotten = operator.post(reverse("admin:forget_trial", args=[trial.pk]), follow=True)
     assert "Forgotten." in page_words(forgotten)
@@ -105,9 +105,11 @@ def test_a_talk_as_text_has_tools_and_what_they_showed() -> None:
     at = datetime(2026, 11, 23, 9, 30, tzinfo=UTC)
     shown: tuple[Figure, ...] = ({"kind": "table", "text": "Parcels: 2"},)
     line = TranscriptStep(1, "agent", "Here they are.", (call,), shown, at, 7, is_reply=True, message_id=9, reports=())
-    told = transcript_text([line], ["Head."])
-    assert told.startswith("Head.\n\nAgent, 2026-11-23 09:30 UTC:\nHere they are.\nParcels: 2\ntool render_table(")
-    assert told.endswith("Shown.\n")
+    transcript = transcript_text([line], ["Head."])
+    assert transcript.startswith(
+        "Head.\n\nAgent, 2026-11-23 09:30 UTC:\nHere they are.\nParcels: 2\ntool render_table("
+    )
+    assert transcript.endswith("Shown.\n")
 
 
 @pytest.mark.slow

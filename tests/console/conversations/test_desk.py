@@ -110,8 +110,8 @@ def test_a_row_says_who_waits_where_and_how_long_in_as_many_statements_for_many(
     operator.get(listing)
     with CaptureQueriesContext(connection) as few:
         page = page_words(operator.get(listing))
-    for said in ("Thank you, that solved it.", words, f"on {conversation.channel}, agent {world.agent}, waits for 0"):
-        assert said in page
+    for text in ("Thank you, that solved it.", words, f"on {conversation.channel}, agent {world.agent}, waits for 0"):
+        assert text in page
     for _ in range(9):
         make(world)
     with CaptureQueriesContext(connection) as many:

@@ -166,8 +166,8 @@ def test_a_report_waits_at_home_in_its_list_and_in_the_menu(world: World, operat
     home = page_text(operator.get(reverse("admin:index")))
     assert f'<a href="{listing}?tab=open">Reported replies</a>' in home
     row = page_words(operator.get(listing))
-    for said in (REPLY_TEXT, "A fact is wrong", EXPLANATION, world.operator_user.username):
-        assert said in row
+    for text in (REPLY_TEXT, "A fact is wrong", EXPLANATION, world.operator_user.username):
+        assert text in row
     settle_report(report, actor=world.operator, outcome="skill")
     assert f'{listing}?tab=open"' not in page_text(operator.get(reverse("admin:index")))
     assert "No reply is reported." in page_words(operator.get(listing))
@@ -198,8 +198,8 @@ def test_a_report_is_settled_and_the_next_one_opens(world: World, operator: Clie
     capture_agent_lessons(world.agent.pk, actor=world.system)
     [lesson] = lessons_of(world)
     page = page_text(operator.get(page_of(first)))
-    for said in ("Memory is to be changed", "Settled by", page_of(lesson)):
-        assert said in page
+    for text in ("Memory is to be changed", "Settled by", page_of(lesson)):
+        assert text in page
     assert page_of(first) in page_text(operator.get(page_of(lesson)))
 
 

@@ -90,7 +90,7 @@ def test_a_call_whose_marks_were_not_noted_says_so(standin: StandIn, world: Worl
     turn = run_customer_turn(world, "Hello", standin)
     [call] = calls(world, turn)
     older = ModelCall(
-        turn_id=turn.pk, cache_ledger={name: told for name, told in call.cache_ledger.items() if name != "marks"}
+        turn_id=turn.pk, cache_ledger={name: entry for name, entry in call.cache_ledger.items() if name != "marks"}
     )
     assert [each.is_noted for each in marked_calls([call, older])] == [True, False]
     assert marks_by_slot([older], [Slot.PERSONA]) == {1: SlotMark(MARKS_NOT_RECORDED)}

@@ -20,8 +20,8 @@ def fetch_updates(client: Client, model: type, row: str | int = "") -> dict[str,
     answer = client.get(reverse(f"admin:{live_url_name(model)}"), {"row": row})
     assert answer.status_code == 200
     assert "no-store" in answer["Cache-Control"]
-    told: dict[str, object] = answer.json()
-    return told
+    updates: dict[str, object] = answer.json()
+    return updates
 
 
 def test_a_list_hears_of_what_came(world: World, operator: Client) -> None:

@@ -45,22 +45,27 @@ def test_every_line_says_who_signed_and_leads_to_the_change_and_its_reversal(wor
     memory = make_memory(world, "Most customers are in the EU.")
     amend_memory(memory, actor=world.operator, body="Parcels take two days.\nReturns take five.", read_at=1)
     tier, version = make_tier(world, "One.", "Two."), make_version(world, "active")
-    told = {title: section.lines for title, section in brief_sections(operator).items()}
-    assert [(line.did, line.added, line.dropped) for line in told["Memory"]] == [("changed", 2, 1), ("changed", 1, 0)]
-    assert [(line.did, line.added, line.dropped) for line in told["Distilled memory"]] == [("distilled", 2, 0)]
-    assert [line.did for line in told["Rules and personas"]] == ["changed", "created"]
-    assert told["Skills"][0].undo_url == page_of(skill)
-    assert told["Learning versions"][0].undo_url == page_of(version)
-    assert told["Distilled memory"][0].subject_url == page_of(tier)
+    lines_by_title = {title: section.lines for title, section in brief_sections(operator).items()}
+    assert [(line.did, line.added, line.dropped) for line in lines_by_title["Memory"]] == [
+        ("changed", 2, 1),
+        ("changed", 1, 0),
+    ]
+    assert [(line.did, line.added, line.dropped) for line in lines_by_title["Distilled memory"]] == [
+        ("distilled", 2, 0)
+    ]
+    assert [line.did for line in lines_by_title["Rules and personas"]] == ["changed", "created"]
+    assert lines_by_title["Skills"][0].undo_url == page_of(skill)
+    assert lines_by_title["Learning versions"][0].undo_url == page_of(version)
+    assert lines_by_title["Distilled memory"][0].subject_url == page_of(tier)
     page = page_text(operator.get(HOME))
     assert world.operator_user.username in page
     assert "Memory of agent support" in page
-    for lines in told.values():
+    for lines in lines_by_title.values():
         for line in lines:
             assert line.url in page
             for url in (line.url, line.subject_url, line.undo_url):
                 assert operator.get(url).status_code == 200, url
-    back = page_words(operator.get(told["Memory"][0].undo_url))
+    back = page_words(operator.get(lines_by_title["Memory"][0].undo_url))
     assert "Most customers are in the EU." in back
 
 
@@ -75,8 +80,8 @@ def test_brief_lists_repeated_customers_quarantines_and_refusals(world: World, o
     assert "Not permitted 1 time" in page_words(operator.get(HOME))
     assert page_context(operator, refused.url)["cl"].result_count == 1
     assert [line.did for line in brief_sections(operator)["Held apart"].lines] == ["put in quarantine"]
-    said = "The parcel was left with the neighbour in the yellow house."
-    amend_memory(make_memory(world), actor=world.bot, body=said, heard=ReceivedTexts((said,)))
+    text = "The parcel was left with the neighbour in the yellow house."
+    amend_memory(make_memory(world), actor=world.bot, body=text, heard=ReceivedTexts((text,)))
     memory = brief_sections(operator)["Memory"]
     assert (memory.count, memory.derived) == (2, 1)
     assert page_context(operator, memory.derived_url)["cl"].result_count == 1

@@ -43,8 +43,8 @@ def test_large_numbers_stand_with_their_thousands_apart(world: World, operator: 
     with acting_as(world.system):
         Spend.objects.update(calls=1_234, input_tokens=2_345_678, output_tokens=98_765)
     for page in (page_text(operator.get(list_of(Spend))), page_text(operator.get(page_of(row)))):
-        for said in ("1,234", "2,345,678", "98,765", "$12,345.6000"):
-            assert said in page
+        for text in ("1,234", "2,345,678", "98,765", "$12,345.6000"):
+            assert text in page
 
 
 def test_what_learning_cost_stands_beside_and_waits_before_customers_do(world: World, operator: Client) -> None:

@@ -55,8 +55,8 @@ def test_conversations_are_counted_by_the_day_they_began_or_were_resolved(world:
     make_event(world, conversation_key=done.conversation_key)
     make_escalation(world)
     found = figures_of(operator)
-    said = {name: found[name].plot.total for name in ("resolution", "escalation", "reopened")}
-    assert said == {
+    totals = {name: found[name].plot.total for name in ("resolution", "escalation", "reopened")}
+    assert totals == {
         "resolution": "33 % (1 of 3)",
         "escalation": "33 % (1 of 3)",
         "reopened": "100 % (1 of 1)",

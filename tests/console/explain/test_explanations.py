@@ -184,8 +184,8 @@ def test_a_long_conversation_costs_no_more_statements_than_a_short_one(
 ) -> None:
     few = statements(operator, run_customer_turn(world, "One", standin))
     make_prompt_context(world)
-    for said in ("Two", "Three", "Four"):
-        turn = run_customer_turn(world, said, standin)
+    for text in ("Two", "Three", "Four"):
+        turn = run_customer_turn(world, text, standin)
     assert statements(operator, turn) == few
     assert few <= 24
 

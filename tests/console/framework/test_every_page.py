@@ -35,9 +35,9 @@ def test_empty_list_says_what_to_do_next(operator: Client, model: type[Model]) -
 
 @pytest.mark.parametrize("asked", ["nonsense=1", "tab=nowhere"])
 def test_list_says_that_it_was_asked_for_what_it_has_not(operator: Client, asked: str) -> None:
-    told = "The address asked for a tab, an order or a filter that this list does not have"
-    assert told in page_text(operator.get(f"{list_of(Skill)}?{asked}", follow=True))
-    assert told not in page_text(operator.get(f"{list_of(Skill)}?tab=approved"))
+    message = "The address asked for a tab, an order or a filter that this list does not have"
+    assert message in page_text(operator.get(f"{list_of(Skill)}?{asked}", follow=True))
+    assert message not in page_text(operator.get(f"{list_of(Skill)}?tab=approved"))
 
 
 def test_home_of_an_empty_tenant_says_what_to_do_next(operator: Client) -> None:

@@ -30,8 +30,8 @@ def test_a_lesson_is_kept_with_one_click_and_says_what_was_masked(world: World, 
     page = page_words(operator.get(page_of(lesson)))
     assert "Keep as an example" in page
     assert page.count(SENT_TEXT) > 1, "the form holds the lesson's words"
-    told = operator.post(decide_url(lesson), WORDS | {"correction": "Call +44 20 7946 0958."}, follow=True)
-    assert "Masked before: phone 1." in page_words(told)
+    response = operator.post(decide_url(lesson), WORDS | {"correction": "Call +44 20 7946 0958."}, follow=True)
+    assert "Masked before: phone 1." in page_words(response)
     with acting_as(world.operator):
         example = Example.objects.get()
     assert example.correction == "Call [phone]."

@@ -34,8 +34,8 @@ def test_a_line_says_whose_words_it_is_where_it_came_from_and_what_came_in_its_p
     evidence = {"conversation_id": conversation.pk}
     amend_memory(memory, actor=world.bot, heard=NO_RECEIVED_TEXTS, body="Lunch is at one.", evidence=evidence)
     page = page_text(operator.get(reverse(LIST)))
-    for said in ("Lunch is at noon.", "Lunch is at one.", "Open from nine.", "Hours", "Another line came in its place"):
-        assert said in page
+    for text in ("Lunch is at noon.", "Lunch is at one.", "Open from nine.", "Hours", "Another line came in its place"):
+        assert text in page
     with acting_as(world.operator):
         old, new = MemoryLine.objects.filter(memory=memory).order_by("id")
     page = page_text(operator.get(page_of(old)))
@@ -146,8 +146,8 @@ def test_a_line_of_a_customer_is_dated_on_their_page_and_the_list_finds_what_is_
     other = create_profile("http:eve", actor=world.bot, values={"notes": "Has a dog.", "preferences": ""})
     refused = decide(operator, profile, "date", line="Has a dog.", last_day="2030-01-01")
     assert (refused.status_code, "No line reads so." in page_text(refused)) == (422, True)
-    said = {"line": "Wears a cast.", "last_day": "2030-01-01", "review_day": "2020-01-01"}
-    assert decide(operator, profile, "date", **said).status_code == 303
+    line_dates = {"line": "Wears a cast.", "last_day": "2030-01-01", "review_day": "2020-01-01"}
+    assert decide(operator, profile, "date", **line_dates).status_code == 303
     page = page_words(operator.get(page_of(profile)))
     assert "Holds until 2 Jan 2030 00:00. Look at it again from 1 Jan 2020 00:00 on." in page
     listed = reverse("admin:memory_customerprofile_changelist")

@@ -61,8 +61,8 @@ def test_rules_are_listed_in_the_order_of_the_prompt(world: World, operator: Cli
     save_form(operator, path, text="Of the organisation.", position="3")
     save_form(operator, path, text="First of all.", position="1", agent="")
     listed = page_words(operator.get(list_of(StandingRule)))
-    said = ["First of all.", "Of the organisation.", "Of the agent."]
-    assert sorted(said, key=listed.index) == said
+    texts = ["First of all.", "Of the organisation.", "Of the agent."]
+    assert sorted(texts, key=listed.index) == texts
     assert "the organisation" in listed
 
 

@@ -59,9 +59,9 @@ def test_what_could_not_be_saved_says_so_before(world: World, operator: Client) 
 def test_an_overlay_is_previewed_behind_the_persona(world: World, operator: Client) -> None:
     make_persona(world)
     overlay = create_overlay(world.agent.pk, actor=world.operator, text="Speak formally.")
-    said = preview_text(preview(operator, page_of(overlay), text="Speak plainly."))
-    assert said.index("You are Ada") < said.index("Speak plainly.")
-    assert "formally" not in said
+    text = preview_text(preview(operator, page_of(overlay), text="Speak plainly."))
+    assert text.index("You are Ada") < text.index("Speak plainly.")
+    assert "formally" not in text
 
 
 @pytest.mark.parametrize("has_learning", [True, False])

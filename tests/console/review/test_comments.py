@@ -43,8 +43,8 @@ def withdraw_path(comment: Comment) -> str:
 def test_a_comment_is_said_read_by_others_and_withdrawn(world: World, operator: Client) -> None:
     proposal = make_proposal(world)
     assert "Nobody has said anything yet." in page_words(operator.get(page_of(proposal)))
-    said = decide(operator, proposal, "comment", text="**Ask** finance. ![x](https://evil.example/p.png)")
-    assert (said.status_code, said["Location"]) == (303, f"{page_of(proposal)}#comments")
+    response = decide(operator, proposal, "comment", text="**Ask** finance. ![x](https://evil.example/p.png)")
+    assert (response.status_code, response["Location"]) == (303, f"{page_of(proposal)}#comments")
     with acting_as(world.operator):
         comment = Comment.objects.get()
     theirs = signed_in(world.admin_user).get(page_of(proposal))

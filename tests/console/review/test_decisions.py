@@ -104,14 +104,17 @@ def test_rejection_needs_a_reason_and_keeps_it(world: World, operator: Client) -
     refused = decide(operator, skill, "reject", reason="")
     assert refused.status_code == 422
     assert "This field is required." in page_text(refused)
-    said = {"reason": "It promises what we do not do.", "reason_code": "against_policy"}
-    assert decide(operator, skill, "reject", **said).status_code == 303
+    rejection = {"reason": "It promises what we do not do.", "reason_code": "against_policy"}
+    assert decide(operator, skill, "reject", **rejection).status_code == 303
     with acting_as(world.bot):
-        told = Proposal.objects.visible_to(world.bot).about(skill).get()
+        proposal = Proposal.objects.visible_to(world.bot).about(skill).get()
     # The same no as in the inbox, with the same word for it.
-    assert (told.state, told.decision_reason, told.reason_code) == (Proposal.State.REJECTED, *said.values())
+    assert (proposal.state, proposal.decision_reason, proposal.reason_code) == (
+        Proposal.State.REJECTED,
+        *rejection.values(),
+    )
     assert status_of(world, skill) == Skill.Status.DRAFT
-    assert decide(operator, skill, "reject", **said).status_code == 409
+    assert decide(operator, skill, "reject", **rejection).status_code == 409
 
 
 def test_refused_decision_keeps_what_was_typed(world: World, operator: Client) -> None:

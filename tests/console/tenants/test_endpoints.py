@@ -42,9 +42,9 @@ def test_an_endpoint_is_added_given_its_key_tried_and_chosen(
     assert SECRET not in page.content.decode()
     standin.play(reply("Yes."), fault("overloaded"))
     where = reverse("admin:try_endpoint", args=[endpoint.pk])
-    for said in ("answered in", "No answer:"):
+    for message in ("answered in", "No answer:"):
         assert admin.post(where, {"read_at": endpoint.version}).status_code == 303
-        assert said in page_words(admin.get(page_of(endpoint)))
+        assert message in page_words(admin.get(page_of(endpoint)))
     save_form(admin, page_of(world.agent), endpoint=endpoint.pk)
     with acting_as(world.operator):
         assert Agent.objects.visible_to(world.operator).get(pk=world.agent.pk).endpoint_id == endpoint.pk

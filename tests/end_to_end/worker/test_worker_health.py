@@ -21,9 +21,9 @@ OTHER_VIRTUAL_HOST = "?virtual_host=1"
 
 def ping_worker(product: RunningProduct, broker: str) -> str:
     """What a process with this broker makes of it; it needs nothing else of the product."""
-    said = product.run("-c", PING_SCRIPT, REDIS_URL=broker)
-    assert said.returncode == 0, said.stderr
-    return said.stdout.strip()
+    result = product.run("-c", PING_SCRIPT, REDIS_URL=broker)
+    assert result.returncode == 0, result.stderr
+    return result.stdout.strip()
 
 
 def inspect_worker(product: RunningProduct, command: str) -> tuple[str, Any]:  # Any: whatever the command answers

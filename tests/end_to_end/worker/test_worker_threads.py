@@ -35,16 +35,16 @@ def held() -> BlockedWork:
 
 
 @pytest.fixture
-def crew(request: pytest.FixtureRequest) -> Iterator[DatabaseThreadPool]:
-    crew = DatabaseThreadPool(request.param)
-    yield crew
-    crew.shutdown()
-    crew.close()
+def pool(request: pytest.FixtureRequest) -> Iterator[DatabaseThreadPool]:
+    pool = DatabaseThreadPool(request.param)
+    yield pool
+    pool.shutdown()
+    pool.close()
 
 
-def start_work(crew: DatabaseThreadPool, held: BlockedWork, tenant_id: int, *numbers: int) -> list["asyncio.Task[int]"]:
+def start_work(pool: DatabaseThreadPool, held: BlockedWork, tenant_id: int, *numbers: int) -> list["asyncio.Task[int]"]:
     def one(number: int) -> "asyncio.Task[int]":
-        return asyncio.create_task(crew.do(tenant_id, lambda: held.work(tenant_id, number)))
+        return asyncio.create_task(pool.do(tenant_id, lambda: held.work(tenant_id, number)))
 
     return [one(number) for number in numbers]
 
@@ -55,12 +55,12 @@ async def wait_until_begun(held: BlockedWork, count: int) -> None:
             await asyncio.sleep(0.01)
 
 
-@pytest.mark.parametrize("crew", [4], indirect=True)
-def test_a_tenant_with_slow_work_leaves_a_thread_to_other_tenants(crew: DatabaseThreadPool, held: BlockedWork) -> None:
+@pytest.mark.parametrize("pool", [4], indirect=True)
+def test_a_tenant_with_slow_work_leaves_a_thread_to_other_tenants(pool: DatabaseThreadPool, held: BlockedWork) -> None:
     async def flood() -> None:
-        tasks = start_work(crew, held, FLOODING, *range(FLOOD))
+        tasks = start_work(pool, held, FLOODING, *range(FLOOD))
         await wait_until_begun(held, 3)
-        assert [await crew.do(OTHER, partial(str, number)) for number in range(2)] == ["0", "1"]
+        assert [await pool.do(OTHER, partial(str, number)) for number in range(2)] == ["0", "1"]
         # Threads begin in an order of their own.
         assert sorted(held.begun) == [(FLOODING, number) for number in range(3)]
         held.let_go.set()
@@ -69,14 +69,14 @@ def test_a_tenant_with_slow_work_leaves_a_thread_to_other_tenants(crew: Database
     asyncio.run(flood())
 
 
-@pytest.mark.parametrize("crew", [1], indirect=True)
+@pytest.mark.parametrize("pool", [1], indirect=True)
 def test_others_stand_behind_the_next_piece_of_a_flood_and_not_behind_all_of_it(
-    crew: DatabaseThreadPool, held: BlockedWork
+    pool: DatabaseThreadPool, held: BlockedWork
 ) -> None:
     async def flood() -> None:
-        tasks = start_work(crew, held, FLOODING, *range(FLOOD))
+        tasks = start_work(pool, held, FLOODING, *range(FLOOD))
         await wait_until_begun(held, 1)
-        tasks += start_work(crew, held, OTHER, 0, 1) + start_work(crew, held, THIRD, 0)
+        tasks += start_work(pool, held, OTHER, 0, 1) + start_work(pool, held, THIRD, 0)
         # They stand in line before the thread is let go.
         await asyncio.sleep(0)
         held.let_go.set()
@@ -88,10 +88,10 @@ def test_others_stand_behind_the_next_piece_of_a_flood_and_not_behind_all_of_it(
     assert [number for tenant_id, number in held.begun if tenant_id == FLOODING] == list(range(FLOOD))
 
 
-@pytest.mark.parametrize("crew", [2], indirect=True)
-def test_a_failure_reaches_its_waiter_and_frees_the_thread(crew: DatabaseThreadPool) -> None:
+@pytest.mark.parametrize("pool", [2], indirect=True)
+def test_a_failure_reaches_its_waiter_and_frees_the_thread(pool: DatabaseThreadPool) -> None:
     async def some_fail() -> list[object]:
-        works = [crew.do(number % 3, partial(divmod, 1, number % 2)) for number in range(FLOOD)]
+        works = [pool.do(number % 3, partial(divmod, 1, number % 2)) for number in range(FLOOD)]
         return list(await asyncio.gather(*works, return_exceptions=True))
 
     results = asyncio.run(some_fail())
@@ -99,10 +99,10 @@ def test_a_failure_reaches_its_waiter_and_frees_the_thread(crew: DatabaseThreadP
     assert results[1::2] == [(1, 0)] * (FLOOD // 2)
 
 
-@pytest.mark.parametrize("crew", [1], indirect=True)
-def test_work_runs_to_its_end_if_its_waiter_is_cancelled(crew: DatabaseThreadPool, held: BlockedWork) -> None:
+@pytest.mark.parametrize("pool", [1], indirect=True)
+def test_work_runs_to_its_end_if_its_waiter_is_cancelled(pool: DatabaseThreadPool, held: BlockedWork) -> None:
     async def cancelled() -> None:
-        running, waiting = start_work(crew, held, FLOODING, 0, 1)
+        running, waiting = start_work(pool, held, FLOODING, 0, 1)
         await wait_until_begun(held, 1)
         running.cancel()
         waiting.cancel()

@@ -220,9 +220,9 @@ def test_every_alteration_removal_swap_and_forgery_is_found_and_named(committing
             for statement in mutation.statements:
                 opened.execute(statement)
         findings = verify_tenant(books.world).findings + verify_tenant(neighbour).findings
-        told = [(finding.row, finding.kind.value) for finding in findings]
-        if (mutation.row, mutation.found) not in told:
-            missed.append((mutation.name, mutation.row, mutation.found, told))
+        found_rows = [(finding.row, finding.kind.value) for finding in findings]
+        if (mutation.row, mutation.found) not in found_rows:
+            missed.append((mutation.name, mutation.row, mutation.found, found_rows))
         with superuser(committing) as opened:
             for table in TABLES.values():
                 opened.execute(f"DELETE FROM {table}")  # noqa: S608

@@ -159,7 +159,7 @@ def test_a_migration_of_tables_makes_them_with_their_references(kind: type[Table
 def test_a_migration_of_tables_renders_no_model_that_stands_already() -> None:
     state = ProjectState()
     state.add_model(ModelState("tenants", "Room", [("id", models.BigAutoField(primary_key=True))]))
-    room = state.apps.get_model("tenants", "Room")
+    room_model = state.apps.get_model("tenants", "Room")
     shelf = CreateModel(
         "Shelf",
         [("id", models.BigAutoField(primary_key=True)), ("room", models.ForeignKey("tenants.Room", models.CASCADE))],
@@ -170,11 +170,11 @@ def test_a_migration_of_tables_renders_no_model_that_stands_already() -> None:
 
     with transaction.atomic(using="owner"):
         with connections["owner"].schema_editor(atomic=False) as editor:
-            editor.create_model(room)
+            editor.create_model(room_model)
             after = Shelves("0009_shelves", "skills").apply(state, editor)
         transaction.set_rollback(True, using="owner")
-    assert after.apps.get_model("tenants", "Room") is room
-    assert after.apps.get_model("skills", "Shelf")._meta.get_field("room").related_model is room
+    assert after.apps.get_model("tenants", "Room") is room_model
+    assert after.apps.get_model("skills", "Shelf")._meta.get_field("room").related_model is room_model
 
 
 def test_tables_of_ours_are_made_by_migrations_that_do_nothing_else() -> None:

@@ -54,9 +54,9 @@ def test_a_statement_is_planned_once_and_found_again_whatever_became_of_its_plan
     world, other = make_world(), make_world()
 
     def answer(world: World, word: str) -> None:
-        said = f"{word} of {world.tenant.pk}"
+        expected_text = f"{word} of {world.tenant.pk}"
         assert execute_as(world.system, NAMED_PARAMETERS, {"word": word}) == [
-            (said, "force_generic_plan", word.startswith("a"))
+            (expected_text, "force_generic_plan", word.startswith("a"))
         ]
 
     with CaptureQueriesContext(connection) as sent:

@@ -214,15 +214,17 @@ def test_a_worker_answers_no_turn_that_was_not_reported_and_no_conversation_chan
         ("UPDATE conversations_conversation SET has_external_agent = true WHERE id = %s", ours.conversation_id),
         (CALL, turn),
     ):
-        told = run_and_undo(victim.system, statement, [pk])
-        assert told.sqlstate in {BROKEN_RULE, NO_RIGHT}, (statement, told)
+        outcome = run_and_undo(victim.system, statement, [pk])
+        assert outcome.sqlstate in {BROKEN_RULE, NO_RIGHT}, (statement, outcome)
     with acting_as(victim.system):
         assert Turn.objects.get(pk=turn).status == Turn.Status.RUNNING
     with acting_as(victim.system):
         Turn.objects.filter(pk=turn).update(report_sha256="first")
     for another in ("second", ""):
-        told = run_and_undo(victim.system, "UPDATE runtime_turn SET report_sha256 = %s WHERE id = %s", [another, turn])
-        assert told.sqlstate == BROKEN_RULE
+        outcome = run_and_undo(
+            victim.system, "UPDATE runtime_turn SET report_sha256 = %s WHERE id = %s", [another, turn]
+        )
+        assert outcome.sqlstate == BROKEN_RULE
 
 
 def test_nothing_is_handed_out_or_reported_where_our_workers_answer(victim: World) -> None:
@@ -230,5 +232,5 @@ def test_nothing_is_handed_out_or_reported_where_our_workers_answer(victim: Worl
     claimed = claim_turn(ours.conversation_id, actor=victim.system)
     assert claimed is not None
     for column in ("external_user_turn = '{}'", "report_sha256 = 'x'"):
-        told = run_and_undo(victim.system, f"UPDATE runtime_turn SET {column} WHERE id = %s", [claimed.turn.pk])  # noqa: S608  # of constants
-        assert told.sqlstate == BROKEN_RULE, column
+        outcome = run_and_undo(victim.system, f"UPDATE runtime_turn SET {column} WHERE id = %s", [claimed.turn.pk])  # noqa: S608  # of constants
+        assert outcome.sqlstate == BROKEN_RULE, column

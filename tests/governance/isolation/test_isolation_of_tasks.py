@@ -156,11 +156,11 @@ def test_a_command_with_another_tenants_key_fails_as_with_none(
     theirs = "billing" if "--agent" in words else str(row_of(Session, victim.world).pk)
     before, outcomes = table_fingerprints(victim.world), []
     for word in (theirs, str(UNKNOWN_ID)):
-        told = run_command(
+        result = run_command(
             *({OWN: stranger.tenant.key, ASKED: word, FILE: str(file)}.get(each, each) for each in words)
         )
-        assert told.failure
-        outcomes.append((re.sub(rf"(?<!\w){word}(?!\w)", ASKED, told.failure), told.out, told.err))
+        assert result.failure
+        outcomes.append((re.sub(rf"(?<!\w){word}(?!\w)", ASKED, result.failure), result.out, result.err))
     assert outcomes[0] == outcomes[1]
     assert table_fingerprints(victim.world) == before
 
@@ -174,9 +174,9 @@ def test_every_command_names_its_tenant_or_is_left_out_for_a_reason() -> None:
 
 def test_a_command_never_tells_which_tenants_there_are(victim: Filled) -> None:
     # Whoever knows a key sees that tenant; a wrong one is answered without a list of the right ones.
-    told = run_command("issue_token", "--tenant", "acmee", "--agent", "support")
-    assert "acmee" in told.failure
-    assert victim.world.tenant.key not in told.failure + told.out + told.err
+    result = run_command("issue_token", "--tenant", "acmee", "--agent", "support")
+    assert "acmee" in result.failure
+    assert victim.world.tenant.key not in result.failure + result.out + result.err
 
 
 @pytest.mark.slow
@@ -185,6 +185,8 @@ def test_logs_of_a_whole_day_hold_no_word_of_a_customer(standin: StandIn, caplog
     caplog.set_level(logging.DEBUG)
     fill_world(standin.backend)
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("apps.")]
-    told = " ".join(ours) + " ".join(str(vars(record)) for record in caplog.records if record.name.startswith("apps."))
+    log_text = " ".join(ours) + " ".join(
+        str(vars(record)) for record in caplog.records if record.name.startswith("apps.")
+    )
     for words in ("refund", "Is anybody there", "Prefers email", "parcel", "http:abc123"):
-        assert words not in told
+        assert words not in log_text

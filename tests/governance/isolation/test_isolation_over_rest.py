@@ -206,9 +206,9 @@ def sample_value(of: dict[str, Any]) -> object:
     kinds: dict[object, object] = {"integer": 1, "boolean": True, "number": 1, "array": [], "object": {}}
     if "enum" in of:
         return of["enum"][0]
-    said = of.get("type")
+    declared_type = of.get("type")
     # What may be null is said as a list of types.
-    return kinds.get(said[0] if isinstance(said, list) else said, "Mine.")
+    return kinds.get(declared_type[0] if isinstance(declared_type, list) else declared_type, "Mine.")
 
 
 @pytest.mark.slow

@@ -21,9 +21,9 @@ Words = tuple[str, ...]
 
 
 def import_words(scene: Scene, _: Any) -> Words:
-    said = [{"role": "user", "content": "Where is my parcel?"}, {"role": "assistant", "content": "On its way."}]
+    messages = [{"role": "user", "content": "Where is my parcel?"}, {"role": "assistant", "content": "On its way."}]
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", delete=False) as file:
-        file.write(json.dumps({"id": "matrix", "messages": said}) + "\n")
+        file.write(json.dumps({"id": "matrix", "messages": messages}) + "\n")
     return ("import_transcripts", file.name, "--agent", scene.world.agent.key)
 
 

@@ -38,8 +38,8 @@ def test_a_field_that_agents_may_not_write_is_left_as_it_is(
     assert body is not None
     shape = body_schema(body, [name])[name]
     forged = {name: shape["enum"][-1] if "enum" in shape else True if shape["type"] == "boolean" else "Mine."}
-    said = mcp_server.call(scene.world.token, tool.name, {"id": row.pk, "version": row.version, **forged})
-    assert (said.code, said.data["ignored_fields"]) == ("nothing_permitted", [name])
+    answer = mcp_server.call(scene.world.token, tool.name, {"id": row.pk, "version": row.version, **forged})
+    assert (answer.code, answer.data["ignored_fields"]) == ("nothing_permitted", [name])
     with acting_as(scene.reader):
         assert recorded_values(type(row)._default_manager.get(pk=row.pk)) == recorded_values(row)
         assert Refusal.objects.filter(code="nothing_permitted").count() == 1

@@ -98,25 +98,25 @@ def test_a_form_by_an_act_of_another_kind_is_named(monkeypatch: pytest.MonkeyPat
     assert PersonaAdmin.creates is not None
     monkeypatch.setattr(PersonaAdmin, "creates", replace(PersonaAdmin.creates, act=Act.SKILL_APPROVE))
     monkeypatch.setattr(PersonaAdmin, "amends", (replace(PersonaAdmin.amends[0], act=Act.SKILL_DISCARD),))
-    said = " ".join(all_policy_violations())
-    assert "adds by skill.approve, which makes no persona" in said
-    assert "edits by skill.discard, which changes no persona" in said
+    violations = " ".join(all_policy_violations())
+    assert "adds by skill.approve, which makes no persona" in violations
+    assert "edits by skill.discard, which changes no persona" in violations
 
 
 def test_a_request_that_is_nobodys_act_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PersonaView, "acts", {})
-    said = " ".join(all_policy_violations())
-    assert "PersonaView (/personas) does not say in `acts` what create, destroy, partial_update does" in said
-    assert "UpdatePersonaBody is for persona.amend, which no view's `acts` names" in said
+    violations = " ".join(all_policy_violations())
+    assert "PersonaView (/personas) does not say in `acts` what create, destroy, partial_update does" in violations
+    assert "UpdatePersonaBody is for persona.amend, which no view's `acts` names" in violations
 
 
 def test_a_tool_that_is_no_act_of_agents_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     tools = [tool.name for tool in BUILTIN_TOOLS if tool.keeps]
     monkeypatch.setattr("apps.runtime.policy_conformance.ACT_BY_TOOL", dict.fromkeys(tools[1:], Act.PERSONA_AMEND))
-    said = " ".join(all_policy_violations())
-    assert f"the tool {tools[0]} keeps something and names no act" in said
-    assert "is persona.amend, which the policy gives no agent" in said
-    assert "which persona.amend takes no text for" in said
+    violations = " ".join(all_policy_violations())
+    assert f"the tool {tools[0]} keeps something and names no act" in violations
+    assert "is persona.amend, which the policy gives no agent" in violations
+    assert "which persona.amend takes no text for" in violations
 
 
 def test_a_tool_over_mcp_that_is_another_act_than_its_request_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,10 +61,10 @@ def test_the_short_tier_says_how_conversations_went_and_no_word_of_them(world: W
     assert "tools get_skill" in row.body
     assert "Rumpelstiltskin" not in row.body
     assert row.taint == Taint.AGENT
-    told = read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now())
-    assert told.memory is not None
-    assert [passage.text for passage in told.memory.short] == [row.body]
-    assert told.memory.short[0].source.approver == ""
+    prompt_input = read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now())
+    assert prompt_input.memory is not None
+    assert [passage.text for passage in prompt_input.memory.short] == [row.body]
+    assert prompt_input.memory.short[0].source.approver == ""
 
 
 def test_what_is_off_the_record_a_talk_or_imported_is_in_no_tier(world: World, standin: StandIn) -> None:
@@ -126,9 +126,9 @@ def test_the_first_long_run_waits_and_is_in_no_prompt(world: World, standin: Sta
     make_tier(world, LATE_PARCELS, tier="mid")
     [run] = distil(world, standin.backend, "long")
     assert run.verdict == TierRun.Verdict.PENDING
-    told = read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).memory
-    assert told is not None
-    assert told.long == ()
+    memory = read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).memory
+    assert memory is not None
+    assert memory.long == ()
     # A month later nobody has looked at it yet.
     mid = tier_of(world, "mid")
     assert mid is not None
@@ -139,9 +139,9 @@ def test_the_first_long_run_waits_and_is_in_no_prompt(world: World, standin: Sta
     row = tier_of(world, "long")
     assert row is not None
     approve_tier(row, actor=world.operator, read_at=row.version)
-    told = read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).memory
-    assert told is not None
-    assert told.long[0].source.approver == world.operator.label
+    memory = read_prompt_input(world.agent, "", actor=world.bot, system=world.system, now=timezone.now()).memory
+    assert memory is not None
+    assert memory.long[0].source.approver == world.operator.label
     clear_tier(row, actor=world.operator)
     [anew] = distil(world, standin.backend, "long")
     assert anew.verdict == TierRun.Verdict.PENDING

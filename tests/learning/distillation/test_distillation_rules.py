@@ -192,8 +192,8 @@ def line_of(chance: random.Random, number: int) -> SourceLine:
 def rewrite(chance: random.Random, before: tuple[TierFact, ...], lines: list[SourceLine]) -> list[TierFact]:
     """What a model might answer: mostly sound, sometimes it forgets, invents, or writes too much."""
     changing = [each for each in before if not each.is_permanent]
-    goes = chance.choice([0.0, 0.1, 0.25, 0.5, 1.0])
-    left = chance.sample(changing, len(changing) - int(goes * len(changing)))
+    drop_share = chance.choice([0.0, 0.1, 0.25, 0.5, 1.0])
+    left = chance.sample(changing, len(changing) - int(drop_share * len(changing)))
     new = [fact(each.text, each.source_id) for each in chance.sample(lines, min(len(lines), chance.randint(0, 40)))]
     if chance.random() < 0.2:
         new.append(fact(f"Everybody loves {chance.choice(TOPICS)} since 1999.", lines[0].source_id))
@@ -210,11 +210,11 @@ def test_a_year_keeps_its_budget_every_permanent_fact_and_invents_nothing(seed: 
     chance = random.Random(seed)
     tier: tuple[TierFact, ...] = ()
     permanent: dict[str, str] = {}
-    said: set[str] = set()
+    source_texts: set[str] = set()
     stored = 0
     for week in range(52):
         lines = [line_of(chance, week * 100 + number) for number in range(40)]
-        said |= {each.text for each in lines}
+        source_texts |= {each.text for each in lines}
         found = vet_rewrite(tier, rewrite(chance, tier, lines), lines, budget_tokens=BUDGET)
         if isinstance(found, AcceptedRewrite):
             tier, stored = found.facts, stored + 1
@@ -225,6 +225,6 @@ def test_a_year_keeps_its_budget_every_permanent_fact_and_invents_nothing(seed: 
                 tier = tuple(replace(each, is_permanent=True) if each == marked else each for each in tier)
         assert count_fact_tokens(tier) <= BUDGET
         assert permanent.items() <= {each.fact_id: each.text for each in tier}.items()
-        assert {each.text for each in tier} <= said
+        assert {each.text for each in tier} <= source_texts
         assert len(render_facts(tier).splitlines()) == len(tier)
     assert stored > 0

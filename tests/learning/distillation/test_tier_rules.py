@@ -40,18 +40,18 @@ def test_no_sentence_gets_into_a_line(
     channel: str, tools: tuple[str, ...], skills: tuple[str, ...], escalations: tuple[str, ...]
 ) -> None:
     """What is no name is left out, so a name that somebody made up carries neither words nor lines."""
-    said = session_log_line(EndedConversation(channel, "resolved", "solved", False, 2, tools, skills, escalations))
+    log_line = session_log_line(EndedConversation(channel, "resolved", "solved", False, 2, tools, skills, escalations))
     for name in (channel, *tools, *skills, *escalations):
         if any(not (char.isascii() and (char.isalnum() or char in "_.-")) for char in name) and len(name) > 8:
-            assert name not in said
-    assert "\n" not in said
+            assert name not in log_line
+    assert "\n" not in log_line
 
 
 def test_names_are_bounded() -> None:
-    said = session_log_line(
+    log_line = session_log_line(
         EndedConversation("http", "resolved", "solved", False, 1, tuple(f"tool_{number}" for number in range(50)))
     )
-    assert said.count("tool_") == NAMES_SHOWN
+    assert log_line.count("tool_") == NAMES_SHOWN
 
 
 def test_lines_of_a_tier_carry_the_day_they_stand_under() -> None:

@@ -38,8 +38,8 @@ def test_what_sender_profile_and_settings_tell_is_masked_and_counted(world: Worl
     amend_settings(settings_of(world), actor=world.admin, pii_patterns="policy: POL-####")
     make_profile(world, CUSTOMER, notes="Name: Zephyrine Okonkwo")
     conversation = make_solved_conversation(world, standin)
-    said = "Greet Odalys Quimby or Zephyrine Okonkwo about POL-1234."
-    standin.play(runbook(name="greet", description=said, body=RUNBOOK_BODY))
+    description = "Greet Odalys Quimby or Zephyrine Okonkwo about POL-1234."
+    standin.play(runbook(name="greet", description=description, body=RUNBOOK_BODY))
     found = extract_conversation(conversation.pk, actor=world.system, backend=standin.backend)
     assert found is not None
     assert found.masked_counts == {"name": 2, "policy": 1}

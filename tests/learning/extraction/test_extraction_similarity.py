@@ -108,8 +108,8 @@ def test_what_was_laid_to_a_draft_counts_in_the_inbox_and_changes_nothing_under_
         standin.play(runbook_for_tools(name, title, "get_order", "cancel_order"))
         run_extraction(world, import_conversation_with_tools(world, name, "get_order", "cancel_order"), standin)
         page = page_words(operator.get(inbox))
-        said = f"{number + 1} conversation{'s' if number else ''}"
-        assert said in page
+        count_text = f"{number + 1} conversation{'s' if number else ''}"
+        assert count_text in page
     with acting_as(world.operator):
         proposals = {each.target_label: each.version for each in Proposal.objects.open()}
     assert set(proposals.values()) == {1}

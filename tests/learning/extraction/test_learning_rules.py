@@ -176,12 +176,12 @@ def test_a_reviewer_is_told_how_often_what_was_masked() -> None:
 
 def test_a_name_that_a_customer_gives_is_taken_out_of_a_draft_and_one_an_agent_gives_is_not() -> None:
     # R115
-    said = [
+    lines = [
         ConversationLine("customer", "Hello, I am Jonas Weber."),
         ConversationLine("agent", "Hello, this is Ada from Acme. My name is Ada."),
     ]
     found = vet_draft(
-        "x", "X", "For Weber, Jonas.", f"{RUNBOOK_BODY}\nJonas wants it. Ada answers.", known=known_values_in(said, "")
+        "x", "X", "For Weber, Jonas.", f"{RUNBOOK_BODY}\nJonas wants it. Ada answers.", known=known_values_in(lines, "")
     )
     assert isinstance(found, VettedDraft)
     assert (found.description, found.body.splitlines()[-1]) == ("For [name].", "[name] wants it. Ada answers.")

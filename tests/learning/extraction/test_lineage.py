@@ -134,6 +134,6 @@ def test_records_of_another_tenant_are_named_to_nobody(world: World, conversatio
         assert not records_by_evidence(world.tenant.pk, []).exists()
     with acting_as(other.operator):
         assert not records_by_evidence(other.tenant.pk, facts).exists()
-    said, asked = [json.dumps(facts[0])], "SELECT find_change_records_by_evidence(ARRAY[%s]::text[]::jsonb[])"
-    assert run_and_undo(other.operator, asked, said).found == ()
-    assert run_and_undo(world.bot, asked, said).sqlstate == NO_RIGHT
+    parameters, asked = [json.dumps(facts[0])], "SELECT find_change_records_by_evidence(ARRAY[%s]::text[]::jsonb[])"
+    assert run_and_undo(other.operator, asked, parameters).found == ()
+    assert run_and_undo(world.bot, asked, parameters).sqlstate == NO_RIGHT

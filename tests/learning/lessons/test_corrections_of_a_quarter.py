@@ -33,15 +33,17 @@ def work_a_day(world: World, day: int, chance: random.Random) -> None:
     at = timezone.now() - timedelta(days=DAYS - day)
     for number in range(CASES_A_DAY):
         matter = f"matter{min(chance.randrange(SUBJECT_COUNT), chance.randrange(SUBJECT_COUNT))}"
-        told = LessonText(f"A customer asks about {matter}.", "It is on its way.", f"Say what the page {matter} says.")
+        lesson_text = LessonText(
+            f"A customer asks about {matter}.", "It is on its way.", f"Say what the page {matter} says."
+        )
         found = CaseSource(LessonSource.EDITED_DRAFT, day * CASES_A_DAY + number + 1, world.agent.pk, None, at)
-        assert record_case(found, told, actor=world.system) is not None
+        assert record_case(found, lesson_text, actor=world.system) is not None
     # One matter a day is answered by a person, which is sure enough for a digest.
-    told = LessonText(
+    lesson_text = LessonText(
         f"A customer asks about day {day}.", "The agent could not settle this.", f"Say what page {day} says."
     )
     found = CaseSource(LessonSource.ANSWERED_ESCALATION, day + 1, world.agent.pk, None, at)
-    assert record_case(found, told, actor=world.system) is not None
+    assert record_case(found, lesson_text, actor=world.system) is not None
 
 
 def answer(world: World, day: int) -> dict[str, object]:
@@ -49,8 +51,12 @@ def answer(world: World, day: int) -> dict[str, object]:
     with acting_as(world.operator):
         ids = [row.pk for row in Lesson.objects.filter(learning_version=None) if row.is_promotable]
     bullets = [f"- Say what page {number} says." for number in range(max(day - 13, 0), day + 1)]
-    said = {"body": "\n".join(bullets), "change_summary": f"Day {day}.", "folded_lesson_ids": ids[:LESSONS_PER_DIGEST]}
-    return reply(json.dumps(said))
+    payload = {
+        "body": "\n".join(bullets),
+        "change_summary": f"Day {day}.",
+        "folded_lesson_ids": ids[:LESSONS_PER_DIGEST],
+    }
+    return reply(json.dumps(payload))
 
 
 def decide(world: World, chance: random.Random) -> None:

@@ -30,8 +30,13 @@ def edits(sent: list[str], draft: str = DRAFT) -> list[DraftEdit]:
 
 
 def test_a_sentence_that_is_added_again_and_again_is_one_cluster() -> None:
-    said = ["Your order number is W-4711.", "The order number is 99.", "Order number: 12.", "Your order number is 5."]
-    (cluster,) = find_clusters(edits([DRAFT.replace("It will", f"{each} It will") for each in said]))
+    sentences = [
+        "Your order number is W-4711.",
+        "The order number is 99.",
+        "Order number: 12.",
+        "Your order number is 5.",
+    ]
+    (cluster,) = find_clusters(edits([DRAFT.replace("It will", f"{each} It will") for each in sentences]))
     assert cluster.change is EditKind.ADDED
     assert cluster.edit_ids == (1, 2, 3, 4)
     assert cluster.description.startswith("In 4 drafts a person added: ")
@@ -122,7 +127,7 @@ def test_many_and_hostile_edits_are_read_in_bounded_time() -> None:
 @given(st.lists(st.tuples(st.text(max_size=60), st.text(max_size=60)), max_size=8))
 def test_the_order_in_which_edits_come_changes_nothing(pairs: list[tuple[str, str]]) -> None:
     given_edits = [DraftEdit(number, draft, sent) for number, (draft, sent) in enumerate(pairs)]
-    told = cluster_edits(given_edits, support=1)
-    assert told == cluster_edits(reversed(given_edits), support=1)
-    known = [each.key for each in told]
+    clusters = cluster_edits(given_edits, support=1)
+    assert clusters == cluster_edits(reversed(given_edits), support=1)
+    known = [each.key for each in clusters]
     assert {each.key for each in cluster_edits(given_edits, known=known, support=1)} >= set(known)

@@ -146,9 +146,9 @@ def test_words_hidden_in_messages_and_drafts_reach_no_proposal(world: World) -> 
     assert clusters
     for cluster in clusters:
         propose_cluster_rule(cluster, actor=world.operator, rule="" if cluster.rule else "Be brief.")
-    said = repr([(each.content, each.rationale, each.evidence) for each in open_proposals(world)])
-    assert "voucher" not in said
-    assert "Ignore" not in said
+    proposal_texts = repr([(each.content, each.rationale, each.evidence) for each in open_proposals(world)])
+    assert "voucher" not in proposal_texts
+    assert "Ignore" not in proposal_texts
     # Whoever reads the cluster is told whose words these may be.
     assert {cluster.taint for cluster in clusters} == {"customer"}
 

@@ -32,10 +32,10 @@ def test_whatever_identifies_somebody_is_masked_and_counted() -> None:
     template = read_template("policy-number", "POL-######")
     assert isinstance(template, PiiTemplate)
     firewall = PiiMasker.against(KnownValues(names=frozenset({"Mia Li"})), templates=[template])
-    said = ExampleTexts(
+    example_texts = ExampleTexts(
         "Mia Li asks for POL-482113.", "Dear Mia,\n\nit is on  its way.", "Write to mia@example.com, Mia Li."
     )
-    kept = vet_example(said, firewall)
+    kept = vet_example(example_texts, firewall)
     assert isinstance(kept, VettedExample)
     assert kept.words == ExampleTexts(
         "[name] asks for [policy-number].", "Dear [name], it is on its way.", "Write to [e-mail], [name]."

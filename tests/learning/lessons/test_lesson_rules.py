@@ -234,9 +234,9 @@ def quarter(seed: int) -> tuple[dict[str, LessonValue], list[PrunableVersion], s
         read = lessons_to_digest(lessons.values(), now)
         assert len(read) <= LESSONS_PER_DIGEST
         ids = tuple(each.lesson_id for each in read)
-        told = [*(f"Answer {each.situation}" for each in read), *parse_bullets(body)][:BODY_BULLETS]
+        bullets = [*(f"Answer {each.situation}" for each in read), *parse_bullets(body)][:BODY_BULLETS]
         vetted = vet_digest(
-            Digest("\n".join(f"- {each}" for each in dict.fromkeys(told)), "More.", (*ids, 10**9)),
+            Digest("\n".join(f"- {each}" for each in dict.fromkeys(bullets)), "More.", (*ids, 10**9)),
             active_body=body,
             given_ids=ids,
             held=Guardrails(),

@@ -124,8 +124,8 @@ def test_the_reason_of_a_rejection_is_a_lesson_and_a_bare_no_is_none(world: Worl
     persona = make_persona(world)
     bare = propose_patch(persona, actor=world.bot, text="Be loud.")
     reject_proposal(bare, actor=world.operator, reason="", reason_code="wrong_tone")
-    told = propose_patch(persona, actor=world.bot, text="Promise a refund date.")
-    reject_proposal(told, actor=world.operator, reason="Only finance knows the date.")
+    proposal = propose_patch(persona, actor=world.bot, text="Promise a refund date.")
+    reject_proposal(proposal, actor=world.operator, reason="Only finance knows the date.")
     [(source, situation, _, instead)] = capture_lessons(world)
     assert (source, instead) == ("rejected_proposal", "Only finance knows the date.")
     assert situation.startswith("The agent proposed: Persona patch.")
@@ -138,15 +138,15 @@ def test_why_a_learning_version_was_turned_down_is_a_lesson(world: World) -> Non
     # R138
     bare = make_version(world)
     reject_version(bare, actor=world.operator)
-    told = make_version(world)
-    reject_version(told, actor=world.operator, reason="Only finance knows the date.")
+    version = make_version(world)
+    reject_version(version, actor=world.operator, reason="Only finance knows the date.")
     gone = make_version(world, "active")
     withdraw_version(gone, actor=world.operator, reason="It was made up.")
     assert due_work("lesson_captures") == [(world.tenant.pk, world.agent.pk)]
     found = {instead: (source, situation, wrong) for source, situation, wrong, instead in capture_lessons(world)}
     assert {source for source, _, _ in found.values()} == {"rejected_version"}
     assert set(found) == {"Only finance knows the date.", "It was made up."}
-    assert found["Only finance knows the date."][2] == f"It would learn: {told.change_summary}"
+    assert found["Only finance knows the date."][2] == f"It would learn: {version.change_summary}"
     assert gone.change_summary not in found["It was made up."][2]
     assert due_work("lesson_captures") == []
 

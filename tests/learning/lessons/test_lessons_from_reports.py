@@ -62,8 +62,8 @@ def test_without_a_correction_the_explanation_is_what_to_do(world: World) -> Non
 def test_what_identifies_the_customer_is_masked_before_anything_is_kept(world: World) -> None:
     # R151
     event = make_event(world, "I am jo@example.com, when is it paid?")
-    said = make_reply(world, "Paid to jo@example.com in two days.", event.conversation)
-    report = make_report_of(world, said, correction="Write to jo@example.com that it takes fourteen days.")
+    message = make_reply(world, "Paid to jo@example.com in two days.", event.conversation)
+    report = make_report_of(world, message, correction="Write to jo@example.com that it takes fourteen days.")
     settle_report(report, actor=world.operator, outcome="lesson")
     capture_report_case(world, report)
     [taught] = lessons_of(world)
@@ -83,8 +83,11 @@ def test_a_report_that_was_wrong_or_says_nothing_teaches_nothing(
 
 
 def test_two_reports_of_one_reply_count_once(world: World) -> None:
-    said = make_reply(world)
-    first, second = make_report_of(world, said), make_report_of(world, said, actor=world.admin, correction="Later.")
+    message = make_reply(world)
+    first, second = (
+        make_report_of(world, message),
+        make_report_of(world, message, actor=world.admin, correction="Later."),
+    )
     for report in (first, second):
         settle_report(report, actor=world.admin, outcome="lesson")
     assert capture_report_case(world, first).lesson_id is not None
@@ -97,8 +100,8 @@ def test_what_a_person_had_reworded_is_no_lesson_about_the_agent(world: World) -
         draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="Within two days, promised."
     )
     with acting_as(world.operator):
-        said = Message.objects.get(turn_id=draft.turn_id)
-    report = make_report_of(world, said, actor=world.admin)
+        message = Message.objects.get(turn_id=draft.turn_id)
+    report = make_report_of(world, message, actor=world.admin)
     settle_report(report, actor=world.admin, outcome="lesson")
     assert "put the reply in their own words" in capture_report_case(world, report).no_lesson_reason
 
@@ -135,11 +138,11 @@ def test_a_reply_that_was_right_after_all_is_not_marked(world: World, standin: S
 
 
 def test_what_a_reflection_reads_keeps_the_mark_when_it_is_masked(world: World) -> None:
-    said = make_reply(world, "Write to jo@example.com.")
-    make_report_of(world, said)
-    make_report_of(world, said, actor=world.admin, reason_code="private_data", correction="")
+    message = make_reply(world, "Write to jo@example.com.")
+    make_report_of(world, message)
+    make_report_of(world, message, actor=world.admin, reason_code="private_data", correction="")
     with acting_as(world.system):
-        lines = transcript(said.conversation)
+        lines = transcript(message.conversation)
     [line] = [
         each for each in transcript_lines(mask_transcript(lines, PiiMasker.against(KnownValues()))) if each.reported
     ]

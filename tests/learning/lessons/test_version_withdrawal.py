@@ -96,8 +96,8 @@ def test_a_withdrawn_version_is_read_by_no_turn_nor_comes_back_with_the_history(
     turn = run_customer_turn(world, "And?", standin, thread="old")
     assert "Ahoy" not in str(standin.requests()[-1])
     assert "corrections taught you" not in str(standin.requests()[-1])
-    said = [message["content"] for message in standin.requests()[-1]["messages"]]
-    assert "Hello" in str(said[0]), "what the customer wrote stays"
+    contents = [message["content"] for message in standin.requests()[-1]["messages"]]
+    assert "Hello" in str(contents[0]), "what the customer wrote stays"
     assert bullets_shown(world, turn) == 0
     assert bullets_shown(world, first) == 1, "the journal keeps what was shown"
     run_customer_turn(world, "Hello", standin, thread="new")

@@ -61,9 +61,9 @@ def test_what_is_read_is_masked_in_words_arguments_and_answers() -> None:
 
 
 def test_each_conversation_stands_under_its_number_in_a_fence_of_its_own() -> None:
-    told = day_message([[TranscriptLine("customer", "Hi.")], [TranscriptLine("agent", "Hello.")]])
-    assert told.startswith("# Conversation 1\n\n<data")
-    assert "\n\n# Conversation 2\n\n<data" in told
+    day_text = day_message([[TranscriptLine("customer", "Hi.")], [TranscriptLine("agent", "Hello.")]])
+    assert day_text.startswith("# Conversation 1\n\n<data")
+    assert "\n\n# Conversation 2\n\n<data" in day_text
 
 
 def answer(*skills: object) -> str:
@@ -138,8 +138,8 @@ def test_the_stand_in_finds_what_two_conversations_show() -> None:
 
 
 def test_the_stand_in_would_remember_what_a_colleague_told_two_customers() -> None:
-    told = [TranscriptLine("operator", "Hello. We are open from nine to five. Is that all?")]
+    operator_lines = [TranscriptLine("operator", "Hello. We are open from nine to five. Is that all?")]
     claimed = [TranscriptLine("customer", "We are open from nine to five.")]
-    [found] = json.loads(reflect_on_day(day_message([told, claimed, told])))["memories"]
+    [found] = json.loads(reflect_on_day(day_message([operator_lines, claimed, operator_lines])))["memories"]
     assert found == {"text": "We are open from nine to five.", "conversations": [1, 3]}
-    assert json.loads(reflect_on_day(day_message([told, claimed])))["memories"] == []
+    assert json.loads(reflect_on_day(day_message([operator_lines, claimed])))["memories"] == []

@@ -85,8 +85,8 @@ def test_one_flaw_keeps_the_whole_text_as_it_was(edit: LineEdit, said: str) -> N
 
 
 def test_changes_are_read_from_what_a_model_sent() -> None:
-    told = {"op": "update", "block": " Hours ", "line": "A.\n", "text": "B."}
-    assert LineEdit.of(told, "block") == LineEdit(LineOperation.UPDATE, "Hours", "A.", "B.")
+    edit_fields = {"op": "update", "block": " Hours ", "line": "A.\n", "text": "B."}
+    assert LineEdit.of(edit_fields, "block") == LineEdit(LineOperation.UPDATE, "Hours", "A.", "B.")
     assert LineEdit.of({"op": "add", "text": "B."}, "block") == add("B.")
     assert apply_line_edits("", []) == LineEditResult("")
 
@@ -95,18 +95,18 @@ def test_what_does_not_fit_says_what_to_shorten_and_what_to_drop() -> None:
     # R160
     assert too_long_advice("Short.", 6) == ""
     text = "We ship on Mondays.\nOn Mondays, we SHIP\n---\n***\n" + "x" * 100
-    said = too_long_advice(text, 60)
-    assert f"It would have {len(text)} characters, and 60 are the most, so nothing was saved." in said
-    assert f"The longest lines are “{'x' * 80}” (100); “We ship on Mondays.” (19)" in said
-    assert "These say the same: “We ship on Mondays.” (19); “On Mondays, we SHIP” (19)." in said
-    assert "oldest" not in said
+    advice = too_long_advice(text, 60)
+    assert f"It would have {len(text)} characters, and 60 are the most, so nothing was saved." in advice
+    assert f"The longest lines are “{'x' * 80}” (100); “We ship on Mondays.” (19)" in advice
+    assert "These say the same: “We ship on Mondays.” (19); “On Mondays, we SHIP” (19)." in advice
+    assert "oldest" not in advice
     assert "The oldest are “A.” (2); “B.” (2); “C.” (2)." in too_long_advice("Long.", 1, ["A.", "B.", "C.", "D."])
 
 
 def test_text_beyond_the_prompt_limit_is_reported_to_its_author() -> None:
     assert cut_off_advice("One.\n\nTwo.\n", 10) == ""
-    told = cut_off_advice("One.\n\nTwo.\nThree.", 10)
-    assert told == (
+    advice = cut_off_advice("One.\n\nTwo.\nThree.", 10)
+    assert advice == (
         "It is saved, but prompts carry its first 10 characters: 1 line does not reach you whole, beginning with"
         " “Three.” (6). Merge, shorten or delete lines."
     )

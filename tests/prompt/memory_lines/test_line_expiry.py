@@ -63,13 +63,17 @@ def test_a_day_ends_by_the_tenants_clock_and_a_moment_where_it_says() -> None:
 def test_dates_are_said_as_days_by_the_tenants_clock_and_meant_as_they_were() -> None:
     berlin = ZoneInfo("Europe/Berlin")
     new_year = datetime(2026, 12, 31, 23, tzinfo=UTC)
-    told = {"Sale.": LineDates(new_year, new_year), "Noon.": LineDates(NOON), "Look.": LineDates(review_after=NOON)}
-    said = format_line_dates(told, berlin)
-    assert said == {
+    line_dates = {
+        "Sale.": LineDates(new_year, new_year),
+        "Noon.": LineDates(NOON),
+        "Look.": LineDates(review_after=NOON),
+    }
+    date_texts = format_line_dates(line_dates, berlin)
+    assert date_texts == {
         "valid_until": {"Sale.": "2026-12-31", "Noon.": "2026-05-09T14:00:00+02:00"},
         "review_after": {"Sale.": "2027-01-01", "Look.": "2026-05-09T14:00:00+02:00"},
     }
-    assert parse_line_dates(said, berlin) == told
+    assert parse_line_dates(date_texts, berlin) == line_dates
     assert (format_line_dates({}, berlin), parse_line_dates({}, berlin)) == ({}, {})
     assert format_line_dates({"Sale.": LineDates(new_year)}, berlin) == {"valid_until": {"Sale.": "2026-12-31"}}
 

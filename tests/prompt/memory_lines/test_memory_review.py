@@ -71,9 +71,9 @@ def test_lines_join_once_and_go_where_asked() -> None:
 )
 def test_the_agent_is_told_what_became_of_its_lines(sent: str, stands: str, refused: frozenset[str], said: str) -> None:
     # Z-19
-    told = write_feedback(sent, stands, refused)
-    assert said in told
-    assert bool(told) is bool(said)
+    feedback = write_feedback(sent, stands, refused)
+    assert said in feedback
+    assert bool(feedback) is bool(said)
 
 
 @given(LINES, LINES, LINES)

@@ -58,8 +58,8 @@ def _transcript_violations(lines: tuple[TranscriptLine, ...]) -> Iterator[str]:
 
 def _sanitized_line(line: TranscriptLine) -> dict[str, Any]:
     """A line of the transcript with every text as the sanitizer leaves it."""
-    said = {"text": line.text, "tool": line.tool_name, "arguments": line.arguments, "is_error": line.is_error}
-    return {"role": line.role} | {name: _sanitize_value(value) for name, value in said.items() if value}
+    fields = {"text": line.text, "tool": line.tool_name, "arguments": line.arguments, "is_error": line.is_error}
+    return {"role": line.role} | {name: _sanitize_value(value) for name, value in fields.items() if value}
 
 
 def _sanitize_value(value: Any) -> Any:

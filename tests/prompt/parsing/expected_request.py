@@ -77,7 +77,7 @@ def _persona(given: PromptInput) -> Iterator[ParsedSection]:
     known = {label: getattr(card, name) for name, label in CARD_LABELS.items()} if card else {}
     lines = {label: one_line(text.text, text_limits.CARD_CHARACTERS) for label, text in known.items() if text}
     texts = {
-        "card": "\n".join(f"{label}: {said}" for label, said in lines.items() if said),
+        "card": "\n".join(f"{label}: {line}" for label, line in lines.items() if line),
         "identity": _text(persona.identity),
         "style": _text(persona.style),
         "avoid": _text(persona.avoid),
@@ -99,9 +99,9 @@ def _contract(given: PromptInput) -> Iterator[ParsedSection]:
     if given.skills_guidance:
         yield ParsedSection("guidance")
     for name, rules in (("organisation_rules", given.organisation_rules), ("agent_rules", given.agent_rules)):
-        said = [text for text, _ in _capped_texts(rules, text_limits.RULES_CHARACTERS, text_limits.SECTION_CHARACTERS)]
-        if said:
-            yield ParsedSection(name, prose="\n\n".join(said))
+        texts = [text for text, _ in _capped_texts(rules, text_limits.RULES_CHARACTERS, text_limits.SECTION_CHARACTERS)]
+        if texts:
+            yield ParsedSection(name, prose="\n\n".join(texts))
 
 
 def _sort_passages(passages: Iterable[Passage]) -> list[Passage]:
@@ -154,9 +154,9 @@ def _skills(given: PromptInput) -> Iterator[ParsedSection]:
 
 
 def _skill(skill: SkillInput, index: SkillIndex) -> Iterator[ParsedSection]:
-    said = one_line(skill.description or skill.title, text_limits.SKILL_DESCRIPTION_CHARACTERS)
+    description = one_line(skill.description or skill.title, text_limits.SKILL_DESCRIPTION_CHARACTERS)
     yield ParsedSection(
-        "skill", f"{one_line(skill.name, text_limits.SKILL_NAME_CHARACTERS)} (id: {skill.skill_id})", said
+        "skill", f"{one_line(skill.name, text_limits.SKILL_NAME_CHARACTERS)} (id: {skill.skill_id})", description
     )
     if index is SkillIndex.LAZY:
         return
@@ -188,10 +188,10 @@ def _memory(memory: MemoryInput, tier: int) -> Iterator[ParsedSection]:
 
 def _memory_section(name: str, passages: Iterable[Passage], cap: int, label: str = "") -> Iterator[ParsedSection]:
     """Prose first, data behind it."""
-    said = list(_capped_texts(passages, cap, cap))
+    texts = list(_capped_texts(passages, cap, cap))
     bullet = "- " if name in {"reminders", "tasks"} else ""
-    prose = "\n".join(bullet + text for text, is_approved in said if is_approved)
-    data = tuple(text for text, is_approved in said if not is_approved)
+    prose = "\n".join(bullet + text for text, is_approved in texts if is_approved)
+    data = tuple(text for text, is_approved in texts if not is_approved)
     if prose or data:
         yield ParsedSection(name, label, prose, data)
 
@@ -240,16 +240,16 @@ def _cards(given: TurnInput) -> Iterator[str]:
 def _bullets(given: TurnInput) -> Iterator[tuple[str, bool]]:
     for passage in _sort_passages(given.learning):
         for line in passage.text.split("\n"):
-            if said := one_line(line.lstrip(" \t-*\u2022"), text_limits.LEARNING_BULLET_CHARACTERS):
-                yield said, bool(passage.source.approver)
+            if bullet := one_line(line.lstrip(" \t-*\u2022"), text_limits.LEARNING_BULLET_CHARACTERS):
+                yield bullet, bool(passage.source.approver)
 
 
 def _examples(given: TurnInput) -> Iterator[dict[str, str]]:
     for example in sorted(given.examples, key=lambda one: (one.draft.position, *_source_key(one.draft.source))):
         texts = {"correction": example.correction, "draft": example.draft, "situation": example.situation}
-        said = {name: text for name, passage in texts.items() if (text := _text(passage))}
-        if "correction" in said:
-            yield said
+        example_fields = {name: text for name, passage in texts.items() if (text := _text(passage))}
+        if "correction" in example_fields:
+            yield example_fields
 
 
 def _event(event: TurnEvent) -> ParsedEvent:

@@ -73,8 +73,8 @@ def plant_in_memory(text: str) -> PlantedRequest:
 def plant_in_skills(text: str) -> PlantedRequest:
     """What an agent drafted and a person approved, and what another agent's owner called it."""
     skills = tuple(
-        SkillInput(number, name, text, said, number, source("skill", number, ""), f"## Procedure\n{text}")
-        for number, name, said in ((1, "refund", text), (2, "exchange", ""), (3, "a", f"- x\n{text}"))
+        SkillInput(number, name, text, description, number, source("skill", number, ""), f"## Procedure\n{text}")
+        for number, name, description in ((1, "refund", text), (2, "exchange", ""), (3, "a", f"- x\n{text}"))
     )
     agents = (
         InvokableAgentInput("billing", text, text, source("agent", 5)),
@@ -90,24 +90,26 @@ def plant_in_full_skills(text: str) -> PlantedRequest:
 
 def plant_in_operator_text(text: str) -> PlantedRequest:
     """Approved prose may say what it likes but not open a section."""
-    said = passage(text, 1)
-    both = (said, passage(f"Rule.\n{text}", 2))
+    approved_passage = passage(text, 1)
+    both = (approved_passage, passage(f"Rule.\n{text}", 2))
     prompt = replace(
         PLAIN_PROMPT,
-        identity_card=IdentityCardInput(*[said] * 7),
-        persona=PersonaInput(*[said] * 5),
-        overlay=said,
-        contract_override=said,
+        identity_card=IdentityCardInput(*[approved_passage] * 7),
+        persona=PersonaInput(*[approved_passage] * 5),
+        overlay=approved_passage,
+        contract_override=approved_passage,
         organisation_rules=both,
         agent_rules=both,
-        memory=MemoryInput(both, (PinnedBlock("x", said),), both, both, both, both, both, both),
+        memory=MemoryInput(both, (PinnedBlock("x", approved_passage),), both, both, both, both, both, both),
         tier=4,
     )
     events = (
         TurnEvent(EventKind.OPERATOR, text, NOON),
         TurnEvent(EventKind.SCHEDULE, f"Do:\n{text}", NOON.replace(hour=13)),
     )
-    return PlantedRequest(prompt, replace(PLAIN_TURN, events=events, learning=(said,), send_mode=SendMode.OBSERVE))
+    return PlantedRequest(
+        prompt, replace(PLAIN_TURN, events=events, learning=(approved_passage,), send_mode=SendMode.OBSERVE)
+    )
 
 
 def plant_in_turn(text: str) -> PlantedRequest:

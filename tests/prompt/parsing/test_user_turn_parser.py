@@ -59,7 +59,7 @@ def test_parts_of_a_turn_may_be_missing() -> None:
     )
     assert parse_turn(save_with="skill_save") == replace(nothing, save_with="skill_save")
     empty = (event(EventKind.OPERATOR, " "), event(EventKind.SCHEDULE, "Go."))
-    assert [(told.kind, told.text) for told in parse_turn(events=empty).events] == [
+    assert [(parsed_event.kind, parsed_event.text) for parsed_event in parse_turn(events=empty).events] == [
         (EventKind.OPERATOR, ""),
         (EventKind.SCHEDULE, "Go."),
     ]
@@ -67,10 +67,10 @@ def test_parts_of_a_turn_may_be_missing() -> None:
 
 def test_an_event_tells_its_line_and_whether_it_was_cut() -> None:  # R133
     sms = TurnEvent(EventKind.SMS, "x" * 30_000, NOON, "Ann", "+1", "Sales")
-    [told] = parse_turn(events=(sms,)).events
-    assert told == ParsedEvent(EventKind.SMS, "x" * 20_000, "Ann", "+1", "Sales", is_cut=True)
-    [told] = parse_turn(events=(event(EventKind.OPERATOR, "x" * 30_000),)).events
-    assert told == ParsedEvent(EventKind.OPERATOR, "x" * 20_000, is_cut=True)
+    [parsed_event] = parse_turn(events=(sms,)).events
+    assert parsed_event == ParsedEvent(EventKind.SMS, "x" * 20_000, "Ann", "+1", "Sales", is_cut=True)
+    [parsed_event] = parse_turn(events=(event(EventKind.OPERATOR, "x" * 30_000),)).events
+    assert parsed_event == ParsedEvent(EventKind.OPERATOR, "x" * 20_000, is_cut=True)
 
 
 MESSAGE = f"{render_header(event(EventKind.MESSAGE, ''))}\n{fence('Hi')}"

@@ -17,11 +17,11 @@ def _report(chosen: ActChoice) -> object:
     thread = chosen.row(Conversation, status=Conversation.Status.OPEN)
     theirs = chosen.there.world.operator
     try:
-        said = send_message(thread, actor=theirs, sender=Message.Sender.AGENT, text=chosen.words, wire={})
+        message = send_message(thread, actor=theirs, sender=Message.Sender.AGENT, text=chosen.words, wire={})
     except GovernanceError as refusal:
         raise NoRowForAct("reply") from refusal
     return make_report(
-        said.pk,
+        message.pk,
         actor=chosen.actor,
         conversation_id=thread.pk,
         agent_id=thread.agent_id,
@@ -32,8 +32,8 @@ def _report(chosen: ActChoice) -> object:
 
 def _settle(chosen: ActChoice) -> object:
     row, outcome = chosen.row(Report), Report.Outcome.values[chosen.pick % len(Report.Outcome)]
-    said = {"outcome": outcome, "resolution": chosen.words}
-    return settle_report(row, actor=chosen.actor, read_at=chosen.read_at(row), **said)
+    values = {"outcome": outcome, "resolution": chosen.words}
+    return settle_report(row, actor=chosen.actor, read_at=chosen.read_at(row), **values)
 
 
 REPORTS: Mapping[Act, ActRunner] = {

@@ -108,8 +108,8 @@ def test_what_agents_say_to_each_other_is_told_to_no_webhook(world: World, stand
     run_next_turn(world, child_conversation(world, parent), standin, reply(DEBT_ANSWER))
     run_next_turn(world, parent, standin, reply("You owe forty euros."))
     with acting_as(world.operator):
-        told = Delivery.objects.values_list("event", "conversation_id")
-        assert list(told) == [("reply", parent.pk), ("reply", parent.pk)]
+        deliveries = Delivery.objects.values_list("event", "conversation_id")
+        assert list(deliveries) == [("reply", parent.pk), ("reply", parent.pk)]
 
 
 def test_only_who_may_ask_is_offered_the_tool_and_only_who_was_asked_may_pass_on(

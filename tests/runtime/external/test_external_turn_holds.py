@@ -87,8 +87,8 @@ def test_reply_that_people_read_first_becomes_a_draft_and_is_sent_by_them(world:
     amend_agent(world.agent, actor=world.admin, send_mode="suggest")
     out = open_external_session(world, "Where is my parcel?")
     assert "reads" in str(out.asked.wire) or "colleague" in str(out.asked.wire)
-    told = report_external_turn(world, out, model_answer("In Lyon."))
-    assert (told.may_send, told.turn.outcome, told.instruction[:13]) == (False, "drafted", "Send nothing.")
+    result = report_external_turn(world, out, model_answer("In Lyon."))
+    assert (result.may_send, result.turn.outcome, result.instruction[:13]) == (False, "drafted", "Send nothing.")
     with acting_as(world.operator):
         draft = Draft.objects.get(turn_id=out.turn.pk)
     send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256)
@@ -98,20 +98,20 @@ def test_reply_that_people_read_first_becomes_a_draft_and_is_sent_by_them(world:
 def test_agent_that_only_observes_is_told_to_send_nothing(world: World) -> None:
     amend_agent(world.agent, actor=world.admin, send_mode="observe")
     out = open_external_session(world, "Where is my parcel?")
-    told = report_external_turn(world, out, model_answer("In Lyon."))
-    assert (told.may_send, told.turn.outcome, told.draft_id) == (False, "observed", None)
+    result = report_external_turn(world, out, model_answer("In Lyon."))
+    assert (result.may_send, result.turn.outcome, result.draft_id) == (False, "observed", None)
 
 
 def test_half_an_answer_leaves_only_by_a_person(world: World) -> None:
     out = open_external_session(world, "Where is my parcel?")
-    told = report_external_turn(world, out, model_answer("It is in", stop_reason="max_tokens"))
-    assert (told.may_send, told.turn.outcome) == (False, "drafted")
+    result = report_external_turn(world, out, model_answer("It is in", stop_reason="max_tokens"))
+    assert (result.may_send, result.turn.outcome) == (False, "drafted")
 
 
 def test_refusal_of_the_model_asks_a_person(world: World) -> None:
     out = open_external_session(world, "Where is my parcel?")
-    told = report_external_turn(world, out, model_answer("", stop_reason="refusal"))
-    assert (told.turn.status, told.turn.outcome, told.turn.failure_code) == ("failed", "escalated", "refusal")
+    result = report_external_turn(world, out, model_answer("", stop_reason="refusal"))
+    assert (result.turn.status, result.turn.outcome, result.turn.failure_code) == ("failed", "escalated", "refusal")
 
 
 def test_paused_agent_is_handed_nothing_and_its_report_waits(world: World) -> None:
@@ -149,8 +149,8 @@ def test_day_without_money_hands_nothing_out_and_takes_what_was_spent_already(wo
     with acting_as(world.admin):
         settings = TenantSettings.objects.visible_to(world.admin).get()
     amend_settings(settings, actor=world.admin, day_budget_micro_usd=1)
-    told = report_external_turn(world, out, model_answer("In Lyon."))
-    assert told.may_send
+    result = report_external_turn(world, out, model_answer("In Lyon."))
+    assert result.may_send
     with pytest.raises(Conflict, match="budget of the day is spent"):
         open_external_session(world, "Thanks.")
     with acting_as(world.system):
@@ -282,9 +282,9 @@ def test_conversation_run_elsewhere_is_learned_from_and_explained_like_ours(worl
     found = extract_conversation(out.session.conversation_id, actor=world.system, backend=standin.backend)
     assert found is not None
     assert found.verdict in {Extraction.Verdict.DRAFTED, Extraction.Verdict.NOTHING, Extraction.Verdict.MALFORMED}
-    told = explain_turn(out.turn.pk, actor=world.operator)
-    assert told is not None
-    assert told.reply == "Order B77 is cancelled."
-    assert {step.name for step in told.tool_steps} == {"find_order", "cancel_order"}
-    assert {str(stood.place) for stood in told.sources} >= {"prompt", "turn", "tool"}
-    assert not told.flaws
+    explanation = explain_turn(out.turn.pk, actor=world.operator)
+    assert explanation is not None
+    assert explanation.reply == "Order B77 is cancelled."
+    assert {step.name for step in explanation.tool_steps} == {"find_order", "cancel_order"}
+    assert {str(stood.place) for stood in explanation.sources} >= {"prompt", "turn", "tool"}
+    assert not explanation.flaws

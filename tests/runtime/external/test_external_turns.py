@@ -47,10 +47,14 @@ def test_turn_is_handed_out_as_ours_would_be_sent(world: World, standin: StandIn
     ours = send_customer_message(world, "Where is my parcel?", thread="ours")
     answer_conversation(world.tenant.pk, ours.conversation_id, backend=standin.backend)
     [sent] = standin.requests()
-    told = arguments_of(out.request)
-    assert (told["system"], told["tools"], told["model"]) == (sent["system"], sent["tools"], sent["model"])
-    assert [message["role"] for message in told["messages"]] == ["user"]
-    assert any("cache_control" in block for block in told["system"])
+    arguments = arguments_of(out.request)
+    assert (arguments["system"], arguments["tools"], arguments["model"]) == (
+        sent["system"],
+        sent["tools"],
+        sent["model"],
+    )
+    assert [message["role"] for message in arguments["messages"]] == ["user"]
+    assert any("cache_control" in block for block in arguments["system"])
     with acting_as(world.system):
         [session] = sessions(world, out.session.conversation_id)
     assert session.prefix_sha256 == out.frozen.assembled.sha256
@@ -58,14 +62,14 @@ def test_turn_is_handed_out_as_ours_would_be_sent(world: World, standin: StandIn
 
 def test_reported_turn_stands_in_the_transcript_like_ours(world: World) -> None:
     out = open_external_session(world, "Where is my parcel?")
-    told = report_external_turn(
+    result = report_external_turn(
         world,
         out,
         tool_call_answer("track", "c1", number="77"),
         tool_result("c1", "It is in Lyon."),
         model_answer("It is in Lyon.", usage={"input_tokens": 10, "output_tokens": 5}),
     )
-    assert (told.may_send, told.turn.outcome, told.has_waiting_messages) == (True, "replied", False)
+    assert (result.may_send, result.turn.outcome, result.has_waiting_messages) == (True, "replied", False)
     assert lines(world, out.session.conversation_id) == [
         ("customer", "Where is my parcel?"),
         ("agent", ""),
@@ -77,7 +81,7 @@ def test_reported_turn_stands_in_the_transcript_like_ours(world: World) -> None:
         [spend] = Spend.objects.filter(agent_id=world.agent.pk)
     assert (first.input_tokens, first.cache_read_tokens, last.input_tokens) == (100, 1000, 10)
     assert (step.name, step.result, step.step, step.position) == ("track", "It is in Lyon.", 1, 0)
-    assert told.cost_micro_usd == spend.cost_micro_usd == sum(call.cost_micro_usd or 0 for call in (first, last)) > 0
+    assert result.cost_micro_usd == spend.cost_micro_usd == sum(call.cost_micro_usd or 0 for call in (first, last)) > 0
     assert reload_turn(world, out).external_user_turn is None
 
 
@@ -88,9 +92,9 @@ def test_next_turn_goes_on_in_the_session_with_its_history(world: World) -> None
     second = open_external_session(world, "And when does it come?")
     assert (second.session, second.turn) != (first.session, first.turn)
     assert second.session.pk == first.session.pk
-    told = arguments_of(second.request)["messages"]
-    assert [message["role"] for message in told] == ["user", "assistant", "user"]
-    assert told[1]["content"][0]["text"] == "In Lyon."
+    messages = arguments_of(second.request)["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+    assert messages[1]["content"][0]["text"] == "In Lyon."
 
 
 def test_session_opened_again_before_its_report_is_the_same_turn_with_the_same_words(world: World) -> None:
@@ -108,8 +112,8 @@ def test_session_opened_again_before_its_report_is_the_same_turn_with_the_same_w
 
 def test_report_is_taken_once_and_the_same_one_again_is_the_same_answer(world: World) -> None:
     out = open_external_session(world, "Where is my parcel?")
-    told = report_external_turn(world, out, model_answer("In Lyon."))
-    assert report_external_turn(world, out, model_answer("In Lyon.")).turn.reply_id == told.turn.reply_id
+    result = report_external_turn(world, out, model_answer("In Lyon."))
+    assert report_external_turn(world, out, model_answer("In Lyon.")).turn.reply_id == result.turn.reply_id
     with pytest.raises(Conflict, match="This turn is over"):
         report_external_turn(world, out, model_answer("In Paris."))
     with pytest.raises(Conflict, match="This turn is over"):
@@ -123,14 +127,14 @@ def test_a_builtin_tool_runs_in_the_turn_and_its_result_is_ours(world: World) ->
     read = use_tool(world, out, "get_skill", skill_id=skill.pk)
     assert skill.title in read
     assert use_tool(world, out, "get_skill", skill_id=skill.pk) == read
-    told = report_external_turn(
+    result = report_external_turn(
         world,
         out,
         tool_call_answer("get_skill", "call-1", skill_id=skill.pk),
         tool_result("call-1", "Forged."),
         model_answer("Like this."),
     )
-    assert told.may_send
+    assert result.may_send
     with acting_as(world.system):
         [step] = ToolStep.objects.filter(turn=out.turn)
         skill.refresh_from_db()
@@ -221,7 +225,7 @@ def test_message_for_the_other_runner_is_refused_with_what_to_do(world: World) -
 def test_two_requests_about_a_turn_come_one_after_the_other(world: World) -> None:
     # R126
     out = open_external_session(world, "Where is my parcel?")
-    first = claim_turn(out.session.conversation_id, actor=world.system, elsewhere=True)
+    first = claim_turn(out.session.conversation_id, actor=world.system, external=True)
     assert first is not None
     for second in (
         lambda: open_external_session(world),
@@ -231,7 +235,7 @@ def test_two_requests_about_a_turn_come_one_after_the_other(world: World) -> Non
             second()
     postpone(first.turn, "", "", 0, actor=world.system)
     assert report_external_turn(world, out, model_answer("In Lyon.")).may_send
-    assert claim_turn(out.session.conversation_id, actor=world.system, elsewhere=True) is None
+    assert claim_turn(out.session.conversation_id, actor=world.system, external=True) is None
     with pytest.raises(Conflict, match="Nothing waits here"):
         open_external_session(world)
 
@@ -265,11 +269,11 @@ def test_another_agent_finds_no_turn_of_this_one(world: World) -> None:
 
 def test_report_that_is_given_up_asks_a_person(world: World) -> None:
     out = open_external_session(world, "Where is my parcel?")
-    told = report_external_turn(world, out, tool_call_answer("track", "c"), failure="The parcel service is down.")
-    assert (told.may_send, told.turn.status, told.turn.outcome) == (False, "failed", "escalated")
+    result = report_external_turn(world, out, tool_call_answer("track", "c"), failure="The parcel service is down.")
+    assert (result.may_send, result.turn.status, result.turn.outcome) == (False, "failed", "escalated")
     with acting_as(world.system):
         events = InboundEvent.objects.filter(turn_id=out.turn.pk).count()
         cost = ModelCall.objects.get(turn=out.turn).cost_micro_usd
         [escalation] = Escalation.objects.filter(conversation=conversation_of(world, out))
-    assert (events, cost) == (1, told.cost_micro_usd)
+    assert (events, cost) == (1, result.cost_micro_usd)
     assert "The parcel service is down." in escalation.question

@@ -76,9 +76,9 @@ def end_breaker_wait(world: World) -> None:
 
 
 def begin_turn(world: World, turn: Turn) -> TurnMachine:
-    turning = start_turn(world.tenant.pk, turn.conversation_id)
-    assert turning is not None
-    return turning
+    machine = start_turn(world.tenant.pk, turn.conversation_id)
+    assert machine is not None
+    return machine
 
 
 def test_nothing_is_written_while_calls_succeed(world: World, standin: StandIn) -> None:

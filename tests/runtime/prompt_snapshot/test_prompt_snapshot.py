@@ -67,10 +67,13 @@ def test_every_byte_of_the_frozen_prompt_and_of_the_user_turn_has_an_owner(world
     text = standin.requests()[0]["messages"][0]["content"][0]["text"]
     assert turn.owners_of_asked is not None
     asked = decode_segments(Slot.TURN, text, turn.owners_of_asked)
-    [said] = [segment for segment in asked.segments if segment.text == "Where is my parcel?"]
-    assert said.source is not None
-    assert (said.source.record_type, said.source.author) == ("conversations.inboundevent", CUSTOMER)
-    assert said.source.taint == "customer"
+    [customer_segment] = [segment for segment in asked.segments if segment.text == "Where is my parcel?"]
+    assert customer_segment.source is not None
+    assert (customer_segment.source.record_type, customer_segment.source.author) == (
+        "conversations.inboundevent",
+        CUSTOMER,
+    )
+    assert customer_segment.source.taint == "customer"
 
 
 def test_tools_are_frozen_with_the_session_and_writers_are_not_offered_off_the_record(
@@ -83,11 +86,11 @@ def test_tools_are_frozen_with_the_session_and_writers_are_not_offered_off_the_r
     )
     for event in (on, off):
         run_turn(world, event, standin.backend)
-    said, unsaid = standin.requests()
-    assert [tool["name"] for tool in said["tools"]] == [tool.name for tool in builtin_tools(DEFAULT_OFFER)]
+    normal_request, unsaid = standin.requests()
+    assert [tool["name"] for tool in normal_request["tools"]] == [tool.name for tool in builtin_tools(DEFAULT_OFFER)]
     assert [tool["name"] for tool in unsaid["tools"]] == ["get_skill", "list_skills", "get_skill_attachment"]
     assert "off the record" in unsaid["messages"][0]["content"][0]["text"]
-    assert "off the record" not in said["messages"][0]["content"][0]["text"]
+    assert "off the record" not in normal_request["messages"][0]["content"][0]["text"]
 
 
 def test_the_same_words_are_stored_once_per_tenant(world: World, standin: StandIn) -> None:

@@ -46,9 +46,9 @@ def test_who_follows_hears_tools_replies_and_turns_once_and_goes_on_where_they_w
     assert heard[-1].told == {"turn_id": turn.pk, "status": "done", "outcome": "replied"}
     assert heard[-1].place == current_cursor(conversation_id, actor=world.operator)
     assert events_since(conversation_id, heard[-1].place, actor=world.bot) == []
-    said = ConversationFeedCursor.read(str(heard[0].place))
-    assert said is not None
-    assert [each.event for each in events_since(conversation_id, said, actor=world.bot)] == ["reply", "turn"]
+    cursor = ConversationFeedCursor.read(str(heard[0].place))
+    assert cursor is not None
+    assert [each.event for each in events_since(conversation_id, cursor, actor=world.bot)] == ["reply", "turn"]
 
 
 def test_who_is_far_behind_hears_each_turn_after_its_reply(
@@ -57,9 +57,9 @@ def test_who_is_far_behind_hears_each_turn_after_its_reply(
     monkeypatch.setattr(conversation_feed, "BATCH_SIZE", 1)
     first, second = run_customer_turn(world, "One", standin), run_customer_turn(world, "Two", standin)
     place, heard = ConversationFeedCursor(), []
-    while told := events_since(first.conversation_id, place, actor=world.bot):
-        heard += [(each.event, each.told["turn_id"]) for each in told]
-        place = told[-1].place
+    while events := events_since(first.conversation_id, place, actor=world.bot):
+        heard += [(each.event, each.told["turn_id"]) for each in events]
+        place = events[-1].place
     assert heard == [("reply", first.pk), ("reply", second.pk), ("turn", first.pk), ("turn", second.pk)]
 
 
@@ -112,11 +112,11 @@ class RecordingModel:
 
 
 def test_while_sending_is_paused_nobody_hears_what_a_person_may_have_to_send(world: World, standin: StandIn) -> None:
-    turning = start_turn(world.tenant.pk, send_customer_message(world, "Hello").conversation_id, NO_TOOLS)
-    assert turning is not None
+    machine = start_turn(world.tenant.pk, send_customer_message(world, "Hello").conversation_id, NO_TOOLS)
+    assert machine is not None
     standin.play(tool("list_skills"), reply("Not heard."))
-    model = RecordingModel(world, turning, standin)
-    drive_turn(turning, model)
+    model = RecordingModel(world, machine, standin)
+    drive_turn(machine, model)
     assert model.told == [True, False]
     claimed = claim_turn(send_customer_message(world, "And now?", thread="other").conversation_id, actor=world.system)
     assert claimed is not None

@@ -237,8 +237,12 @@ def test_a_refused_write_is_reported_to_the_model(world: World, standin: StandIn
     made = call_once(world, standin, "draft_skill", **RUNBOOK)
     assert made["is_error"] is True
     assert "skill of that name" in str(made["result"])
-    told = standin.requests()[-1]["messages"][-1]["content"][0]
-    assert (told["type"], told["is_error"], told["content"]) == ("tool_result", True, made["result"])
+    result_block = standin.requests()[-1]["messages"][-1]["content"][0]
+    assert (result_block["type"], result_block["is_error"], result_block["content"]) == (
+        "tool_result",
+        True,
+        made["result"],
+    )
 
 
 def test_an_unknown_tool_is_answered_with_those_there_are(world: World, standin: StandIn) -> None:

@@ -26,9 +26,9 @@ def test_a_table_goes_with_the_reply_where_the_agent_may_show_some(standin: Stan
     event = send_customer_message(world, "How many?")
     run_turn(world, event, standin.backend)
     assert render_tools(standin) == {"render_table", "render_chart"}
-    told = message_result(event.pk, actor=world.bot).reply
-    assert told is not None
-    assert [(figure["kind"], figure["rows"]) for figure in told.figures] == [("table", [["1"]])]
+    sent_reply = message_result(event.pk, actor=world.bot).reply
+    assert sent_reply is not None
+    assert [(figure["kind"], figure["rows"]) for figure in sent_reply.figures] == [("table", [["1"]])]
     with acting_as(world.operator):
         lines = transcript(event.conversation)
     assert [figure["text"] for line in lines for figure in line.figures] == ["a\n1"]
@@ -42,9 +42,9 @@ def test_a_chart_goes_with_the_reply_as_data(standin: StandIn, chart: str) -> No
     standin.play(tool("render_chart", **drawn | {"labels": ["May"]}), tool("render_chart", **drawn), reply("It grows."))
     event = send_customer_message(world, "Does it grow?")
     run_turn(world, event, standin.backend)
-    told = message_result(event.pk, actor=world.bot).reply
-    assert told is not None
-    [figure] = told.figures
+    sent_reply = message_result(event.pk, actor=world.bot).reply
+    assert sent_reply is not None
+    [figure] = sent_reply.figures
     assert (figure["kind"], figure["chart"], figure["labels"]) == ("chart", chart, ["May", "June"])
     assert figure["series"] == [{"name": "Sold", "values": [1, 2]}]
 

@@ -141,8 +141,8 @@ def test_the_rest_is_listed_and_shown(world: World, standin: StandIn) -> None:
 def test_of_very_many_a_hundred_are_listed_and_the_others_counted(world: World, standin: StandIn) -> None:
     turn = run_turn(world, standin, toolbox_of(200), tool("list_resources"), reply("Good."))
     [listed] = steps(world, turn)
-    told = json.loads(listed.result)
-    assert (len(told["tools"]), told["more"]) == (
+    listing = json.loads(listed.result)
+    assert (len(listing["tools"]), listing["more"]) == (
         100,
         200 - (TOOLS_OFFERED - len(BUILTIN_TOOLS) - len(ROUTING_TOOLS)) - 100,
     )
@@ -158,8 +158,8 @@ def test_a_routed_call_is_a_call_of_the_tool_it_leads_to(world: World, standin: 
     assert (step.name, step.arguments, step.repeat_safety) == (LAST_TOOL, {"order": "12"}, "idempotent")
     assert step.result == "Done with 12."
     with acting_as(world.system):
-        said = Message.objects.get(turn_id=turn.pk, sender=Message.Sender.AGENT, is_reply=False)
-    assert [call["name"] for call in said.tool_calls] == [LAST_TOOL]
+        message = Message.objects.get(turn_id=turn.pk, sender=Message.Sender.AGENT, is_reply=False)
+    assert [call["name"] for call in message.tool_calls] == [LAST_TOOL]
 
 
 @pytest.mark.parametrize(

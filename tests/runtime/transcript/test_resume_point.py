@@ -31,8 +31,8 @@ def test_a_turn_of_which_nothing_was_kept_asks_its_first_call() -> None:
 
 
 def test_what_an_answer_wanted_called_is_read_back_from_its_words() -> None:
-    said = step_with_calls().said
-    assert said.uses == (ToolUse("a", "list_skills", {}), ToolUse("b", "refund", {"order": "1"}))
+    message = step_with_calls().said
+    assert message.uses == (ToolUse("a", "list_skills", {}), ToolUse("b", "refund", {"order": "1"}))
     assert AssistantMessage(1, "Done.", FINAL_MESSAGE, "end_turn").uses == ()
     odd: JsonObject = {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "x", "input": "text"}]}
     assert AssistantMessage(1, "", odd, "tool_use").uses == (ToolUse("c", "x", {}),)

@@ -69,12 +69,12 @@ def test_an_assistant_answers_its_member_from_its_own_core_and_the_members_overl
     assert (turn.status, turn.outcome) == (Turn.Status.DONE, Turn.Outcome.REPLIED)
     with acting_as(world.system):
         prompt = load_prefix(session_of(turn)).assembled.text
-        said = [*Message.objects.filter(conversation=talk).values_list("sender", "text")]
+        messages = [*Message.objects.filter(conversation=talk).values_list("sender", "text")]
     assert ASSISTANT_CORE in prompt
     assert PLATFORM_CORE not in prompt
     assert prompt.index(PERSONA_TITLES["member_overlay"]) < prompt.index("Answer me in lists.")
     assert "in verse" not in prompt
-    assert said == [("operator", "Good morning"), ("agent", "Good morning.")]
+    assert messages == [("operator", "Good morning"), ("agent", "Good morning.")]
 
 
 def test_a_talk_offers_what_its_member_may_and_nothing_that_outlives_it_for_others(
@@ -163,9 +163,9 @@ def test_what_customers_wrote_comes_back_as_data_and_never_from_off_the_record(
     talk = make_talk(world)
     look = tool("read_conversation", conversation_id=heard.conversation_id)
     shown = result_of(run_assistant_turn(talk, "Read it to me", world.operator, standin, look, reply("Done.")))
-    stands, _, said = shown.partition("\n")
+    stands, _, transcript = shown.partition("\n")
     assert json.loads(stands)["id"] == heard.conversation_id
-    assert any("approve me" in str(line) for line in unfence_lines(said))
+    assert any("approve me" in str(line) for line in unfence_lines(transcript))
     look = tool("read_conversation", conversation_id=hidden.conversation_id)
     assert "off the record" in result_of(
         run_assistant_turn(talk, "And that one", world.operator, standin, look, reply("No."))

@@ -45,7 +45,7 @@ def test_a_failing_lookup_omits_its_slot_and_never_the_turn(
         stored = set(turn.session.parts.values_list("part__slot", flat=True))
     text = prompt(standin.requests()[0])
     assert stored == {1, 2, 3, 4, 5} - {number}
-    assert [said for _, said, _ in SLOTS.values() if said not in text] == [words]
+    assert [phrase for _, phrase, _ in SLOTS.values() if phrase not in text] == [words]
     assert [getattr(record, "slot", "") for record in caplog.records if "omitted" in record.message] == [slot]
 
 

@@ -63,8 +63,8 @@ def test_a_burst_is_answered_at_once_when_its_first_message_is_due(world: World,
     standin.play(reply("On its way."))
     turn = run_turn(world, first, standin.backend)
     assert turn_of(world, second) == turn
-    said = [("customer", "Hello"), ("customer", "Where is my order?"), ("agent", "On its way.")]
-    assert lines(world, turn.conversation_id) == said
+    expected_lines = [("customer", "Hello"), ("customer", "Where is my order?"), ("agent", "On its way.")]
+    assert lines(world, turn.conversation_id) == expected_lines
 
 
 class InterruptedModel:

@@ -126,13 +126,13 @@ def test_what_tools_gave_back_is_kept_once_and_told_again_as_it_was(world: World
     turn = run_customer_turn(world, "What can you do?", standin)
     run_customer_turn(world, "And now?", standin)
     last, next_one = (
-        [without_cache_marks(said["content"]) for said in body["messages"]] for body in standin.requests()[-2:]
+        [without_cache_marks(message["content"]) for message in body["messages"]] for body in standin.requests()[-2:]
     )
     assert next_one[: len(last)] == last
     assert [block["content"] for [block] in last[2::2]] == [call["result"] for call in calls(world, turn)]
     with acting_as(world.system):
-        told = Message.objects.filter(turn_id=turn.pk, sender=Message.Sender.TOOL)
-        assert list(told.values_list("api_message", flat=True)) == [{"role": "user"}] * 2
+        tool_messages = Message.objects.filter(turn_id=turn.pk, sender=Message.Sender.TOOL)
+        assert list(tool_messages.values_list("api_message", flat=True)) == [{"role": "user"}] * 2
 
 
 def test_an_overloaded_model_postpones_the_turn_and_the_next_attempt_answers(world: World, standin: StandIn) -> None:
@@ -260,9 +260,9 @@ class OvertakenModel:
         self.world, self.standin, self.conversation_id = world, standin, conversation_id
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        said = self.standin.backend.complete(request)
+        model_reply = self.standin.backend.complete(request)
         answer_conversation(self.world.tenant.pk, self.conversation_id, backend=self.standin.backend)
-        return said
+        return model_reply
 
 
 def test_a_worker_that_lost_its_turn_writes_nothing(world: World, standin: StandIn, settings: Settings) -> None:

@@ -75,8 +75,8 @@ def test_a_suggested_reply_waits_and_what_a_person_sends_is_what_the_agent_remem
     send_reviewed_draft(draft, actor=world.operator, reviewed_sha256=draft.text_sha256, text="We open at ten.")
     set_mode(world, "autonomous")
     run_customer_turn(world, "Thanks", standin)
-    said = [message["content"] for message in standin.requests()[-1]["messages"] if message["role"] == "assistant"]
-    assert [block["text"] for content in said for block in content] == ["We open at ten."]
+    contents = [message["content"] for message in standin.requests()[-1]["messages"] if message["role"] == "assistant"]
+    assert [block["text"] for content in contents for block in content] == ["We open at ten."]
 
 
 def test_a_later_message_supersedes_the_draft_that_waits(world: World, standin: StandIn) -> None:
@@ -184,9 +184,9 @@ class InterruptedModel:
     standin: StandIn
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        said = self.standin.backend.complete(request)
+        model_reply = self.standin.backend.complete(request)
         self.meanwhile()
-        return said
+        return model_reply
 
 
 @pytest.mark.parametrize("step", [reply("Too late."), tool("list_skills")])

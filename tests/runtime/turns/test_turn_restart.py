@@ -80,8 +80,8 @@ def test_a_message_while_the_model_thinks_is_answered_together_with_the_first(wo
     # R126
     standin.play(reply("Which order?"), reply("Number 12 is on its way."))
     turn, model = run_interrupted_turn(world, standin)
-    said = [("customer", FIRST), ("customer", SECOND), ("agent", "Number 12 is on its way.")]
-    assert lines(world, turn.conversation_id) == said
+    expected_lines = [("customer", FIRST), ("customer", SECOND), ("agent", "Number 12 is on its way.")]
+    assert lines(world, turn.conversation_id) == expected_lines
     # What was thought first is paid for.
     assert (turn.round, rounds(world, turn)) == (2, [(1, 1), (2, 1)])
     assert SECOND in str(model.asked[1].messages[-1])
@@ -103,8 +103,8 @@ def test_an_agent_that_does_not_restart_answers_one_after_the_other(world: World
     amend_agent(world.agent, actor=world.admin, mid_turn_message_mode="queue")
     standin.play(reply("Which order?"), reply("On its way."))
     turn, _ = run_interrupted_turn(world, standin)
-    said = [("customer", FIRST), ("agent", "Which order?"), ("customer", SECOND), ("agent", "On its way.")]
-    assert lines(world, turn.conversation_id) == said
+    expected_lines = [("customer", FIRST), ("agent", "Which order?"), ("customer", SECOND), ("agent", "On its way.")]
+    assert lines(world, turn.conversation_id) == expected_lines
 
 
 def test_a_customer_who_writes_on_and_on_is_answered_all_the_same(world: World, standin: StandIn) -> None:
@@ -170,8 +170,8 @@ def test_a_worker_that_dies_in_the_second_round_leaves_it_to_the_next(world: Wor
     turn = turn_of(world, event)
     assert (turn.status, turn.round, rounds(world, turn)) == (Turn.Status.DONE, 2, [(1, 1), (2, 1)])
     assert system_text(model.asked[2]) == system_text(model.asked[1])
-    said = [("customer", FIRST), ("customer", SECOND), ("agent", "On its way.")]
-    assert lines(world, turn.conversation_id) == said
+    expected_lines = [("customer", FIRST), ("customer", SECOND), ("agent", "On its way.")]
+    assert lines(world, turn.conversation_id) == expected_lines
 
 
 def test_a_colleague_who_takes_over_meanwhile_has_all_that_the_customer_wrote(world: World, standin: StandIn) -> None:
@@ -193,13 +193,13 @@ def test_a_colleague_who_takes_over_meanwhile_has_all_that_the_customer_wrote(wo
 
 def test_a_turn_that_is_stopped_for_nothing_asks_the_same_again(world: World) -> None:
     event = send_customer_message(world, FIRST)
-    turning = start_turn(world.tenant.pk, event.conversation_id)
-    assert turning is not None
-    asking = turning.move
+    machine = start_turn(world.tenant.pk, event.conversation_id)
+    assert machine is not None
+    asking = machine.move
     assert isinstance(asking, AskModel)
-    turning.advance(turning.new_messages)
-    assert turning.move is asking
+    machine.advance(machine.new_messages)
+    assert machine.move is asking
     send_customer_message(world, SECOND)
-    turning.advance(turning.new_messages)
-    assert isinstance(turning.move, AskModel)
-    assert SECOND in str(turning.move.request.messages[-1])
+    machine.advance(machine.new_messages)
+    assert isinstance(machine.move, AskModel)
+    assert SECOND in str(machine.move.request.messages[-1])

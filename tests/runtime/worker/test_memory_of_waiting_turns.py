@@ -21,12 +21,12 @@ def world() -> World:
 
 def begin_waiting_turn(world: World, thread: str) -> tuple[TurnMachine, ModelRequest]:
     """A turn that has come as far as its first call."""
-    turning = start_turn(
+    machine = start_turn(
         world.tenant.pk, send_customer_message(world, "Hello", thread=thread, key=f"to-{thread}").conversation_id
     )
-    assert turning is not None
-    assert isinstance(turning.move, AskModel)
-    return turning, turning.move.request
+    assert machine is not None
+    assert isinstance(machine.move, AskModel)
+    return machine, machine.move.request
 
 
 def test_turns_of_one_agent_hold_its_prompt_its_rights_and_itself_once(world: World) -> None:
@@ -56,11 +56,11 @@ def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_fo
 ) -> None:
     amend_agent(world.agent, actor=world.admin, mid_turn_message_mode=mid_turn_message_mode)
     run_customer_turn(world, "Hello", standin, thread="one")
-    turning, _ = begin_waiting_turn(world, "one")
-    assert turning.claimed.context.running is None
-    assert not turning.claimed.known
-    assert not turning.loop.account.earlier_calls
-    assert bool(turning.claimed.context.earlier) is is_held
+    machine, _ = begin_waiting_turn(world, "one")
+    assert machine.claimed.context.running is None
+    assert not machine.claimed.known
+    assert not machine.loop.account.earlier_calls
+    assert bool(machine.claimed.context.earlier) is is_held
 
 
 @pytest.mark.slow
@@ -68,8 +68,8 @@ def test_of_what_other_calls_left_cached_only_what_the_prompt_can_read_is_held(w
     # R181
     for number in range(3):
         run_customer_turn(world, f"Hello, I am customer {number}", standin, thread=f"before-{number}")
-    turning, _ = begin_waiting_turn(world, "one")
-    account = turning.loop.account
+    machine, _ = begin_waiting_turn(world, "one")
+    account = machine.loop.account
     assert account.planned is not None
     assert account.earlier is not None
     assert account.planned.expected.read > 0

@@ -52,8 +52,8 @@ def accessibility_flaws(page: Page, name: str, *, only: Sequence[str] = ()) -> l
     if not page.evaluate("typeof axe !== 'undefined'"):
         page.evaluate(AXE_SCRIPT)
     found = page.evaluate(_RUN, list(only) or None)
-    said = page.evaluate(ICONS_READ_OUT)
-    return [f"{name}: {flaw}" for flaw in found] + [f"{name}: an icon is read out: {icon}" for icon in said]
+    icons = page.evaluate(ICONS_READ_OUT)
+    return [f"{name}: {flaw}" for flaw in found] + [f"{name}: an icon is read out: {icon}" for icon in icons]
 
 
 def flaws_in_colour_schemes(page: Page, name: str, picture: Path) -> list[str]:

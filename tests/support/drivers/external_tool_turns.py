@@ -33,4 +33,4 @@ def steps(world: World, turn: Turn) -> list[ToolStep]:
 
 
 def offered_external_tools(standin: StandIn) -> list[str]:
-    return [told["name"] for told in standin.requests()[-1]["tools"] if "__" in told["name"]]
+    return [definition["name"] for definition in standin.requests()[-1]["tools"] if "__" in definition["name"]]

@@ -91,10 +91,10 @@ def answer_event(world: World, event: InboundEvent, text: str = "Done.") -> Turn
     assert claimed is not None
     frozen = open_session(claimed.conversation, world.agent, system=world.system, agent_actor=world.bot)
     enter_session(claimed.turn, frozen.session, actor=world.system)
-    said: JsonObject = {"role": "assistant", "content": text}
-    record_steps(claimed.turn, [_model_call_row(1, text, said)], [], 2, actor=world.system)
-    last = _model_call_row(2, text, said)
-    close_turn(claimed, _asked_event(event), [TurnStep(text, said)], calls=[last], actor=world.system)
+    message: JsonObject = {"role": "assistant", "content": text}
+    record_steps(claimed.turn, [_model_call_row(1, text, message)], [], 2, actor=world.system)
+    last = _model_call_row(2, text, message)
+    close_turn(claimed, _asked_event(event), [TurnStep(text, message)], calls=[last], actor=world.system)
     with acting_as(world.system):
         claimed.turn.refresh_from_db()
     return claimed.turn
@@ -109,11 +109,11 @@ def fail_event(world: World, event: InboundEvent) -> Turn:
     return claimed.turn
 
 
-def _model_call_row(step: int, text: str, said: JsonObject) -> JsonObject:
+def _model_call_row(step: int, text: str, message: JsonObject) -> JsonObject:
     reply = ModelReply(
         "msg_1", "stand-in", StopReason.END_TURN, (), text, (), Usage(120, 30, 900, 40, 5), is_stand_in=True
     )
-    return call_row(AssistantMessage(step, text, said, "end_turn"), reply, _call_notes(), None)
+    return call_row(AssistantMessage(step, text, message, "end_turn"), reply, _call_notes(), None)
 
 
 def _call_notes() -> CallNotes:
@@ -121,5 +121,5 @@ def _call_notes() -> CallNotes:
 
 
 def _asked_event(event: InboundEvent) -> RenderedUserTurn:
-    said = SlotText(Slot.TURN, (Segment(event.text, None, "event"),))
-    return RenderedUserTurn({"role": "user", "content": event.text}, encode_segments(said))
+    slot_text = SlotText(Slot.TURN, (Segment(event.text, None, "event"),))
+    return RenderedUserTurn({"role": "user", "content": event.text}, encode_segments(slot_text))

@@ -73,20 +73,26 @@ def tool_named(world: World, server: ToolServer, name: str) -> ServerTool:
         return ServerTool.objects.visible_to(world.operator).select_related("server").get(server=server, name=name)
 
 
-def make_server_tool(world: World, told: ListedTool = FIND_ORDER_TOOL, server: ToolServer | None = None) -> ServerTool:
+def make_server_tool(
+    world: World, listed_tool: ListedTool = FIND_ORDER_TOOL, server: ToolServer | None = None
+) -> ServerTool:
     """A tool that a server offers; no agent may call it."""
     server = server or make_tool_server(world)
     store_listing(
-        world, server, FIND_ORDER_TOOL, REFUND_TOOL, *([] if told in (FIND_ORDER_TOOL, REFUND_TOOL) else [told])
+        world,
+        server,
+        FIND_ORDER_TOOL,
+        REFUND_TOOL,
+        *([] if listed_tool in (FIND_ORDER_TOOL, REFUND_TOOL) else [listed_tool]),
     )
-    return tool_named(world, server, told.name)
+    return tool_named(world, server, listed_tool.name)
 
 
 def make_agent_tool(
-    world: World, told: ListedTool = FIND_ORDER_TOOL, server: ToolServer | None = None, *, waits: bool = True
+    world: World, listed_tool: ListedTool = FIND_ORDER_TOOL, server: ToolServer | None = None, *, waits: bool = True
 ) -> AgentTool:
     """A tool that the world's agent may call."""
-    tool = make_server_tool(world, told, server)
+    tool = make_server_tool(world, listed_tool, server)
     return allow_tool(world.agent.pk, tool.pk, tool.sha256, actor=world.operator, needs_approval=waits)
 
 

@@ -25,11 +25,11 @@ _numbers = count(1)
 
 def open_external_session(world: World, *texts: str, thread: str = "elsewhere", **terms: Any) -> ExternalTurn:
     """The customer writes to an agent that runs elsewhere, which opens its session."""
-    said = [IncomingMessage(text, f"k-{next(_numbers)}") for text in texts]
+    messages = [IncomingMessage(text, f"k-{next(_numbers)}") for text in texts]
     return open_external_turn(
         {"agent_id": world.agent.pk, "channel": "http", "conversation_key": thread},
         ExternalMessageTerms(**{"end_user_key": CUSTOMER} | terms),
-        said,
+        messages,
         actor=world.bot,
     )
 

@@ -102,8 +102,8 @@ def versions_of(world: World) -> list[LearningVersion]:
 def propose_lesson_version(agent_id: int, actor: Actor, body: str = "") -> LearningVersion:
     """A version that waits, as a digest leaves it."""
     body = body or f"- Name the order number. ({next(_numbers)})"
-    said = {"body": body, "change_summary": "Asks for the number.", "lesson_ids": [], "pinned_ids": ()}
-    return propose_version(agent_id, actor=actor, **said)  # type: ignore[arg-type]  # values of several types
+    fields = {"body": body, "change_summary": "Asks for the number.", "lesson_ids": [], "pinned_ids": ()}
+    return propose_version(agent_id, actor=actor, **fields)  # type: ignore[arg-type]  # values of several types
 
 
 def make_version(world: World, status: str = "pending", body: str = "") -> LearningVersion:
@@ -241,8 +241,8 @@ def _post_request(
     return lambda _, row: ("POST", f"{noun}/{row.pk}/{verb}", body)
 
 
-def _decision_form(button: str, said: dict[str, object]) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
-    return lambda _, row: (decision_of(row, button), said)
+def _decision_form(button: str, values: dict[str, object]) -> Callable[[Any, Any], tuple[str, dict[str, Any]]]:
+    return lambda _, row: (decision_of(row, button), values)
 
 
 LEARNING_REQUESTS = {

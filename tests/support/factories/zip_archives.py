@@ -35,16 +35,16 @@ def make_zip_entry(name: str, content: bytes = b"x", *, mode: int = 0, flags: in
     """A zip of one entry that says something unusual of itself."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
-        told = zipfile.ZipInfo("placeholder")
-        told.filename = told.orig_filename = name
-        told.external_attr = mode << 16
-        archive.writestr(told, content)
-        told.flag_bits |= flags
+        entry = zipfile.ZipInfo("placeholder")
+        entry.filename = entry.orig_filename = name
+        entry.external_attr = mode << 16
+        archive.writestr(entry, content)
+        entry.flag_bits |= flags
     return out.getvalue()
 
 
 def make_skill_md(name: str = "send-an-invoice", **fields: str) -> bytes:
     """A `SKILL.md` of few words."""
     given = {"name": name, "description": "How to do it.", **fields}
-    said = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in given.items())
-    return f"---\n{said}---\n\nDo it.\n".encode()
+    front_matter = "".join(f"{key.replace('_', '-')}: {value}\n" for key, value in given.items())
+    return f"---\n{front_matter}---\n\nDo it.\n".encode()

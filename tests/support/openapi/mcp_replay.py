@@ -22,23 +22,25 @@ from tests.support.openapi.two_tenants import MARK, RequestSender, TwoTenantFixt
 INTERNAL: Final = "internal"
 
 
-def replay(asked: Iterable[Operation], ground: TwoTenantFixture, told: FuzzFindings, seed: int, examples: int) -> None:
+def replay(
+    asked: Iterable[Operation], ground: TwoTenantFixture, findings: FuzzFindings, seed: int, examples: int
+) -> None:
     """Every tool, by requests drawn for the operation that it stands for, if that is among those asked."""
     known = {(each.method.upper(), each.path): each for each in asked}
     with run_mcp_server() as mcp_server:
         for tool in TOOLS.values():
             if operation := known.get((tool.method, f"{ROOT}{tool.address}")):
-                run_random_requests(operation, ground, seed, examples, _tool_caller(tool, ground, mcp_server, told))
+                run_random_requests(operation, ground, seed, examples, _tool_caller(tool, ground, mcp_server, findings))
 
 
-def _tool_caller(tool: RestTool, ground: TwoTenantFixture, mcp_server: McpTestServer, told: FuzzFindings) -> Any:
+def _tool_caller(tool: RestTool, ground: TwoTenantFixture, mcp_server: McpTestServer, findings: FuzzFindings) -> Any:
     def ask(case: Case, who: RequestSender, where: str, odd: Mapping[str, str]) -> None:
         del who, odd
         fill_ids(case, ground, where)
         given = _arguments(tool, case)
         if not _can_be_sent(given):
             return
-        told.note(tool.name, json.dumps(given)[:900], *_call_tool(tool, given, ground, mcp_server))
+        findings.note(tool.name, json.dumps(given)[:900], *_call_tool(tool, given, ground, mcp_server))
 
     return ask
 
@@ -49,21 +51,21 @@ def _call_tool(
     token = ground.mine.world.token
     try:
         with rollback_afterwards():
-            said = mcp_server.call(token, tool.name, given)
+            answer = mcp_server.call(token, tool.name, given)
     except (MCPError, BaseExceptionGroup) as broken:
         return 500, [Flaw("the protocol broke", repr(broken)[:900])]
     status, code = (400, "invalid") if tool.misuses(given) else _send_over_rest(tool, given, ground)
-    return 400 if said.is_refusal else 200, _find_flaws(said, status, code)
+    return 400 if answer.is_refusal else 200, _find_flaws(answer, status, code)
 
 
-def _find_flaws(said: McpToolAnswer, status: int, code: str) -> list[Flaw]:
+def _find_flaws(answer: McpToolAnswer, status: int, code: str) -> list[Flaw]:
     flaws = []
-    if said.is_refusal and said.code == INTERNAL:
-        flaws.append(Flaw("a fault of ours", said.text))
-    if MARK in said.text or MARK in json.dumps(said.data):
-        flaws.append(Flaw("words of another tenant", said.text[:900]))
-    if (said.code or "") != code:
-        flaws.append(Flaw("judged otherwise than by REST", f"{said.text[:600]}\n      REST: {status} {code}"))
+    if answer.is_refusal and answer.code == INTERNAL:
+        flaws.append(Flaw("a fault of ours", answer.text))
+    if MARK in answer.text or MARK in json.dumps(answer.data):
+        flaws.append(Flaw("words of another tenant", answer.text[:900]))
+    if (answer.code or "") != code:
+        flaws.append(Flaw("judged otherwise than by REST", f"{answer.text[:600]}\n      REST: {status} {code}"))
     return flaws
 
 

@@ -55,8 +55,8 @@ class FuzzFindings:
             self.reached.add(label)
         for flaw in flaws:
             if (label, flaw.kind) not in self.flaws:
-                self.flaws[label, flaw.kind] = said = f"{label}: {flaw.kind}\n      {request}\n      {flaw.detail}"
-                print(f"  {said}", flush=True)
+                self.flaws[label, flaw.kind] = message = f"{label}: {flaw.kind}\n      {request}\n      {flaw.detail}"
+                print(f"  {message}", flush=True)
 
 
 def flaws_of(case: Case, response: Response) -> list[Flaw]:

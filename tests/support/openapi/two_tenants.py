@@ -125,10 +125,10 @@ def _mark(server: Postgres, world: World) -> int:
                 parts = {"table": table, "column": column, "tenant": sql.Literal(world.tenant.pk)}
                 try:
                     with superuser.transaction():
-                        told = superuser.execute(statement.format(value=marking.format(column=column), **parts))
+                        cursor = superuser.execute(statement.format(value=marking.format(column=column), **parts))
                 except (psycopg.IntegrityError, psycopg.DataError):
                     continue
-                marked += bool(told.rowcount)
+                marked += bool(cursor.rowcount)
     return marked
 
 
@@ -145,8 +145,8 @@ def _marking_sql(field: "models.Field[Any, Any]") -> sql.SQL | None:
         "limited_act",
     }:
         return None
-    room = (field.max_length or 10**6) - len(MARK)
-    return None if room < 0 else sql.SQL(f"left({{column}}, {room}) || '{MARK}'")
+    max_characters = (field.max_length or 10**6) - len(MARK)
+    return None if max_characters < 0 else sql.SQL(f"left({{column}}, {max_characters}) || '{MARK}'")
 
 
 def id_by_origin(ground: TwoTenantFixture, noun: str, where: str) -> int:

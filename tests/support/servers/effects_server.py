@@ -57,10 +57,10 @@ class EffectsServer(ThreadingHTTPServer):
                 self.keyed[key] += 1
             return self.keyed[key]
 
-    def hear(self, said: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
+    def hear(self, payload: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
         """Note a delivery, whether it came before or not."""
         with self.lock:
-            self.told.append((said["conversation"]["id"], int(said["id"])))
+            self.told.append((payload["conversation"]["id"], int(payload["id"])))
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Whoever asked is gone."""
@@ -89,12 +89,12 @@ class _EffectsHandler(BaseHTTPRequestHandler):
         else:
             self._send_json({"booked": self.server.book(self.path, self.headers["idempotency-key"])})
 
-    def _receive_webhook(self, said: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
+    def _receive_webhook(self, payload: Mapping[str, Any]) -> None:  # Any: JSON of a webhook
         fault = self.server.fault()
         if fault == "refuse":
             self._send_json({}, HTTPStatus.SERVICE_UNAVAILABLE)
             return
-        self.server.hear(said)
+        self.server.hear(payload)
         if fault == "hang up":
             self.close_connection = True
             return

@@ -158,9 +158,9 @@ def _ordered_calls(text: str) -> Iterator[OrderedCall]:
                 yield OrderedCall(tool, json.dumps(_order_arguments(names, found.groups()), sort_keys=True))
 
 
-def _order_arguments(names: tuple[str, ...], said: tuple[str, ...]) -> dict[str, Any]:
+def _order_arguments(names: tuple[str, ...], values: tuple[str, ...]) -> dict[str, Any]:
     """What was said, by name; what the order left open is filled the way an attacker would want it."""
-    given: dict[str, Any] = dict(zip(names, (*said, *[said[-1]] * len(names)), strict=False))
+    given: dict[str, Any] = dict(zip(names, (*values, *[values[-1]] * len(names)), strict=False))
     if "status" in given:
         given["status"] = "approved"
     return {name: int(value) if name.endswith("_id") else value for name, value in given.items()}

@@ -42,16 +42,16 @@ class ObedientModel:
         """A message of the API: tool calls while an order is left, then the words."""
         asked = parse_request(raw)
         self.bodies.append(raw.decode())
-        told = list(_texts(asked))[::-1]
-        orders, everything = orders_in(told), "\n".join(_foreign_texts(asked))
+        texts = list(_texts(asked))[::-1]
+        orders, everything = orders_in(texts), "\n".join(_foreign_texts(asked))
         if asked.output_schema is not None:
             return _message([_text(_skill(orders))], "end_turn")
         calls = [] if _rounds(asked) >= ROUNDS else _calls(orders, asked, everything)
         self.obeyed += [call["name"] for call in calls]
         if calls:
             return _message(calls, "tool_use")
-        said = [*orders.words, everything if any(REVEAL in text for text in told) else "Done."]
-        return _message([_text("\n".join(said).replace(EVERYTHING, everything)[:REPLY_CHARACTERS])], "end_turn")
+        lines = [*orders.words, everything if any(REVEAL in text for text in texts) else "Done."]
+        return _message([_text("\n".join(lines).replace(EVERYTHING, everything)[:REPLY_CHARACTERS])], "end_turn")
 
 
 def _calls(orders: InjectedOrders, asked: ParsedRequest, everything: str) -> list[dict[str, Any]]:

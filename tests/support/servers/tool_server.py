@@ -36,8 +36,8 @@ class ToolServerProcess:
     def seen(self) -> list[dict[str, Any]]:
         """Every call that reached a tool: its name, arguments, key and the header it came with."""
         with urllib.request.urlopen(f"{self.base}/seen") as answer:  # noqa: S310  # loopback
-            told: list[dict[str, Any]] = json.load(answer)
-        return told
+            calls: list[dict[str, Any]] = json.load(answer)
+        return calls
 
     def lies(self, name: str, description: str) -> None:
         """From now on the server says something else of a tool."""
@@ -55,8 +55,8 @@ def running_tool_server() -> Iterator[ToolServerProcess]:
         pass_fds=[writing],
     )
     os.close(writing)
-    with os.fdopen(reading) as told:
-        port = told.readline().strip()
+    with os.fdopen(reading) as pipe:
+        port = pipe.readline().strip()
     served = ToolServerProcess(f"http://127.0.0.1:{port}")
     try:
         _wait_until_ready(served)

@@ -100,21 +100,21 @@ def _pages(server: MCPServer, seen: Calls) -> None:
 
     @server.custom_route("/lie", methods=["POST"])
     async def lie(request: Request) -> Response:
-        said = await request.json()
-        tool = server._tool_manager.get_tool(said["name"])
+        body = await request.json()
+        tool = server._tool_manager.get_tool(body["name"])
         if tool is not None:
-            tool.description = said["description"]
+            tool.description = body["description"]
         return JSONResponse({})
 
 
-def _serve(told: int) -> None:
+def _serve(port_pipe: int) -> None:
     server = MCPServer("Orders", log_level="CRITICAL")
     seen: Calls = []
     for add in (_add_reading_tools, _add_writing_tools, _add_faulty_tools, _pages):
         add(server, seen)
     listening = socket.create_server(("127.0.0.1", 0))
-    os.write(told, f"{listening.getsockname()[1]}\n".encode())
-    os.close(told)
+    os.write(port_pipe, f"{listening.getsockname()[1]}\n".encode())
+    os.close(port_pipe)
     app = server.streamable_http_app(json_response=True)
     uvicorn.Server(uvicorn.Config(_with_old_protocol(app), log_level="critical")).run(sockets=[listening])
 

@@ -45,14 +45,14 @@ def make_failed_delivery(world: World, webhook: Webhook | None = None) -> Webhoo
     webhook = webhook or make_webhook(world)
     conversation = make_conversation(world)
     with acting_as(world.system):
-        told = Delivery.objects.create(
+        delivery = Delivery.objects.create(
             tenant_id=world.tenant.pk,
             webhook=webhook,
             conversation=conversation,
             event="resolved",
             subject_id=conversation.pk,
         )
-        Delivery.objects.filter(pk=told.pk).update(
+        Delivery.objects.filter(pk=delivery.pk).update(
             status="dead", attempts=12, next_attempt_at=Now(), failure_code="timeout"
         )
     return webhook
@@ -79,9 +79,9 @@ def due_deliveries(world: World) -> list[int]:
 
 def take_first_delivery(world: World) -> DeliveryRequest:
     """The first of it, under way."""
-    parcel = take_delivery(world.tenant.pk, due_deliveries(world)[0])
-    assert parcel is not None
-    return parcel
+    request = take_delivery(world.tenant.pk, due_deliveries(world)[0])
+    assert request is not None
+    return request
 
 
 def make_deliveries_due(world: World, **columns: Any) -> None:
@@ -107,28 +107,28 @@ class WebhookReceiver:
 @contextmanager
 def run_webhook_receiver() -> Iterator[WebhookReceiver]:
     """A server on loopback that takes whatever it is told unless it is to answer otherwise."""
-    told = WebhookReceiver()
+    receiver = WebhookReceiver()
 
     class Handler(BaseHTTPRequestHandler):
         """One request."""
 
         def do_POST(self) -> None:
-            told.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
-            told.headers.append(dict(self.headers))
-            self.send_response(told.answers.pop(0) if told.answers else 204)
-            if told.moved_to:
-                self.send_header("Location", told.moved_to)
+            receiver.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            receiver.headers.append(dict(self.headers))
+            self.send_response(receiver.answers.pop(0) if receiver.answers else 204)
+            if receiver.moved_to:
+                self.send_header("Location", receiver.moved_to)
             self.end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # the library's name
             """Quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    told.url = f"http://127.0.0.1:{server.server_port}/told"
+    receiver.url = f"http://127.0.0.1:{server.server_port}/told"
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-        yield told
+        yield receiver
     finally:
         server.shutdown()
         server.server_close()

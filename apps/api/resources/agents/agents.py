@@ -180,14 +180,14 @@ class AgentView(VersionedViewSet[Agent]):
 
 def _resolve_endpoints(sent: ParsedBody, actor: Actor) -> dict[str, object]:
     """What was sent, with endpoints for their ids."""
-    said: dict[str, object] = {name: value for name, value in sent.values.items() if name != "version"}
-    for name in ENDPOINT_FIELDS & said.keys():
+    values: dict[str, object] = {name: value for name, value in sent.values.items() if name != "version"}
+    for name in ENDPOINT_FIELDS & values.keys():
         endpoint_id: int | None = sent.values[name]
         endpoint = Endpoint.objects.visible_to(actor).filter(pk=endpoint_id or 0).first()
         if endpoint_id is not None and endpoint is None:
             raise ValidationError({name: ["There is no endpoint with this id."]})
-        said[name] = endpoint
-    return said
+        values[name] = endpoint
+    return values
 
 
 def agent_id_named(agent_key: str | None, actor: Actor) -> int:

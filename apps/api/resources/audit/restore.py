@@ -113,8 +113,10 @@ class RestoreBaseView(ActorView):
 
     def done(self, target: Target, sent: ParsedBody) -> Response:
         """What came of a yes to the plan."""
-        said = sent.only("only", "reason")
-        done, checkpoint = carry_out_restore(target, actor=self.actor, shown_sha256=sent.values["plan_sha256"], **said)
+        values = sent.only("only", "reason")
+        done, checkpoint = carry_out_restore(
+            target, actor=self.actor, shown_sha256=sent.values["plan_sha256"], **values
+        )
         return Response({**RestorePlanSerializer(done).data, "checkpoint_id": checkpoint.pk if checkpoint else None})
 
 

@@ -36,10 +36,10 @@ class ExternalMessageBody(RequestBody):
     line = StrictTextField(required=False, source="line_key", max_length=LINE_CHARACTERS)
 
     @classmethod
-    def taken(cls, said: Any, place: int) -> IncomingMessage:
+    def taken(cls, raw_message: Any, place: int) -> IncomingMessage:
         """One of several; what is wrong with it is named by its place."""
         try:
-            body = cls(data=cls()._require_object(said))
+            body = cls(data=cls()._require_object(raw_message))
             body.is_valid(raise_exception=True)
         except ValidationError as flaw:
             raise ValidationError({f"messages.{place}": flaw.detail}) from flaw
@@ -186,13 +186,13 @@ def open_external_session(request: Request, actor: Actor) -> ExternalTurn:
     """Open or go on with a session as the body says."""
     agent_id = _require_agent(actor)
     values = OpenSessionBody.read(request, actor).values
-    said = [ExternalMessageBody.taken(each, place) for place, each in enumerate(values.pop("messages", ()))]
+    messages = [ExternalMessageBody.taken(each, place) for place, each in enumerate(values.pop("messages", ()))]
     thread: ThreadKey = {
         "agent_id": agent_id,
         "channel": values.pop("channel"),
         "conversation_key": values.pop("conversation_key"),
     }
-    return open_external_turn(thread, ExternalMessageTerms(**values), said, actor=actor)
+    return open_external_turn(thread, ExternalMessageTerms(**values), messages, actor=actor)
 
 
 def call_session_tool(request: Request, session_id: int, actor: Actor) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def _require_agent(actor: Actor) -> int:
 
 def session_payload(out: ExternalTurn, *, calls: str, report: str) -> dict[str, Any]:
     """The answer's members: what is sent to the model in its API's own form, and what is to be known beside it."""
-    request, session, turn, told = arguments_of(out.request), out.session, out.turn, split_user_turn(out.asked)
+    request, session, turn, user_turn = arguments_of(out.request), out.session, out.turn, split_user_turn(out.asked)
     return {
         "id": session.pk,
         "conversation_id": session.conversation_id,
@@ -244,6 +244,6 @@ def session_payload(out: ExternalTurn, *, calls: str, report: str) -> dict[str, 
             "turn_budget_micro_usd": out.money.turn_budget,
             "day_left_micro_usd": out.money.day_left,
             "waiting_message_count": out.waiting_message_count,
-            "user_turn": told,
+            "user_turn": user_turn,
         },
     }

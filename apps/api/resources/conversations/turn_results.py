@@ -194,18 +194,18 @@ def _is_pending_review(turn: Turn, actor: Actor) -> bool:
 
 def _reply(turn: Turn) -> TurnReply | None:
     """What the customer was told: at the turn's end, or later when a person sent its draft."""
-    told = Message.objects.filter(tenant_id=turn.tenant_id, turn_id=turn.pk, is_reply=True).first() or turn.reply
-    if told is None:
+    reply = Message.objects.filter(tenant_id=turn.tenant_id, turn_id=turn.pk, is_reply=True).first() or turn.reply
+    if reply is None:
         return None
     last = turn.calls.last()
     return TurnReply(
-        text=told.text,
+        text=reply.text,
         model=last.model if last else "",
         is_stand_in=bool(last and last.is_stand_in),
         usage=_usage(turn),
         turn_id=turn.pk,
         session_id=turn.session_id,
-        message_id=told.pk,
+        message_id=reply.pk,
         figures=_figures(turn),
     )
 

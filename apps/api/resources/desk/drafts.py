@@ -140,6 +140,6 @@ class DraftView(RowViewSet[Draft]):
         del pk
         draft = self.get_object()
         sent = DiscardDraftBody.read(request, self.actor)
-        said = sent.only("reason_code", "reason")
-        decline_draft(draft, actor=self.actor, read_at=sent.read_at, **said)
+        values = sent.only("reason_code", "reason")
+        decline_draft(draft, actor=self.actor, read_at=sent.read_at, **values)
         return self.answer(draft.pk, sent.ignored)

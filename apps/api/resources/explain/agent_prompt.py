@@ -104,9 +104,9 @@ class AgentPromptView(ActorView):
         # As a worker freezes it when a session opens: settings and rules are read by the system, the rest by the agent.
         return preview_prompt_input(agent, customer, system=system_actor(self.actor.tenant_id))
 
-    def _read_moment(self, said: str) -> Any:
+    def _read_moment(self, moment_text: str) -> Any:
         try:
-            return parse_moment(said, zone_of(self.actor), timezone.now()) if said else None
+            return parse_moment(moment_text, zone_of(self.actor), timezone.now()) if moment_text else None
         except Invalid as refusal:
             raise ValidationError({"as_of": refusal.fields[AT_PARAMETER]}) from refusal
 

@@ -69,5 +69,5 @@ class ExposureView(ActorView):
         if row is None:
             raise Http404
         version = read_version_number(request, "version", VERSION_ADVICE) if query.get("version") else None
-        told = exposure_of(row, actor=self.actor, now=timezone.now(), version=version, line=query.get("line", ""))
-        return Response(ExposureSerializer(told).data)
+        exposure = exposure_of(row, actor=self.actor, now=timezone.now(), version=version, line=query.get("line", ""))
+        return Response(ExposureSerializer(exposure).data)

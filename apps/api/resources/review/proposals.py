@@ -154,8 +154,8 @@ class ProposalView(VersionedViewSet[Proposal]):
         del pk
         row = self.get_object()
         sheet = read_review_sheet(row, actor=self.actor) if self.actor.is_person else None
-        said = ProposalDetailSerializer(row, context={**self.get_serializer_context(), "sheet": sheet}).data
-        return self.shown(request, row, said)
+        payload = ProposalDetailSerializer(row, context={**self.get_serializer_context(), "sheet": sheet}).data
+        return self.shown(request, row, payload)
 
     @extend_schema(request=SubmitProposalBody, responses={201: SubmittedProposalSerializer})
     def create(self, request: Request) -> Response:

@@ -162,7 +162,7 @@ def _read_archive(request: Request) -> dict[str, Any]:
 
 
 def _zip_response(skills: list[Skill], actor: Actor, *, confirm: bool) -> HttpResponse:
-    told = {"Content-Disposition": content_disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
+    headers = {"Content-Disposition": content_disposition(archive_name(skills)), "Cache-Control": "private, no-store"}
     return HttpResponse(
-        build_archive(skills, actor=actor, confirm_findings=confirm), content_type=ZIP_TYPE, headers=told
+        build_archive(skills, actor=actor, confirm_findings=confirm), content_type=ZIP_TYPE, headers=headers
     )

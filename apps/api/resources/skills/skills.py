@@ -91,8 +91,8 @@ def transition_skill(skill: Skill, to: str, sent: ParsedBody, *, actor: Actor, r
     reviewed = sent.values.get("reviewed_sha256")
     if reviewed is None:
         raise ValidationError({"reviewed_sha256": ["Say which text you reviewed: send the content_sha256 you read."]})
-    said = {"reviewed_sha256": reviewed, "reason": reason, **sent.only("confirm_findings")}
-    approve_skill(skill, actor=actor, read_at=read_at, **said)
+    values = {"reviewed_sha256": reviewed, "reason": reason, **sent.only("confirm_findings")}
+    approve_skill(skill, actor=actor, read_at=read_at, **values)
 
 
 def refuse_discarding(skill: Skill, actor: Actor) -> None:

@@ -59,13 +59,13 @@ class Command(BaseCommand):
             drop_database(name)
 
     def _verify_restored(self, name: str, manifest: Manifest) -> Iterator[str]:
-        for command, said in (
+        for command, success_message in (
             (("verify_audit",), "The chain of every tenant is whole."),
             (("sync_policy", "--check"), "Walls, rights and grants are those of this release."),
         ):
             asked = run_manage_command(name, *command)
             if asked.is_well:
-                self.stdout.write(said)
+                self.stdout.write(success_message)
             else:
                 yield f"In what was restored, {command[0]} fails: {asked.closing}"
         yield from self._compare_prompts(name, manifest)

@@ -62,13 +62,13 @@ class Command(BaseCommand):
                     self.stdout.write(json.dumps(line))
 
 
-def _parse_moment(said: str | None) -> datetime:
-    if said is None:
+def _parse_moment(value: str | None) -> datetime:
+    if value is None:
         return timezone.now()
     try:
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(value)
     except ValueError as refusal:
-        raise CommandError(f"--at: “{said}” is no moment. Write 2026-11-23T18:00:00+00:00.") from refusal
+        raise CommandError(f"--at: “{value}” is no moment. Write 2026-11-23T18:00:00+00:00.") from refusal
     if moment.tzinfo is None:
-        raise CommandError(f"--at: “{said}” has no offset. Write {said}+00:00.")
+        raise CommandError(f"--at: “{value}” has no offset. Write {value}+00:00.")
     return moment

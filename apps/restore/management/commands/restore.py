@@ -125,12 +125,12 @@ def _checkpoint_target(checkpoint_id: int, agent: Agent | None, actor: Actor, *,
     return MomentTarget(checkpoint.moment, agent, with_profiles)
 
 
-def _row_target(said: str, version: int) -> RowTarget:
-    kind, _, number = said.partition(":")
+def _row_target(row_argument: str, version: int) -> RowTarget:
+    kind, _, number = row_argument.partition(":")
     try:
         model = apps.get_model(kind)
     except (LookupError, ValueError):
         model = None
     if model is None or not issubclass(model, Governed) or not number.isascii() or not number.isdigit():
-        raise CommandError(f"--row {said}: name a governed noun and a number, such as skills.skill:12.")
+        raise CommandError(f"--row {row_argument}: name a governed noun and a number, such as skills.skill:12.")
     return RowTarget(model, int(number[:18]), version)

@@ -71,12 +71,12 @@ def _report(found: PromptDiff) -> Iterator[str]:
 
 
 def _cause_lines(why: Iterable[ChangeCause], otherwise: str) -> Iterator[str]:
-    said = [
+    lines = [
         f"   {cause.act}: {cause.record_type} {cause.record_id} v{cause.version}, by {cause.author},"
         f" approved by {cause.approver or 'nobody'}, {cause.at.isoformat(timespec='seconds')}"
         for cause in why
     ]
-    yield from said or [f"   {otherwise}"]
+    yield from lines or [f"   {otherwise}"]
 
 
 def _owner_change_lines(handed_over: Iterable[OwnerChange]) -> Iterator[str]:

@@ -96,8 +96,8 @@ class Command(BaseCommand):
         )
         tokens = estimate_tokens(tools_part(agent, offer).text + assembled.text)
         floor = cache_rules_for(model).minimum_prefix_tokens
-        said = "caches it" if tokens >= floor else f"does not cache it: {floor - tokens} tokens are missing"
-        self.stderr.write(f"  about {tokens} tokens with the tools; {model} caches from {floor} on and {said}")
+        verdict = "caches it" if tokens >= floor else f"does not cache it: {floor - tokens} tokens are missing"
+        self.stderr.write(f"  about {tokens} tokens with the tools; {model} caches from {floor} on and {verdict}")
 
 
 def segment_line(span: Span) -> str:
@@ -127,11 +127,11 @@ def _find_agent(tenant_key: str | None, agent_key: str) -> tuple[Actor, Agent]:
     return system, get_agent(agent_key, actor=system)
 
 
-def _parse_moment(said: str | None, agent: Agent, system: Actor) -> datetime | None:
-    if said is None:
+def _parse_moment(value: str | None, agent: Agent, system: Actor) -> datetime | None:
+    if value is None:
         return None
     try:
-        moment = parse_moment(said, zone_of(system), timezone.now())
+        moment = parse_moment(value, zone_of(system), timezone.now())
     except Invalid as refusal:
         raise CommandError(f"--at {refusal.fields[AT_PARAMETER][0]}") from refusal
     if moment < agent.created_at:

@@ -70,10 +70,10 @@ class Command(BaseCommand):
         incoming = item.incoming
         files = f" with {', '.join(file.name for file in incoming.files)}" if incoming.files else ""
         self.stdout.write(f"{OUTCOME_LABELS[item.outcome]}: {incoming.name or 'SKILL.md'}{files}")
-        said = [item.reason, *incoming.notes, *(f"Left out: {each}" for each in incoming.left_out)]
+        lines = [item.reason, *incoming.notes, *(f"Left out: {each}" for each in incoming.left_out)]
         if incoming.findings:
-            said.append(f"To confirm by whoever approves it: {', '.join(incoming.findings)}.")
-        for line in filter(None, said):
+            lines.append(f"To confirm by whoever approves it: {', '.join(incoming.findings)}.")
+        for line in filter(None, lines):
             self.stdout.write(f"    {line}")
 
     def _print_totals(self, items: list[SkillImportItem]) -> None:

@@ -37,9 +37,9 @@ class Command(BaseCommand):
                 self.stdout.write(export_line(linked, words if options["with_texts"] else None))
 
 
-def _parse_moment(said: str) -> datetime:
+def _parse_moment(text: str) -> datetime:
     try:
-        moment = datetime.fromisoformat(said)
+        moment = datetime.fromisoformat(text)
     except ValueError as refusal:
-        raise CommandError(f"“{said}” is no date. Write 2026-11-21 or 2026-11-21T18:00.") from refusal
+        raise CommandError(f"“{text}” is no date. Write 2026-11-21 or 2026-11-21T18:00.") from refusal
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

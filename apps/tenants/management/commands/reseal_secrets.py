@@ -42,7 +42,7 @@ class Command(BaseCommand):
             done, lost = reseal_all(tenant_id)
         return self._report(key, done, lost)
 
-    def _report(self, whose: str, done: int, lost: int) -> int:
+    def _report(self, label: str, done: int, lost: int) -> int:
         if done or lost:
-            self.stdout.write(f"{whose}: {done} keys encrypted anew, {lost} that nothing opens.")
+            self.stdout.write(f"{label}: {done} keys encrypted anew, {lost} that nothing opens.")
         return lost

@@ -74,15 +74,15 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no tenant “{receipt['tenant']}”.")
             with acting_as(actor):
                 now = receipt_of(int(receipt["proposal"]["id"]), tenant_key=str(receipt["tenant"]), actor=actor)
-            said = mismatches(receipt, now)
+            differences = mismatches(receipt, now)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as unreadable:
             raise CommandError(
                 f"{path} is no approval receipt. Print one with: manage.py approval_receipt"
             ) from unreadable
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
-        if said:
-            raise CommandError(f"The receipt does not match the books. {' '.join(said)}")
+        if differences:
+            raise CommandError(f"The receipt does not match the books. {' '.join(differences)}")
         self.stdout.write("The receipt matches the books.")
 
     def _verify_tenant(self, key: str, tenant_id: int, anchors: Anchors) -> ChainVerification:

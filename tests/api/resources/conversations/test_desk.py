@@ -50,8 +50,8 @@ def test_a_draft_is_edited_or_discarded_with_a_reason(world: World, operator: Re
     assert operator.post(f"drafts/{edited.pk}/send-edited/", body).body["status"] == "sent_edited"
     assert lines(world, edited.conversation_id)[-1] == ("agent", "It arrives tomorrow.")
     assert operator.post(f"drafts/{gone.pk}/discard/", {"reason": "Odd."}).status == 400
-    said = {"reason_code": "wrong_tone", "reason": "Too cheerful."}
-    assert operator.post(f"drafts/{gone.pk}/discard/", said).body["reason_code"] == "wrong_tone"
+    discard_body = {"reason_code": "wrong_tone", "reason": "Too cheerful."}
+    assert operator.post(f"drafts/{gone.pk}/discard/", discard_body).body["reason_code"] == "wrong_tone"
     assert [row["id"] for row in operator.get("drafts/?status=discarded").body["results"]] == [gone.pk]
     assert operator.get(f"drafts/?conversation_id={edited.conversation_id}&grounding=tool").body["results"]
     assert operator.get("drafts/?grounding=skill&agent_key=support").body["results"] == []

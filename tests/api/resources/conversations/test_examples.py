@@ -20,11 +20,11 @@ def test_a_lesson_is_kept_in_its_own_words_and_retired(world: World, operator: R
     lesson = make_lesson(world)
     made = operator.post("examples/", {"lesson_id": lesson.pk})
     assert made.status == 201
-    said = {
+    values = {
         name: made.body[name]
         for name in ("agent_key", "lesson_id", "situation", "draft", "correction", "masked_counts")
     }
-    assert said == {
+    assert values == {
         "agent_key": world.agent.key,
         "lesson_id": lesson.pk,
         "situation": QUESTION,

@@ -24,35 +24,35 @@ def explained(world: World, standin: StandIn) -> ExplainedReply:
 def test_it_names_everything_that_stood_before_the_model(explained: ExplainedReply, operator: RestClient) -> None:
     answer = operator.get(f"turns/{explained.turn.pk}/why/")
     assert answer.status == 200
-    told = answer.body
-    assert (told["reply"], told["outcome"], told["send_mode"], told["sent_by"]) == (
+    body = answer.body
+    assert (body["reply"], body["outcome"], body["send_mode"], body["sent_by"]) == (
         REPLY_TEXT,
         "replied",
         "autonomous",
         "",
     )
-    assert [event["text"] for event in told["events"]] == [QUESTION]
-    assert (told["conversation_id"], told["session_id"]) == (explained.conversation.pk, explained.turn.session_id)
-    assert [call["name"] for call in told["tool_calls"]] == ["get_skill"]
-    assert told["usage"]["calls"] == 2
-    first = told["sources"][0]
+    assert [event["text"] for event in body["events"]] == [QUESTION]
+    assert (body["conversation_id"], body["session_id"]) == (explained.conversation.pk, explained.turn.session_id)
+    assert [call["name"] for call in body["tool_calls"]] == ["get_skill"]
+    assert body["usage"]["calls"] == 2
+    first = body["sources"][0]
     assert (first["place"], first["slot"], first["record_type"]) == ("prompt", 2, "personas.standingrule")
     assert (first["text"], first["version"], first["approver"]) == (RULE, 1, explained.world.operator.label)
     [stretch] = first["in_reply"]
     assert REPLY_TEXT[stretch["start"] : stretch["end"]] == "Goods may be returned within 14 days"
     [stretch] = first["in_text"]
     assert RULE[stretch["start"] : stretch["end"]] == "Goods may be returned within 14 days"
-    read = next(each for each in told["sources"] if each["place"] == "skill")
+    read = next(each for each in body["sources"] if each["place"] == "skill")
     assert (read["record_id"], read["version"]) == (explained.skill.pk, explained.skill.version)
     assert read["approver"] == explained.world.operator.label
     asked = next(
-        each["text"] for each in told["sources"] if each["text"].endswith(QUESTION) and each["place"] == "turn"
+        each["text"] for each in body["sources"] if each["text"].endswith(QUESTION) and each["place"] == "turn"
     )
     assert asked.splitlines()[-1] == QUESTION, "what was asked stands on a line of its own, below who asked it"
     assert len(asked.splitlines()) == 2
-    shares = [each["overlap"] for each in told["sources"]]
+    shares = [each["overlap"] for each in body["sources"]]
     assert shares == sorted(shares, reverse=True)
-    assert {each["slot"] for each in told["sources"]} >= {0, 1, 2, 3, 5, 6, None}
+    assert {each["slot"] for each in body["sources"]} >= {0, 1, 2, 3, 5, 6, None}
 
 
 def test_agents_strangers_and_turns_off_the_record_are_refused(

@@ -16,10 +16,10 @@ def test_it_names_the_sessions_and_counts_those_of_thirty_days(
     turn = run_customer_turn(world, "Hello", standin)
     amend_persona(persona, actor=world.operator, values={"style": "Rhyming."})
     path = f"personas/{persona.pk}/carried/"
-    told = operator.get(path).body
-    assert (told["sessions_30_days"], told["conversations_30_days"], told["versions"]) == (1, 1, [1])
-    assert (told["has_more"], told["is_truncated"]) == (False, False)
-    [carrier] = told["results"]
+    body = operator.get(path).body
+    assert (body["sessions_30_days"], body["conversations_30_days"], body["versions"]) == (1, 1, [1])
+    assert (body["has_more"], body["is_truncated"]) == (False, False)
+    [carrier] = body["results"]
     assert (carrier["session_id"], carrier["conversation_id"]) == (turn.session_id, turn.conversation_id)
     assert (carrier["agent_key"], carrier["versions"]) == ("support", [1])
     assert operator.get(f"{path}?version=2").body["results"] == []

@@ -44,15 +44,15 @@ def test_session_is_opened_worked_in_and_reported(world: World, bot: RestClient,
     call = {"turn_id": out["turn"]["id"], "call_id": "c1", "name": "get_skill", "input": {"skill_id": skill.pk}}
     made = bot.post(out["calls"], call)
     assert (made.status, made.body["is_error"], skill.title in made.body["content"]) == (200, False, True)
-    told = report(
+    response = report(
         bot,
         out,
         tool_call_answer("get_skill", "c1", skill_id=skill.pk),
         tool_result("c1", made.body["content"]),
         model_answer("In Lyon."),
     )
-    assert (told.status, told.body["may_send"], told.body["outcome"]) == (200, True, "replied")
-    assert told.body["cost_micro_usd"] > 0
+    assert (response.status, response.body["may_send"], response.body["outcome"]) == (200, True, "replied")
+    assert response.body["cost_micro_usd"] > 0
     [event_id] = out["turn"]["event_ids"]
     assert bot.get(f"events/{event_id}/").body["reply"]["text"] == "In Lyon."
     assert operator.get(f"skills/{skill.pk}/").body["use_count"] == 1

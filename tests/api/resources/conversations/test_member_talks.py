@@ -35,13 +35,13 @@ def test_a_member_talks_and_reads_the_answer(
 ) -> None:
     make_persona(assistant)
     path = f"talks/{talk_id}/messages/"
-    said, again = (operator.post(path, {"text": "What waits for me?"}, Idempotency_Key="k-1") for _ in range(2))
-    assert (said.status, said.body["status"], said.body["conversation_id"]) == (202, "queued", talk_id)
-    assert again.body["event_id"] == said.body["event_id"]
+    response, again = (operator.post(path, {"text": "What waits for me?"}, Idempotency_Key="k-1") for _ in range(2))
+    assert (response.status, response.body["status"], response.body["conversation_id"]) == (202, "queued", talk_id)
+    assert again.body["event_id"] == response.body["event_id"]
     standin.play(reply("Nothing waits."))
     answer_conversation(world.tenant.pk, talk_id, backend=standin.backend)
-    told = operator.get(said.body["poll"]).body
-    assert (told["status"], told["reply"]["text"]) == ("done", "Nothing waits.")
+    event = operator.get(response.body["poll"]).body
+    assert (event["status"], event["reply"]["text"]) == ("done", "Nothing waits.")
     lines = operator.get(f"messages/?conversation_id={talk_id}").body["results"]
     assert [line["text"] for line in lines] == ["What waits for me?", "Nothing waits."]
     with acting_as(world.operator):
@@ -51,7 +51,7 @@ def test_a_member_talks_and_reads_the_answer(
 def test_nobody_else_comes_near_a_talk(world: World, admin: RestClient, assistant: World, operator: RestClient) -> None:
     # R129
     talk = make_talk(assistant)
-    said = operator.post(f"talks/{talk.pk}/messages/", {"text": "Between us", "idempotency_key": "k"}).body
+    message = operator.post(f"talks/{talk.pk}/messages/", {"text": "Between us", "idempotency_key": "k"}).body
     kim, bot, itself = person_client(make_member(world).user), agent_client(world), agent_client(assistant)
     for colleague in (admin, kim):
         assert colleague.get("talks/").body["results"] == []
@@ -63,7 +63,7 @@ def test_nobody_else_comes_near_a_talk(world: World, admin: RestClient, assistan
         assert agent.post("talks/", {"agent_key": assistant.agent.key}).code == "not_permitted"
         assert agent.post(f"talks/{talk.pk}/messages/", {"text": "Hello"}).code == "not_permitted"
     for stranger in (admin, kim, bot, itself):
-        assert stranger.get(said["poll"]).status == 404
+        assert stranger.get(message["poll"]).status == 404
         assert stranger.get(f"messages/?conversation_id={talk.pk}").body["results"] == []
         assert stranger.get(f"conversations/{talk.pk}/").status == 404
     assert operator.get(f"conversations/{talk.pk}/").status == 404
@@ -91,12 +91,12 @@ def test_what_cannot_be_said_or_begun_is_refused_by_its_field(
         ({}, "agent_key"),
     ):
         assert list(operator.post("talks/", sent).body["errors"]) == [field]
-    for said, field in (
+    for message, field in (
         ({"text": "Hello"}, "idempotency_key"),
         ({"text": "", "idempotency_key": "k"}, "text"),
         ({"text": "Hello", "idempotency_key": "k", "sent_by": "me"}, "sent_by"),
     ):
-        assert list(operator.post(f"talks/{talk_id}/messages/", said).body["errors"]) == [field]
+        assert list(operator.post(f"talks/{talk_id}/messages/", message).body["errors"]) == [field]
     assert operator.post(f"talks/{talk_id}/messages/?wait=61", {"text": "x", "idempotency_key": "k"}).status == 400
 
 
@@ -125,10 +125,10 @@ def test_an_agent_is_tried_and_what_was_said_is_forgotten(
     live = operator.post("trials/", {"agent_key": world.agent.key}).body
     assert (live["proposal_id"], live["status"]) == (None, "open")
     path = f"trials/{live['id']}/"
-    said = operator.post(f"{path}messages/", {"text": "Where is it?", "idempotency_key": "k"}).body
+    message = operator.post(f"{path}messages/", {"text": "Where is it?", "idempotency_key": "k"}).body
     standin.play(reply("On its way."))
     answer_conversation(world.tenant.pk, live["id"], backend=standin.backend)
-    assert operator.get(said["poll"]).body["reply"]["text"] == "On its way."
+    assert operator.get(message["poll"]).body["reply"]["text"] == "On its way."
     assert admin.get(path).status == admin.post(f"{path}messages/", {"text": "x"}).status == 404
     assert bot.get(path).code == bot.post(f"{path}messages/", {"text": "x"}).code == "not_permitted"
     assert operator.get(f"talks/{live['id']}/").status == 404

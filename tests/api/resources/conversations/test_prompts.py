@@ -17,16 +17,16 @@ def test_the_prompt_of_now_has_an_owner_for_every_byte(world: World, operator: R
     make_prompt_rows(world)
     answer = operator.get(f"agents/{world.agent.pk}/prompt?end_user_key={CUSTOMER}")
     assert answer.status == 200
-    told = answer.body
-    assert told["text"] == current_prompt(world) == "".join(block["text"] for block in told["blocks"])
-    assert told["sha256"] == hashlib.sha256(told["text"].encode()).hexdigest()
-    assert (told["agent_key"], told["as_of"], told["end_user_key"]) == ("support", None, CUSTOMER)
-    owners = [owner for block in told["blocks"] for owner in block["owners"]]
+    body = answer.body
+    assert body["text"] == current_prompt(world) == "".join(block["text"] for block in body["blocks"])
+    assert body["sha256"] == hashlib.sha256(body["text"].encode()).hexdigest()
+    assert (body["agent_key"], body["as_of"], body["end_user_key"]) == ("support", None, CUSTOMER)
+    owners = [owner for block in body["blocks"] for owner in block["owners"]]
     assert [owner["start"] for owner in owners] == [0, *(owner["end"] for owner in owners[:-1])]
-    assert owners[-1]["end"] == len(told["text"].encode())
+    assert owners[-1]["end"] == len(body["text"].encode())
     persona = next(owner for owner in owners if owner["record_type"] == "personas.persona")
     assert (persona["field"], persona["version"], persona["approver"]) == ("identity", 1, world.operator.label)
-    assert {block["name"] for block in told["blocks"]} == {"persona", "contract", "skills", "memory", "profile"}
+    assert {block["name"] for block in body["blocks"]} == {"persona", "contract", "skills", "memory", "profile"}
 
 
 def test_as_of_a_moment_it_is_what_a_session_of_then_was_told(world: World, operator: RestClient) -> None:

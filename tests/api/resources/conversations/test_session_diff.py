@@ -33,9 +33,9 @@ def test_what_no_act_explains_is_said(world: World, operator: RestClient, standi
     amend_agent(world.agent, actor=world.admin, session_idle_seconds=0)
     one = run_customer_turn(world, "Hello", standin).session_id
     make_persona(world, style="Brief.")
-    told = operator.get(f"sessions/{one}/apart/").body
-    assert told["is_same"] is False
-    assert any(hunk["causes"] for hunk in told["hunks"])
+    body = operator.get(f"sessions/{one}/apart/").body
+    assert body["is_same"] is False
+    assert any(hunk["causes"] for hunk in body["hunks"])
 
 
 @pytest.mark.parametrize(
