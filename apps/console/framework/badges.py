@@ -6,9 +6,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 TONES = {
-    "draft": "waits",
-    "open": "waits",
-    "running": "waits",
+    "draft": "waiting",
+    "open": "waiting",
+    "running": "waiting",
     "approved": "good",
     "active": "good",
     "applied": "good",
@@ -34,7 +34,7 @@ def badge(value: str) -> SafeString:
     return format_html('<span class="pc-badge pc-{}">{}</span>', tone, words)
 
 
-GROUNDING_TONES = {"skill": "good", "tool": "good", "profile": "plain", "none": "waits"}
+GROUNDING_TONES = {"skill": "good", "tool": "good", "profile": "plain", "none": "waiting"}
 
 
 def grounded(draft: Any) -> SafeString:
@@ -46,9 +46,9 @@ def grounded(draft: Any) -> SafeString:
 SOURCE_BADGES = {
     "operator": ("good", "a person's"),
     "agent": ("plain", "the agent's"),
-    "tool": ("waits", "from a tool"),
-    "customer": ("waits", "from a customer"),
-    "import": ("waits", "imported"),
+    "tool": ("waiting", "from a tool"),
+    "customer": ("waiting", "from a customer"),
+    "import": ("waiting", "imported"),
 }
 
 
