@@ -58,7 +58,7 @@ def test_the_log_is_read_for_one_client_alone_and_over_several_lines() -> None:
 
 
 @pytest.mark.parametrize(
-    ("row", "is_missed", "said"),
+    ("row", "is_missed", "verdict"),
     [
         (FigureRow("statements", 4, 8, goal=8), False, "8 met"),
         (FigureRow("statements", 4, 9, goal=8), True, "8 missed"),
@@ -67,6 +67,6 @@ def test_the_log_is_read_for_one_client_alone_and_over_several_lines() -> None:
         (FigureRow("ms", 2, 900, ",.1f", 450.0), False, ""),
     ],
 )
-def test_a_goal_is_the_most_that_may_be_shown(row: FigureRow, is_missed: bool, said: str) -> None:
+def test_a_goal_is_the_most_that_may_be_shown(row: FigureRow, is_missed: bool, verdict: str) -> None:
     assert row.is_missed == is_missed
-    assert row.cells[-1] == said
+    assert row.cells[-1] == verdict

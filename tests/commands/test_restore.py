@@ -95,7 +95,7 @@ def test_who_lacks_a_right_sees_which_and_restores_nothing(world: World) -> None
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--agent", "support", "--at", "yesterday"), "yesterday is no time. Write it like 2026-05-09T14:34"),
         (("--agent", "support", "--at", "2026-02-31T10:00"), "there is no such moment"),
@@ -114,8 +114,8 @@ def test_who_lacks_a_right_sees_which_and_restores_nothing(world: World) -> None
         (("--at", "2026-01-01"), "one of the arguments --agent --row --all is required"),
     ],
 )
-def test_nonsense_is_refused_with_a_sentence(world: World, words: tuple[str, ...], said: str) -> None:
-    assert said in restore(world, *words).failure
+def test_nonsense_is_refused_with_a_sentence(world: World, words: tuple[str, ...], message: str) -> None:
+    assert message in restore(world, *words).failure
 
 
 def test_a_checkpoint_of_one_agent_does_not_restore_the_others(world: World) -> None:

@@ -94,7 +94,7 @@ def test_a_moment_of_the_past_shows_what_was_told_then(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("--customer", "nobody"), "slack:U12345"),
         (("--at", "yesterday"), "2026-05-09T14:34"),
@@ -105,9 +105,9 @@ def test_a_moment_of_the_past_shows_what_was_told_then(world: World) -> None:
         (("--tenant", "another"), "Give one of them"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_with_a_sentence(world: World, words: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_shown_is_refused_with_a_sentence(world: World, words: tuple[str, ...], message: str) -> None:
     seen = show(world, *words)
-    assert said in seen.failure
+    assert message in seen.failure
     assert seen.out == ""
 
 

@@ -55,14 +55,14 @@ def test_a_new_tenant_wants_its_customers_proven_unless_it_is_told_otherwise(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["No Good"], "lower-case letters"),
         (["globex", "--timezone", "Mars/Olympus"], "no time zone Mars/Olympus"),
     ],
 )
-def test_create_tenant_refuses_what_cannot_be_one(words: list[str], said: str) -> None:
-    with pytest.raises(CommandError, match=said):
+def test_create_tenant_refuses_what_cannot_be_one(words: list[str], message: str) -> None:
+    with pytest.raises(CommandError, match=message):
         run_command("create_tenant", *words)
     assert system_actor_of_tenant(words[0]) is None
 
@@ -111,14 +111,14 @@ def test_issue_token_prints_a_secret_that_works_and_keeps_only_its_digest() -> N
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["--tenant", "nowhere", "--agent", "support"], "no tenant nowhere"),
         (["--tenant", "globex", "--agent", "nobody"], "no agent nobody"),
         (["--tenant", "globex", "--agent", "support", "--days", "-1"], "0 or more"),
     ],
 )
-def test_issue_token_says_what_is_missing(words: list[str], said: str) -> None:
+def test_issue_token_says_what_is_missing(words: list[str], message: str) -> None:
     make_world("globex")
-    with pytest.raises(CommandError, match=said):
+    with pytest.raises(CommandError, match=message):
         run_command("issue_token", *words)

@@ -111,7 +111,7 @@ def test_the_database_shows_and_takes_no_profile_of_who_is_not_proven(world: Wor
 
 
 @pytest.mark.parametrize(
-    ("customer", "user_hash", "said"),
+    ("customer", "user_hash", "message"),
     [
         (CUSTOMER, signature_of(OTHER, CUSTOMER), "not the signature"),
         (CUSTOMER, signature_of(KEY, "http:somebody"), "not the signature"),
@@ -119,9 +119,9 @@ def test_the_database_shows_and_takes_no_profile_of_who_is_not_proven(world: Wor
     ],
 )
 def test_a_wrong_signature_is_refused_and_nothing_arrives(
-    world: World, customer: str, user_hash: str, said: str
+    world: World, customer: str, user_hash: str, message: str
 ) -> None:
-    with pytest.raises(Invalid, match=said):
+    with pytest.raises(Invalid, match=message):
         send_customer_message(world, "It is me", customer=customer, user_hash=user_hash)
     with acting_as(world.operator):
         assert not Conversation.objects.visible_to(world.operator).exists()

@@ -13,16 +13,16 @@ def test_what_an_agent_said_to_its_customer_may_be_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "message"),
     [
         (ReportableReply(is_agents=True, is_off_the_record=True, is_talk=False), "off the record"),
         (ReportableReply(is_agents=True, is_off_the_record=False, is_talk=True), "theirs alone"),
         (ReportableReply(is_agents=False, is_off_the_record=False, is_talk=False), "judged on its own page"),
     ],
 )
-def test_everything_else_is_refused_with_its_reason(reply: ReportableReply, said: str) -> None:
+def test_everything_else_is_refused_with_its_reason(reply: ReportableReply, message: str) -> None:
     # R178
-    assert said in reason_unreportable(reply)
+    assert message in reason_unreportable(reply)
 
 
 def test_another_reason_is_explained() -> None:

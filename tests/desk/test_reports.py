@@ -85,7 +85,7 @@ def test_a_settled_report_says_what_came_of_it_and_is_final(world: World) -> Non
 
 
 @pytest.mark.parametrize(
-    ("field", "said"),
+    ("field", "message"),
     [
         ("explanation", {"explanation": "x" * (EXPLANATION_CHARACTERS + 1)}),
         ("correction", {"correction": "x" * (CORRECTION_CHARACTERS + 1)}),
@@ -95,9 +95,9 @@ def test_a_settled_report_says_what_came_of_it_and_is_final(world: World) -> Non
         ("reason_code", {"reason_code": ""}),
     ],
 )
-def test_what_cannot_be_kept_is_refused_by_its_field(world: World, field: str, said: dict[str, str]) -> None:
+def test_what_cannot_be_kept_is_refused_by_its_field(world: World, field: str, message: dict[str, str]) -> None:
     with pytest.raises(Invalid) as refused:
-        make_report_of(world, **said)  # type: ignore[arg-type]  # of words alone
+        make_report_of(world, **message)  # type: ignore[arg-type]  # of words alone
     assert set(refused.value.fields) == {field}
 
 

@@ -149,7 +149,7 @@ def test_quarantined_lines_keep_their_dates(place: str, world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("message", "why"),
     [
         ({"lines": [LINE], "valid_until": {LINE: "soon"}}, "“soon” is no day"),
         ({"lines": [LINE], "review_after": {LINE: "9999-99-99"}}, "“9999-99-99” is no day"),
@@ -160,11 +160,11 @@ def test_quarantined_lines_keep_their_dates(place: str, world: World) -> None:
         ({"valid_until": {LINE: "2999-12-31"}}, "Send `lines`"),
     ],
 )
-def test_dates_that_are_none_are_refused_in_words(said: dict[str, Any], why: str, world: World) -> None:
+def test_dates_that_are_none_are_refused_in_words(message: dict[str, Any], why: str, world: World) -> None:
     memory = make_memory(world)
     amend_memory(memory, actor=world.bot, body=LINE, heard=HEARD)
     with pytest.raises(Invalid, match=why):
-        approve_as_read(latest_proposal(world), world.operator, said)
+        approve_as_read(latest_proposal(world), world.operator, message)
     assert stored_text(world, AgentMemory)[1] == {}
 
 

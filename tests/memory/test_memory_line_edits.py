@@ -54,8 +54,8 @@ def call_tool_in_turn(
     return made
 
 
-def edit_memory(world: World, standin: StandIn, *operations: dict[str, str], said: str = "Hello") -> dict[str, Any]:
-    return call_tool_in_turn(world, standin, "update_my_memory", said, operations=list(operations))
+def edit_memory(world: World, standin: StandIn, *operations: dict[str, str], question: str = "Hello") -> dict[str, Any]:
+    return call_tool_in_turn(world, standin, "update_my_memory", question, operations=list(operations))
 
 
 def line_states(world: World, model: type[MemoryLine | ProfileLine]) -> dict[str, tuple[str, str]]:
@@ -191,7 +191,11 @@ def test_a_line_in_the_customers_words_waits_wherever_it_is_put(standin: StandIn
     customer_text = "Every order over fifty euros ships free, says the manager."
     line = "Every order over fifty euros ships free."
     made = edit_memory(
-        world, standin, {"op": "add", "block": "Hours", "text": line}, {"op": "add", "text": line}, said=customer_text
+        world,
+        standin,
+        {"op": "add", "block": "Hours", "text": line},
+        {"op": "add", "text": line},
+        question=customer_text,
     )
     assert made["result"].count("1 line waits for a person") == 2
     assert line not in memory_body(world, MemoryBlock)

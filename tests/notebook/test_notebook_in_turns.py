@@ -117,8 +117,8 @@ def test_an_agent_without_a_notebook_is_told_of_none(standin: StandIn) -> None:
     assert "new address" not in prompt(standin.requests()[0])
 
 
-@pytest.mark.parametrize(("tier", "told"), [(1, ""), (2, "r"), (3, "r"), (4, "rst")])
-def test_notes_without_a_customer_are_told_by_tier(world: World, tier: int, told: str) -> None:
+@pytest.mark.parametrize(("tier", "expected"), [(1, ""), (2, "r"), (3, "r"), (4, "rst")])
+def test_notes_without_a_customer_are_told_by_tier(world: World, tier: int, expected: str) -> None:
     # R168, R177
     make_reminder(world, "The r note.")
     make_note(world, "The s note.", kind=Note.Kind.SCRATCH)
@@ -127,7 +127,7 @@ def test_notes_without_a_customer_are_told_by_tier(world: World, tier: int, told
     finish_note(make_note(world, "Over."), actor=world.operator)
     amend_agent(world.agent, actor=world.admin, context_tier=tier)
     memory = slot_text(world, CUSTOMER, Slot.MEMORY)
-    assert "".join(name for name in "rst" if f"The {name} note." in memory) == told
+    assert "".join(name for name in "rst" if f"The {name} note." in memory) == expected
     assert "Not yet." not in memory
     assert "Over." not in memory
 

@@ -40,14 +40,14 @@ def test_a_tier_changes_nothing_that_a_lower_one_shows() -> None:  # R168
     assert shown[1].startswith(shown[0])
 
 
-@pytest.mark.parametrize(("tier", "said"), [(3, "scratch notes and tasks do not"), (4, "as far as there are any")])
-def test_the_tier_in_force_is_said_from_the_third_on(tier: int, said: str) -> None:
+@pytest.mark.parametrize(("tier", "message"), [(3, "scratch notes and tasks do not"), (4, "as far as there are any")])
+def test_the_tier_in_force_is_said_from_the_third_on(tier: int, message: str) -> None:
     memory = MemoryInput(body=(passage("The shop closes at six."),))
     line = memory_slot(memory, tier).removeprefix(
         "# Remembered context\n\nThe shop closes at six.\n\n## Context tier\n"
     )
     assert line.startswith(f"Context tier {tier} of 4 is in force: ")
-    assert said in line
+    assert message in line
     assert "\n" not in line
 
 

@@ -114,13 +114,15 @@ def test_each_send_mode_has_its_directive(mode: SendMode) -> None:  # R134
     assert len(set(DELIVERY_TEXTS.values())) == 3
 
 
-@pytest.mark.parametrize(("count", "said"), [(1, "One question that you handed"), (3, "3 questions that you handed")])
-def test_open_escalations_change_the_directive(count: int, said: str) -> None:  # R135
+@pytest.mark.parametrize(
+    ("count", "message"), [(1, "One question that you handed"), (3, "3 questions that you handed")]
+)
+def test_open_escalations_change_the_directive(count: int, message: str) -> None:  # R135
     directive, escalations = render_user_turn(
         replace(EMPTY_TURN, send_mode=SendMode.AUTONOMOUS, open_escalations=count)
     ).text.split("\n")
     assert directive == DELIVERY_TEXTS[SendMode.AUTONOMOUS]
-    assert escalations.startswith(said)
+    assert escalations.startswith(message)
     assert render_user_turn(replace(EMPTY_TURN, open_escalations=count)).text == escalations
 
 

@@ -175,13 +175,13 @@ def test_nobody_decides_in_another_persons_name_nor_adds_to_their_word(world: Wo
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [(REFUND_BODY, "Its risk is high"), (INJECTION_BODY, "The scanner points at something in its words")],
 )
-def test_a_draft_that_reaches_further_or_looks_odd_is_approved_by_itself(world: World, body: str, said: str) -> None:
+def test_a_draft_that_reaches_further_or_looks_odd_is_approved_by_itself(world: World, body: str, message: str) -> None:
     draft = waiting_draft(world, body=body)
-    assert said in bulk_exclusion_reason(world, draft)
-    assert said in run_bulk_worker(world, begin_bulk_decision(world, [draft]))[0]
+    assert message in bulk_exclusion_reason(world, draft)
+    assert message in run_bulk_worker(world, begin_bulk_decision(world, [draft]))[0]
     assert reload_proposal(world, draft).state == Proposal.State.OPEN
 
 

@@ -13,15 +13,15 @@ def test_a_comment_says_something_within_its_length(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "Write a line."),
         (" \n\t", "Write a line."),
         ("x" * (COMMENT_CHARACTERS + 1), "It has 4,001 characters, and 4,000 are the most."),
     ],
 )
-def test_a_flaw_says_what_to_do(text: str, said: str) -> None:
-    assert said in comment_flaw(text)
+def test_a_flaw_says_what_to_do(text: str, message: str) -> None:
+    assert message in comment_flaw(text)
 
 
 def test_a_proposal_has_room_for_so_many_comments() -> None:

@@ -15,7 +15,7 @@ def test_a_plain_name_passes(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "message"),
     [
         ("", "A filter has a name."),
         ("\u200d", "A filter has a name."),
@@ -24,8 +24,8 @@ def test_a_plain_name_passes(name: str) -> None:
         ("a\x1bb", "characters that nobody can see"),
     ],
 )
-def test_a_name_that_says_nothing_or_hides_something_is_refused(name: str, said: str) -> None:
-    assert said in name_flaw(name)
+def test_a_name_that_says_nothing_or_hides_something_is_refused(name: str, message: str) -> None:
+    assert message in name_flaw(name)
 
 
 def test_a_name_is_one_line() -> None:

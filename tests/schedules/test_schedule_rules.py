@@ -59,7 +59,7 @@ def test_a_daily_plan_runs_once_on_every_day_of_the_year(cron: str, zone: str) -
 
 
 @pytest.mark.parametrize(
-    ("cron", "said"),
+    ("cron", "message"),
     [
         ("", "five fields"),
         ("* * * * * *", "five fields"),
@@ -73,9 +73,9 @@ def test_a_daily_plan_runs_once_on_every_day_of_the_year(cron: str, zone: str) -
         ("0 9 * * MON-FRI", ""),
     ],
 )
-def test_an_expression_that_plans_nothing_or_too_much_is_refused_in_words(cron: str, said: str) -> None:
-    assert said in cron_flaw(cron)
-    assert bool(cron_flaw(cron)) == bool(said)
+def test_an_expression_that_plans_nothing_or_too_much_is_refused_in_words(cron: str, message: str) -> None:
+    assert message in cron_flaw(cron)
+    assert bool(cron_flaw(cron)) == bool(message)
 
 
 def test_a_day_that_never_comes_is_no_plan() -> None:

@@ -126,12 +126,12 @@ def test_a_worker_that_lost_the_run_posts_nothing(world: World, standin: StandIn
     assert [text for sender, text in messages(world) if sender == "agent"] == ["In time."]
 
 
-@pytest.mark.parametrize("said", [NOTHING_TO_REPORT, f"{NOTHING_TO_REPORT}\n"])
+@pytest.mark.parametrize("message", [NOTHING_TO_REPORT, f"{NOTHING_TO_REPORT}\n"])
 def test_nothing_to_report_posts_nothing_and_leaves_no_open_conversation(
-    world: World, standin: StandIn, said: str
+    world: World, standin: StandIn, message: str
 ) -> None:
     # R121
-    standin.play(reply(said))
+    standin.play(reply(message))
     turn = run_due_turn(world, make_schedule(world, channel="slack"), standin)
     assert (turn.status, turn.outcome, turn.reply) == (Turn.Status.DONE, Outcome.SILENT, None)
     assert turn.conversation.status == Conversation.Status.ABANDONED

@@ -95,7 +95,7 @@ def test_a_schedule_is_paused_resumed_and_deprecated_for_good(world: World) -> N
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"cron": "every day"}, "five fields"),
         ({"cron": "* * * * *"}, "5 minutes"),
@@ -105,8 +105,8 @@ def test_a_schedule_is_paused_resumed_and_deprecated_for_good(world: World) -> N
         ({"missed_runs": "all"}, "missed"),
     ],
 )
-def test_a_plan_that_cannot_be_kept_is_refused_in_words(world: World, values: dict[str, str], said: str) -> None:
-    with pytest.raises(Invalid, match=said):
+def test_a_plan_that_cannot_be_kept_is_refused_in_words(world: World, values: dict[str, str], message: str) -> None:
+    with pytest.raises(Invalid, match=message):
         make_schedule_draft(world, **values)
 
 

@@ -103,12 +103,12 @@ def test_remembered_preference_shows_in_the_first_reply_of_a_session() -> None: 
 
 
 @pytest.mark.parametrize(
-    ("preferences", "told"),
+    ("preferences", "expected"),
     [('"Large print"', "what you told us: Large print."), ('{"size":"M","tone":["dry"]}', "size: M; tone: dry.")],
 )
-def test_other_preferences_are_repeated_as_they_stand(preferences: str, told: str) -> None:
+def test_other_preferences_are_repeated_as_they_stand(preferences: str, expected: str) -> None:
     profile = f'# Customer profile\n\n<data id="1">\n{{"preferences":{preferences}}}\n</data id="1">'
-    assert told in reply_text(StandInTalk(ADA, profile).say(fenced_message("Hello")))
+    assert expected in reply_text(StandInTalk(ADA, profile).say(fenced_message("Hello")))
 
 
 def test_owner_teaches_a_fact_and_memory_keeps_what_it_had() -> None:  # R079

@@ -60,7 +60,7 @@ def test_a_known_value_is_found_however_it_is_written(text: str, left: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("said", "text", "left"),
+    ("quoted", "text", "left"),
     [
         ("0049 171 3920000", "Ring 0049 171 3920000, please", "Ring [phone], please"),
         ("+49 (0)171 3920000", "+49 (0)171 3920000 or +49 171 3920000", "[phone] or [phone]"),
@@ -72,8 +72,8 @@ def test_a_known_value_is_found_however_it_is_written(text: str, left: str) -> N
         ("order 10045678", "order 10045678 2 bags", "order [id] 2 bags"),
     ],
 )
-def test_one_number_is_masked_once_though_a_part_of_it_was_said_as_a_code(said: str, text: str, left: str) -> None:
-    assert PiiMasker.against(KnownValues(values=codes_in([said]))).mask(text).text == left
+def test_one_number_is_masked_once_though_a_part_of_it_was_said_as_a_code(quoted: str, text: str, left: str) -> None:
+    assert PiiMasker.against(KnownValues(values=codes_in([quoted]))).mask(text).text == left
 
 
 @pytest.mark.parametrize("line", PRIVATE_LINES)

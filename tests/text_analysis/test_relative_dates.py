@@ -19,7 +19,7 @@ DAY = date(2026, 11, 18)
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("message", "meant"),
     [
         ("The sale ends tomorrow.", "The sale ends 2026-11-19."),
         ("Valid until today.", "Valid until 2026-11-18."),
@@ -38,8 +38,8 @@ DAY = date(2026, 11, 18)
         ("ab heute", "ab 2026-11-18"),
     ],
 )
-def test_where_something_begins_or_ends_the_date_is_written(said: str, meant: str) -> None:
-    found = replace_relative_dates(said, DAY)
+def test_where_something_begins_or_ends_the_date_is_written(message: str, meant: str) -> None:
+    found = replace_relative_dates(message, DAY)
     assert found.text == meant
     assert found.written
     assert not found.left
@@ -47,7 +47,7 @@ def test_where_something_begins_or_ends_the_date_is_written(said: str, meant: st
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "Ask whether it came yesterday.",
         "Tell the customer that it is sent today.",
@@ -57,28 +57,28 @@ def test_where_something_begins_or_ends_the_date_is_written(said: str, meant: st
         "bis nächste Woche",
     ],
 )
-def test_what_may_mean_any_day_is_left_and_said(said: str) -> None:
-    found = replace_relative_dates(said, DAY)
-    assert (found.text, found.written) == (said, ())
+def test_what_may_mean_any_day_is_left_and_said(text: str) -> None:
+    found = replace_relative_dates(text, DAY)
+    assert (found.text, found.written) == (text, ())
     assert len(found.left) == 1
     assert found.left[0] in found.sentences
 
 
 @pytest.mark.parametrize(
-    "said", ["Wait two days.", "the day before", "Call back the next day.", "from Monday to Friday"]
+    "message", ["Wait two days.", "the day before", "Call back the next day.", "from Monday to Friday"]
 )
-def test_spans_and_weekdays_are_no_days_by_today(said: str) -> None:
-    assert replace_relative_dates(said, DAY) == DatedText(said)
-    assert not replace_relative_dates(said, DAY).sentences
+def test_spans_and_weekdays_are_no_days_by_today(message: str) -> None:
+    assert replace_relative_dates(message, DAY) == DatedText(message)
+    assert not replace_relative_dates(message, DAY).sentences
 
 
 def test_without_a_day_nothing_is_written() -> None:
     assert replace_relative_dates("It ends tomorrow.", None) == DatedText("It ends tomorrow.", (), ("tomorrow",))
 
 
-@pytest.mark.parametrize(("said", "day"), [("until tomorrow", date.max), ("since last month", date.min)])
-def test_beyond_the_calendar_nothing_is_written(said: str, day: date) -> None:
-    assert replace_relative_dates(said, day).text == said
+@pytest.mark.parametrize(("message", "day"), [("until tomorrow", date.max), ("since last month", date.min)])
+def test_beyond_the_calendar_nothing_is_written(message: str, day: date) -> None:
+    assert replace_relative_dates(message, day).text == message
 
 
 def test_a_turn_of_the_year_is_a_month_like_any() -> None:

@@ -94,10 +94,10 @@ def test_any_row_meets_a_star_and_no_weak_tag_is_strong_enough(world: World, ope
     assert operator.patch("notes/999999/", {"text": "B."}, If_Match="*").status == 404
 
 
-@pytest.mark.parametrize("said", ["", "3", '"a', '"a" "b"', "'3'", 'w/"3"', '*, "3"', '"a b"'])
-def test_a_condition_that_cannot_be_read_is_refused(world: World, operator: RestClient, said: str) -> None:
+@pytest.mark.parametrize("header", ["", "3", '"a', '"a" "b"', "'3'", 'w/"3"', '*, "3"', '"a b"'])
+def test_a_condition_that_cannot_be_read_is_refused(world: World, operator: RestClient, header: str) -> None:
     note = make_note(world)
-    refused = operator.patch(f"notes/{note.pk}/", {"text": "A."}, If_Match=said)
+    refused = operator.patch(f"notes/{note.pk}/", {"text": "A."}, If_Match=header)
     assert (refused.status, list(refused.body["errors"])) == (400, [IF_MATCH])
 
 

@@ -53,7 +53,7 @@ def test_two_versions_are_compared_field_by_field(world: World, operator: RestCl
 
 
 @pytest.mark.parametrize(
-    ("query", "code", "said"),
+    ("query", "code", "message"),
     [
         ("from=1", "invalid", "to"),
         ("from=1&to=0", "invalid", "to"),
@@ -63,11 +63,13 @@ def test_two_versions_are_compared_field_by_field(world: World, operator: RestCl
         ("form=1", "invalid", "There is no such parameter."),
     ],
 )
-def test_what_cannot_be_compared_is_said(world: World, operator: RestClient, query: str, code: str, said: str) -> None:
+def test_what_cannot_be_compared_is_said(
+    world: World, operator: RestClient, query: str, code: str, message: str
+) -> None:
     persona = make_styled_persona(world, "Brief.", "Warm.")
     answer = operator.get(f"personas/{persona.pk}/versions/?{query}")
     assert answer.code == code
-    assert said in answer.body["detail"]
+    assert message in answer.body["detail"]
 
 
 @pytest.mark.slow

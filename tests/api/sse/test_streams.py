@@ -36,9 +36,9 @@ def test_a_stream_is_only_read(db: None, address: str, method: str) -> None:
     assert answer.headers["Content-Type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize("said", ["1", "1-2-3", "-1-0-0-", "a-1-1-done"])
-def test_a_place_that_is_none_is_refused_and_not_taken_for_now(db: None, said: str) -> None:
-    answer = bearer("pcp_x").get(STREAM, Last_Event_ID=said)
+@pytest.mark.parametrize("event_id", ["1", "1-2-3", "-1-0-0-", "a-1-1-done"])
+def test_a_place_that_is_none_is_refused_and_not_taken_for_now(db: None, event_id: str) -> None:
+    answer = bearer("pcp_x").get(STREAM, Last_Event_ID=event_id)
     assert (answer.status, answer.code, list(answer.body["errors"])) == (400, "invalid", ["Last-Event-ID"])
 
 

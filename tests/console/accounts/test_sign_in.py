@@ -80,10 +80,11 @@ def test_guesses_of_the_old_password_are_throttled_like_sign_in(operator: Client
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(1, "a second"), (30, "30 seconds"), (60, "a minute"), (61, "2 minutes"), (900, "15 minutes")]
+    ("seconds", "message"),
+    [(1, "a second"), (30, "30 seconds"), (60, "a minute"), (61, "2 minutes"), (900, "15 minutes")],
 )
-def test_the_wait_is_told_in_words(seconds: int, said: str) -> None:
-    assert f"Wait {said}, then" in too_many_attempts(seconds).messages[0]
+def test_the_wait_is_told_in_words(seconds: int, message: str) -> None:
+    assert f"Wait {message}, then" in too_many_attempts(seconds).messages[0]
 
 
 def test_somebody_without_a_tenant_is_told_so(world: World) -> None:

@@ -21,10 +21,10 @@ class VerifiedEmailBackend(ModelBackend):
     """What an installation writes: its provider has verified the address before anybody comes here."""
 
     def authenticate(
-        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **said: Any
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **credentials: Any
     ) -> User | None:
         del request, username, password
-        return person_signed_in(said["verified_email"]) if said.get("verified_email") else None
+        return person_signed_in(credentials["verified_email"]) if credentials.get("verified_email") else None
 
 
 @pytest.fixture(autouse=True)

@@ -36,12 +36,13 @@ def test_a_page_outside_the_books_asks_for_no_switch() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "told"), [(KillSwitch.Kind.PAUSE_SENDING, "as a draft"), (KillSwitch.Kind.PAUSE_AGENT, "No turn begins")]
+    ("kind", "expected"),
+    [(KillSwitch.Kind.PAUSE_SENDING, "as a draft"), (KillSwitch.Kind.PAUSE_AGENT, "No turn begins")],
 )
-def test_the_page_of_a_switch_says_what_it_stops(kind: KillSwitch.Kind, told: str) -> None:
+def test_the_page_of_a_switch_says_what_it_stops(kind: KillSwitch.Kind, expected: str) -> None:
     world = make_world()
     client = signed_in(world.operator_user)
-    other = {"as a draft", "No turn begins"} - {told}
+    other = {"as a draft", "No turn begins"} - {expected}
     shown = page_words(client.get(page_of(activate_kill_switch(kind, actor=world.operator, reason="Rest."))))
-    assert told in shown
+    assert expected in shown
     assert not any(words in shown for words in other)

@@ -35,17 +35,17 @@ def test_a_moment_is_shown_beside_now(world: World, operator: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "said"),
+    ("asked", "status", "message"),
     [
         ({"at": "yesterday"}, 422, "yesterday is no time."),
         ({"at": "2020-01-01"}, 422, "There was no agent support then"),
         ({"end_user_key": "nobody"}, 200, "An end user's key is the channel"),
     ],
 )
-def test_nonsense_is_said(world: World, operator: Client, asked: dict[str, str], status: int, said: str) -> None:
+def test_nonsense_is_said(world: World, operator: Client, asked: dict[str, str], status: int, message: str) -> None:
     page = operator.get(path(world), asked)
     assert page.status_code == status
-    assert said in page_words(page)
+    assert message in page_words(page)
 
 
 def test_another_tenants_agent_has_no_prompt(world: World) -> None:  # R006

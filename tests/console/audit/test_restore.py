@@ -107,7 +107,7 @@ def test_who_lacks_a_right_gets_no_button(world: World, operator: Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("asked", "status", "said"),
+    ("asked", "status", "message"),
     [
         ({}, 200, "Which moment"),
         ({"at": "yesterday"}, 422, "yesterday is no time."),
@@ -122,10 +122,10 @@ def test_who_lacks_a_right_gets_no_button(world: World, operator: Client) -> Non
         ({"row": "personas.persona:999999", "version": "1"}, 404, "There is no version 1"),
     ],
 )
-def test_what_cannot_be_asked_is_said(operator: Client, asked: dict[str, str], status: int, said: str) -> None:
+def test_what_cannot_be_asked_is_said(operator: Client, asked: dict[str, str], status: int, message: str) -> None:
     page = operator.get(path(), asked)
     assert page.status_code == status
-    assert said in page_words(page)
+    assert message in page_words(page)
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def test_each_person_chooses_for_themselves(world: World, operator: Client, admi
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ({"timezone": "Mars/Olympus"}, "There is no time zone Mars/Olympus. Write it as region and city"),
         ({"quiet_start_hour": 22}, "Choose when the quiet hours begin and when they end, or neither."),
@@ -69,12 +69,12 @@ def test_each_person_chooses_for_themselves(world: World, operator: Client, admi
     ],
 )
 def test_what_does_not_fit_is_named_and_nothing_typed_is_lost(
-    typed: dict[str, object], said: str, world: World, operator: Client
+    typed: dict[str, object], message: str, world: World, operator: Client
 ) -> None:
     refused = operator.post(preferences_url(), form(**{"drafts": "at-once", **typed}))
     assert refused.status_code == 422
     assert "Not saved." in page_words(refused)
-    assert said in page_words(refused)
+    assert message in page_words(refused)
     assert '<option value="at-once" selected>' in refused.content.decode()
     assert terms_of(world) == []
 

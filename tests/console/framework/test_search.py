@@ -128,7 +128,7 @@ def test_results_stand_under_the_day_of_the_tenants_clock(world: World, operator
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ("", "Type what to look for."),
         ("a", "Type at least two letters."),
@@ -140,8 +140,8 @@ def test_results_stand_under_the_day_of_the_tenants_clock(world: World, operator
         ("a' & ( | !", "Nothing holds these words."),
     ],
 )
-def test_what_cannot_be_found_is_answered_in_words(operator: Client, asked: str, said: str) -> None:
-    assert said in search(operator, asked)
+def test_what_cannot_be_found_is_answered_in_words(operator: Client, asked: str, message: str) -> None:
+    assert message in search(operator, asked)
 
 
 def test_before_anything_is_typed_the_page_says_what_it_looks_through(operator: Client) -> None:

@@ -149,11 +149,11 @@ def test_another_tenants_rows_and_reports_are_like_none(world: World, operator: 
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [([], "Nothing is chosen."), (["x", "1; DROP"], "Nothing is chosen."), (range(MOST_PROPOSALS + 1), "At most")],
 )
-def test_none_and_too_many_are_said_so(world: World, operator: Client, rows: list[str], said: str) -> None:
-    assert said in page_words(operator.get(BULK_PAGE, {"verb": "approve", "row": rows}))
+def test_none_and_too_many_are_said_so(world: World, operator: Client, rows: list[str], message: str) -> None:
+    assert message in page_words(operator.get(BULK_PAGE, {"verb": "approve", "row": rows}))
     refused = operator.post(BULK_PAGE, {"verb": "approve", "row": rows})
     assert refused.status_code == 422
 

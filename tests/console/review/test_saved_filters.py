@@ -96,7 +96,7 @@ def test_every_kind_of_narrowing_is_taken(world: World, operator: Client) -> Non
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("", "The inbox is not narrowed to anything."),
         ("p=3", "The inbox is not narrowed to anything."),
@@ -115,11 +115,11 @@ def test_every_kind_of_narrowing_is_taken(world: World, operator: Client) -> Non
         (f"q={'x' * 1000}", "takes more than 1,000 characters"),
     ],
 )
-def test_what_the_inbox_does_not_take_is_refused(query: str, said: str, world: World, operator: Client) -> None:
+def test_what_the_inbox_does_not_take_is_refused(query: str, message: str, world: World, operator: Client) -> None:
     refused = post_forged_filter(operator, query, name="Mine <b>")
     assert refused.status_code == 422
     assert "Not saved." in page_words(refused)
-    assert said in page_words(refused)
+    assert message in page_words(refused)
     assert 'value="Mine &lt;b&gt;"' in refused.content.decode()
     assert filters_of(world) == []
 

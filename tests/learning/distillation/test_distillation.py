@@ -204,15 +204,15 @@ def test_who_asks_for_what_there_is_not_is_told_so(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("- " + "x" * 700, "Line 1 has 700 characters"),
         ("\n".join(f"- {'word ' * 100}{number}" for number in range(20)), "tokens; the tier has 2000"),
         ("\n".join(f"- ! {'word ' * 100}{number}" for number in range(9)), "1000 are allowed"),
     ],
 )
-def test_a_correction_that_is_no_tier_is_refused_in_words(world: World, text: str, said: str) -> None:
-    with pytest.raises(Invalid, match=said):
+def test_a_correction_that_is_no_tier_is_refused_in_words(world: World, text: str, message: str) -> None:
+    with pytest.raises(Invalid, match=message):
         correct_tier(make_tier(world), actor=world.operator, text=text)
 
 

@@ -72,14 +72,14 @@ def test_what_people_write_keeps_what_it_rests_on_and_what_is_permanent() -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("- fine\n- " + "x" * (FACT_CHARACTERS + 1), f"Line 2 has {FACT_CHARACTERS + 1} characters"),
         ("- !", "Line 1 has 0 characters"),
         ("\n".join(f"- fact {number}" for number in range(MAX_FACTS + 1)), f"{MAX_FACTS} are allowed"),
     ],
 )
-def test_what_is_no_list_of_facts_is_refused_in_words(text: str, said: str) -> None:
+def test_what_is_no_list_of_facts_is_refused_in_words(text: str, message: str) -> None:
     read = parse_edited_facts(text)
     assert isinstance(read, UnreadableTier)
-    assert said in read.reason
+    assert message in read.reason

@@ -57,18 +57,18 @@ def test_what_a_day_shows_waits_for_a_person(world: World, standin: StandIn) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("The shop is closed today.", "true of one day only"),
         ("Never hand a customer over to a colleague.", "It makes the agent hand over less"),
     ],
 )
-def test_a_line_that_is_none_is_refused_and_says_why(world: World, standin: StandIn, text: str, said: str) -> None:
+def test_a_line_that_is_none_is_refused_and_says_why(world: World, standin: StandIn, text: str, message: str) -> None:
     make_day(world)
     standin.play(memories_reply(text))
     found = run_reflection(world, standin.backend)
     assert (found.verdict, found.proposal_ids) == (Verdict.REFUSED, [])
-    assert said in found.reason
+    assert message in found.reason
     with acting_as(world.operator):
         assert not Proposal.objects.exists()
 

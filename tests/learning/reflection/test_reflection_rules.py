@@ -96,7 +96,7 @@ def test_what_is_to_be_remembered_is_read_as_far_as_it_is_a_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("x" * (MEMORY_CHARACTERS + 1), "301 characters; a line of memory has 300"),
         ("Mia Li pays by card.", "“[name] pays by card.” names something of one person"),
@@ -104,11 +104,11 @@ def test_what_is_to_be_remembered_is_read_as_far_as_it_is_a_line() -> None:
         ("The shop is closed today.", "is true of one day only (today)"),
     ],
 )
-def test_a_line_of_one_person_or_one_day_is_no_memory(text: str, said: str) -> None:
+def test_a_line_of_one_person_or_one_day_is_no_memory(text: str, message: str) -> None:
     firewall = PiiMasker.against(KnownValues(names=frozenset({"Mia Li"})))
     refused = vet_memory(text, firewall)
     assert isinstance(refused, LearningRejection)
-    assert said in refused.reason
+    assert message in refused.reason
     assert vet_memory("The shop opens at nine.", firewall) == "The shop opens at nine."
 
 

@@ -8,7 +8,7 @@ pytestmark = [pytest.mark.pure, pytest.mark.kernel]
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "told"),
+    ("before", "after", "expected"),
     [
         ("", "", LineDiff((), ())),
         ("A\n\n B ", "B\nA", LineDiff((), ())),
@@ -20,12 +20,12 @@ pytestmark = [pytest.mark.pure, pytest.mark.kernel]
         ("A\nB", "X\nB", LineDiff(("X",), ("A",), (("A", "X"),))),
     ],
 )
-def test_lines_that_take_the_place_of_others_are_paired(before: str, after: str, told: LineDiff) -> None:
-    assert diff_lines(before, after) == told
+def test_lines_that_take_the_place_of_others_are_paired(before: str, after: str, expected: LineDiff) -> None:
+    assert diff_lines(before, after) == expected
 
 
 @pytest.mark.parametrize(
-    ("after", "instead", "told"),
+    ("after", "instead", "expected"),
     [
         ("X\nC\nY", {"A": "X"}, LineDiff(("X", "Y"), ("A", "B"), (("A", "X"),))),
         ("C\nX", {"A": "X", "B": "X"}, LineDiff(("X",), ("A", "B"), (("A", "X"), ("B", "X")))),
@@ -34,9 +34,9 @@ def test_lines_that_take_the_place_of_others_are_paired(before: str, after: str,
     ],
 )
 def test_where_its_writer_said_what_came_in_the_place_of_what_that_counts(
-    after: str, instead: dict[str, str], told: LineDiff
+    after: str, instead: dict[str, str], expected: LineDiff
 ) -> None:
-    assert diff_lines("A\nB\nC", after, instead) == told
+    assert diff_lines("A\nB\nC", after, instead) == expected
 
 
 def test_a_line_has_one_name_whatever_stands_around_it() -> None:

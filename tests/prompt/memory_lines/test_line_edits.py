@@ -66,7 +66,7 @@ def test_a_line_is_told_as_its_reader_was_shown_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "message"),
     [
         (add(" "), "Give `text` with add"),
         (update("No Sundays.", ""), "Give `text` with update"),
@@ -76,12 +76,12 @@ def test_a_line_is_told_as_its_reader_was_shown_it() -> None:
         (update("Open from ten.", "Open."), "No line there reads “Open from ten.”"),
     ],
 )
-def test_one_flaw_keeps_the_whole_text_as_it_was(edit: LineEdit, said: str) -> None:
+def test_one_flaw_keeps_the_whole_text_as_it_was(edit: LineEdit, message: str) -> None:
     # R160
     found = apply_line_edits(TEXT, [delete("No Sundays."), edit])
     assert found.text == TEXT
     [flaw] = found.flaws
-    assert said in flaw
+    assert message in flaw
 
 
 def test_changes_are_read_from_what_a_model_sent() -> None:

@@ -59,7 +59,7 @@ def test_lines_join_once_and_go_where_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "stands", "refused", "said"),
+    ("sent", "stands", "refused", "message"),
     [
         ("a\nb", "a\nb", frozenset[str](), ""),
         ("a\nb", "a", frozenset[str](), "1 line waits for a person to approve; until then nobody is told: “b”"),
@@ -69,11 +69,13 @@ def test_lines_join_once_and_go_where_asked() -> None:
         ("b", "a\nb", frozenset[str](), "What you left out or reworded stays until a person agrees: “a”"),
     ],
 )
-def test_the_agent_is_told_what_became_of_its_lines(sent: str, stands: str, refused: frozenset[str], said: str) -> None:
+def test_the_agent_is_told_what_became_of_its_lines(
+    sent: str, stands: str, refused: frozenset[str], message: str
+) -> None:
     # Z-19
     feedback = write_feedback(sent, stands, refused)
-    assert said in feedback
-    assert bool(feedback) is bool(said)
+    assert message in feedback
+    assert bool(feedback) is bool(message)
 
 
 @given(LINES, LINES, LINES)

@@ -188,14 +188,14 @@ def test_a_draft_that_is_turned_down_is_told(world: World, standin: StandIn, bil
 
 
 @pytest.mark.parametrize(
-    ("mode", "said", "outcome"), [("observe", DEBT_ANSWER, Outcome.OBSERVED), ("autonomous", "", Outcome.ESCALATED)]
+    ("mode", "message", "outcome"), [("observe", DEBT_ANSWER, Outcome.OBSERVED), ("autonomous", "", Outcome.ESCALATED)]
 )
 def test_an_agent_that_only_notes_or_fails_is_no_silence(
-    world: World, standin: StandIn, billing: Agent, mode: str, said: str, outcome: str
+    world: World, standin: StandIn, billing: Agent, mode: str, message: str, outcome: str
 ) -> None:
     amend_agent(billing, actor=world.admin, send_mode=mode)
     parent = ask_billing(world, standin)
-    assert run_next_turn(world, child_conversation(world, parent), standin, reply(said)).outcome == outcome
+    assert run_next_turn(world, child_conversation(world, parent), standin, reply(message)).outcome == outcome
     [(kind, text)] = received_answers(world, parent)
     assert kind == "answer"
     assert "hand this to a colleague" in text or "A colleague was asked" in text

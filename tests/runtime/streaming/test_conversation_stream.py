@@ -63,9 +63,9 @@ def test_who_is_far_behind_hears_each_turn_after_its_reply(
     assert heard == [("reply", first.pk), ("reply", second.pk), ("turn", first.pk), ("turn", second.pk)]
 
 
-@pytest.mark.parametrize("said", ["", "1", "1-2-3", "a-1-1-done", "1--1-done", f"{'9' * 19}-1-1-done"])
-def test_a_place_that_is_none_is_not_gone_on_from(said: str) -> None:
-    assert ConversationFeedCursor.read(said) is None
+@pytest.mark.parametrize("event_id", ["", "1", "1-2-3", "a-1-1-done", "1--1-done", f"{'9' * 19}-1-1-done"])
+def test_a_place_that_is_none_is_not_gone_on_from(event_id: str) -> None:
+    assert ConversationFeedCursor.read(event_id) is None
 
 
 def test_nobody_follows_what_is_not_theirs_to_see(world: World) -> None:

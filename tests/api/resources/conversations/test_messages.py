@@ -145,10 +145,10 @@ def test_message_that_opens_a_conversation_takes_it_off_the_record(bot: RestClie
     assert bot.get(f"conversations/{ordinary.body['conversation_id']}/").body["off_the_record"] is False
 
 
-@pytest.mark.parametrize("said", ["true", 1, None, "off"])
-def test_off_the_record_is_yes_or_no(bot: RestClient, said: Any) -> None:
+@pytest.mark.parametrize("value", ["true", 1, None, "off"])
+def test_off_the_record_is_yes_or_no(bot: RestClient, value: Any) -> None:
     # R178
-    assert list(send(bot, off_the_record=said).body["errors"]) == ["off_the_record"]
+    assert list(send(bot, off_the_record=value).body["errors"]) == ["off_the_record"]
 
 
 def test_message_says_which_line_it_came_in_on(world: World, bot: RestClient) -> None:

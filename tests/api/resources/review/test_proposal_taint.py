@@ -78,7 +78,7 @@ def test_the_database_lets_no_agent_take_back_whose_words_its_draft_has(world: W
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "whose"),
+    ("name", "content", "source"),
     [
         ("offer.txt", f"{COPIED_TEXT}\n".encode(), Taint.CUSTOMER),
         ("offer.txt", b"Plan,Price\n", Taint.AGENT),
@@ -87,12 +87,12 @@ def test_the_database_lets_no_agent_take_back_whose_words_its_draft_has(world: W
     ],
 )
 def test_a_file_in_a_customers_words_is_the_customers(
-    name: str, content: bytes, whose: Taint, world: World, bot: RestClient
+    name: str, content: bytes, source: Taint, world: World, bot: RestClient
 ) -> None:
     # R091, Z-25
     make_event(world, CUSTOMER_TEXT)
     assert upload(bot, make_skill(world), content, name).status == 201
-    assert taints(world) == {"skill.new": whose}
+    assert taints(world) == {"skill.new": source}
 
 
 @pytest.mark.slow
