@@ -23,7 +23,7 @@ from apps.console.agents.agent_setup import new_agent_urls
 from apps.console.agents.agent_tools import AgentToolAdmin
 from apps.console.agents.agents import AgentAdmin, TokenAdmin
 from apps.console.agents.delegation import InvokableAdmin
-from apps.console.agents.model_endpoints import EndpointAdmin, PriceAdmin, test_endpoint_page
+from apps.console.agents.model_endpoints import EndpointAdmin, PriceAdmin, endpoint_test_page
 from apps.console.agents.schedules import ScheduleAdmin
 from apps.console.agents.tool_servers import ToolServerAdmin, refresh_page
 from apps.console.audit.audit_log import AuditCheckAdmin, ChangeRecordAdmin, RefusalAdmin, audit_chain_urls
@@ -225,7 +225,7 @@ class ConsoleSite(UnfoldAdminSite):
             *self._explain_urls(),
             path(
                 "tenants/endpoint/<int:endpoint_id>/test/",
-                self.admin_view(test_endpoint_page),
+                self.admin_view(endpoint_test_page),
                 {"site": self},
                 name="try_endpoint",
             ),

@@ -9,7 +9,6 @@ from tests.conventions.source_files import Source
 
 # What Django looks up by its name, in every module that has one.
 LOOKED_UP: Final = {"Command", "Migration"}
-MEANINGS_SHARED: Final = 2
 
 
 def shared_class_names(sources: Iterable[Source], allowed: Mapping[str, str]) -> Iterator[str]:
@@ -20,9 +19,9 @@ def shared_class_names(sources: Iterable[Source], allowed: Mapping[str, str]) ->
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name not in LOOKED_UP:
                 defined[node.name].append(str(source.path))
     for name, places in sorted(defined.items()):
-        if len(places) >= MEANINGS_SHARED and name not in allowed:
+        if len(places) > 1 and name not in allowed:
             yield f"{name} is a class of {', '.join(places)}: give each a name of its own."
     for name in sorted(allowed):
-        if len(defined[name]) < MEANINGS_SHARED:
+        if len(defined[name]) <= 1:
             times = "once" if defined[name] else "never"
             yield f"{name} is allowed twice and defined {times}: strike it from the list."

@@ -75,7 +75,7 @@ def endpoint_panels(endpoint: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def test_endpoint_page(request: HttpRequest, endpoint_id: int, site: AdminSite) -> HttpResponse:
+def endpoint_test_page(request: HttpRequest, endpoint_id: int, site: AdminSite) -> HttpResponse:
     """Make one tiny call. This page runs outside the request's transaction: nothing is locked while a model is asked."""
     page = reverse("admin:tenants_endpoint_change", args=[endpoint_id])
     if request.method != "POST":

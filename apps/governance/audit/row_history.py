@@ -67,7 +67,7 @@ def rows_at(model: type[Row], moment: datetime, tenant_id: int, **equal: int | s
     """The rows whose recorded values equal these, unsaved, as they stood; rows that were gone by then are not among them.
 
     A field that is younger than the record has its default, but finds no row. Where the text of the deciding record is
-    erased and the row may be one of these, nobody knows, and `TextErased` says so. Whoever calls acts as somebody who may read
+    erased and the row may be one of these, nobody knows, and `TextErased` says so. The caller acts as somebody who may read
     the records.
     """
     found = records_at(model, moment, tenant_id, **equal)

@@ -82,7 +82,7 @@ _ALL_BUT_STAFF = frozenset(Role) - {Role.STAFF}
 _ADMIN = frozenset({Role.ADMIN})
 _AGENT = frozenset({Role.AGENT})
 _STAFF = frozenset({Role.STAFF})
-# Who keeps a tenant in order without a word of its content.
+# The roles that administer a tenant and read none of its content.
 _TENANT_MAINTAINERS = _ADMIN | _SYSTEM | _STAFF
 _OWNER_FIELDS = frozenset({"agent"})
 _PERSONA_TEXT = ("identity", "style", "avoid", "defaults", "goals")
@@ -401,5 +401,5 @@ def permissions() -> list[tuple[str, Any]]:
 
 @cache
 def default_grants(role: Role) -> frozenset[str]:
-    """What a role holds where no tenant said otherwise."""
+    """The permissions of a role in a tenant that has not changed them."""
     return frozenset(name for act, rule in POLICY.items() if role in rule.allowed for name in codenames(act))

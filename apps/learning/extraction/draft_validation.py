@@ -1,4 +1,4 @@
-"""What the draft of a skill must look like, and its texts without what identifies somebody."""
+"""The checks that a skill draft has to pass, and its texts with everything removed that identifies a person."""
 
 from collections import Counter
 from collections.abc import Iterable
