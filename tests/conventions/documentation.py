@@ -1,4 +1,4 @@
-"""Rules about words outside the code: commands, settings, error codes, requirement numbers and links."""
+"""Rules about words outside the code: commands, settings, error codes and links."""
 
 import ast
 import re
@@ -9,10 +9,10 @@ from apps.launcher.data_folders import PROJECT
 from tests.conventions.source_files import CONVENTIONS_FOLDER, Source, sources
 
 REFUSALS = frozenset({"GovernanceError", "BackendError"})
-CITED = re.compile(r"\bR(\d{3})\b")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)[^)]*\)|!\[[^\]]*\]\(([^)\s]+)[^)]*\)")
 CODE_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+\s+(.+?)\s*#*$", re.MULTILINE)
+ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
 EXTERNAL_SCHEMES = ("http://", "https://", "mailto:")
 
 
@@ -67,23 +67,8 @@ def _codes(node: ast.ClassDef) -> Iterator[str]:
                 yield code
 
 
-def known_requirements() -> frozenset[str]:
-    """The numbers REQUIREMENTS defines; without that file beside the repository, the range it had."""
-    page = PROJECT.parent / "shared" / "REQUIREMENTS.md"
-    if page.is_file():
-        return frozenset(re.findall(r"^- \*\*R(\d{3})\*\*", page.read_text(encoding="utf-8"), re.MULTILINE))
-    return frozenset(f"{number:03}" for number in range(1, 191))
-
-
-def unknown_requirements(source: Source, known: frozenset[str]) -> Iterator[str]:
-    for number, line in enumerate(source.text.splitlines(), start=1):
-        for cited in CITED.findall(line):
-            if cited not in known:
-                yield f"{source.path}:{number}: R{cited} is no requirement."
-
-
 def broken_links(path: Path, text: str) -> Iterator[str]:
-    """Links to files that are not there, or to headings the file does not have."""
+    """Links to files that are not there, or to headings and anchors the file does not have."""
     for match in LINK.finditer(CODE_FENCE.sub("", text)):
         link = match[1] or match[2]
         if link.startswith(EXTERNAL_SCHEMES):
@@ -98,7 +83,8 @@ def broken_links(path: Path, text: str) -> Iterator[str]:
 
 def _anchors(target: Path, path: Path, text: str) -> set[str]:
     page = text if target == path else target.read_text(encoding="utf-8")
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(page)}
+    headings = {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(page)}
+    return headings | set(ANCHOR.findall(page))
 
 
 def product() -> tuple[Source, ...]:
