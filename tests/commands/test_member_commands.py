@@ -109,7 +109,6 @@ def test_the_last_admin_stays(world: World) -> None:
 
 @pytest.mark.parametrize("command", ["invite_member", "deactivate_member", "reset_member"])
 def test_an_operator_decides_about_no_member(world: World, command: str) -> None:
-    # R011
     tenant, operator = ("--tenant", world.tenant.key), ("--as", world.operator_user.username)
     subject = "ada@example.org" if command == "invite_member" else world.admin_user.username
     assert run_command(command, subject, *tenant, *operator).failure

@@ -111,7 +111,6 @@ def test_the_first_steps_of_another_tenants_agent_are_nobodys(world: World, admi
 
 
 def test_a_tenant_without_an_agent_is_led_to_the_page(world: World, admin: Client) -> None:
-    # R180
     assert path() not in page_text(admin.get(reverse("admin:index")))
     assert path() in page_text(admin.get(reverse("admin:tenants_agent_changelist")))
 

@@ -267,7 +267,6 @@ def test_an_answer_to_a_conversation_that_has_ended_goes_to_a_person(world: Worl
 
 
 def test_what_another_agent_said_is_held_to_be_the_customers(world: World, standin: StandIn) -> None:
-    # R075
     make_persona(world)
     parent = ask_billing(world, standin)
     secret = "The customer pays by cheque and lives at number seven."

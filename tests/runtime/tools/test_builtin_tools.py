@@ -224,7 +224,7 @@ def test_without_a_persona_there_is_nothing_to_patch(world: World, standin: Stan
 
 
 def test_agent_drafts_a_skill_that_waits_for_a_person(world: World, standin: StandIn) -> None:
-    # R093, R102
+    # R093
     call_once(world, standin, "draft_skill", **RUNBOOK)
     with acting_as(world.operator):
         skill = Skill.objects.visible_to(world.operator).get()
