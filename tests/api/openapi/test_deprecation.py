@@ -23,7 +23,7 @@ from tests.support.factories.notes import enable_notebook, make_note
 from tests.support.worlds.world import World
 
 DOCS = PROJECT / "docs" / "api.md"
-CHANGES_PAGE = "/docs/api#what-changes-and-how-you-are-told"
+CHANGES_PAGE = "/docs/api#versioning-and-deprecation"
 EARLIER_DEPRECATION = Deprecation(date(2026, 1, 1), date(2026, 12, 31), CHANGES_PAGE)
 LATER_DEPRECATION = Deprecation(date(2026, 6, 1), date(2027, 6, 1), "/docs/api#notes")
 
