@@ -9,7 +9,7 @@ from typing import Final
 
 from apps.text_analysis.word_stems import word_keys
 
-# Tuned on one half of `tests/text_analysis/similar_procedures.py`, measured on the other; see docs/decisions/likeness.md.
+# Tuned on one half of `tests/text_analysis/similar_procedures.py`, measured on the other; see docs/decisions/23-text-analysis.md.
 ACTING_TOOLS_THRESHOLD: Final = 0.5
 LOOKUP_TOOLS_THRESHOLD: Final = 0.55
 WORDS_THRESHOLD: Final = 0.3

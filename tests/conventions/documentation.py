@@ -13,6 +13,9 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)[^)]*\)|!\[[^\]]*\]\(([^)\s]+)[^)
 CODE_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+\s+(.+?)\s*#*$", re.MULTILINE)
 ANCHOR = re.compile(r'<a id="([^"]+)"></a>')
+DECISION_NAME = re.compile(r"\d\d-[a-z-]+\.md")
+DECISION_STATUS = re.compile(r"^# .+\n\nStatus: .+ · Date: \d{4}-\d\d-\d\d", re.MULTILINE)
+DECISION_HEADINGS = ("Context", "Decision", "Consequences", "Alternatives considered")
 EXTERNAL_SCHEMES = ("http://", "https://", "mailto:")
 
 
@@ -79,6 +82,19 @@ def broken_links(path: Path, text: str) -> Iterator[str]:
             yield f"{path.name}: {link} leads nowhere."
         elif heading and target.suffix == ".md" and heading not in _anchors(target, path, text):
             yield f"{path.name}: {link} names a heading that is not there."
+
+
+def decision_flaws(name: str, text: str, index: str) -> Iterator[str]:
+    """Parts that a decision page or its line in the index lacks."""
+    if not DECISION_NAME.fullmatch(name):
+        yield f"{name}: a decision page is named by its number and subject, such as 01-layers.md."
+    if not DECISION_STATUS.search(text):
+        yield f"{name}: below its title it needs a line such as 'Status: accepted · Date: 2026-11-21'."
+    for heading in DECISION_HEADINGS:
+        if f"\n## {heading}\n" not in text:
+            yield f"{name}: it needs the section '{heading}'."
+    if f"]({name})" not in index:
+        yield f"{name}: the index of decisions has no line for it."
 
 
 def _anchors(target: Path, path: Path, text: str) -> set[str]:

@@ -12,6 +12,16 @@ from tests.conventions.source_files import make_source, sources
 pytestmark = pytest.mark.unmeasured
 
 PAGE = PROJECT / "docs" / "page.md"
+DECISIONS = PROJECT / "docs" / "decisions"
+DECISION = """# Layers
+
+Status: accepted · Date: 2026-11-21
+
+## Context
+## Decision
+## Consequences
+## Alternatives considered
+"""
 
 
 @pytest.mark.slow
@@ -73,17 +83,43 @@ def test_every_link_in_the_documentation_leads_somewhere() -> None:
 
 
 @pytest.mark.parametrize(
-    "link", ["nowhere.md", "../missing/", "#absent", "decisions/tooling.md#absent", "requirements.md#r999"]
+    "link", ["nowhere.md", "../missing/", "#absent", "decisions/01-layers.md#absent", "requirements.md#r999"]
 )
 def test_broken_link_is_caught(link: str) -> None:
     assert list(documentation.broken_links(PAGE, f"# A page\n[text]({link})"))
 
 
 @pytest.mark.parametrize(
-    "link", ["decisions/tooling.md", "../LICENSE", "#a-page", "requirements.md#r064", "https://example.org/x"]
+    "link", ["decisions/01-layers.md", "../LICENSE", "#a-page", "requirements.md#r064", "https://example.org/x"]
 )
 def test_sound_link_passes(link: str) -> None:
     assert list(documentation.broken_links(PAGE, f"# A page\n[text]({link})\n```\n[x](nowhere.md)\n```\n")) == []
+
+
+def test_every_decision_has_its_number_sections_and_line_in_the_index() -> None:
+    pages = sorted(path for path in DECISIONS.glob("*.md") if path.name != "README.md")
+    index = (DECISIONS / "README.md").read_text(encoding="utf-8")
+    texts = {path.name: path.read_text(encoding="utf-8") for path in pages}
+    assert [flaw for name, text in texts.items() for flaw in documentation.decision_flaws(name, text, index)] == []
+    assert [name[:2] for name in texts] == [f"{number:02}" for number in range(1, len(texts) + 1)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "index"),
+    [
+        ("layers.md", DECISION, "[Layers](layers.md)"),
+        ("01-layers.md", DECISION.replace("Status", "State"), "[Layers](01-layers.md)"),
+        ("01-layers.md", DECISION.replace("## Consequences", "## Cost"), "[Layers](01-layers.md)"),
+        ("01-layers.md", DECISION, "Layers"),
+    ],
+    ids=["no number", "no status", "no consequences", "not in the index"],
+)
+def test_incomplete_decision_is_caught(name: str, text: str, index: str) -> None:
+    assert len(list(documentation.decision_flaws(name, text, index))) == 1
+
+
+def test_complete_decision_passes() -> None:
+    assert list(documentation.decision_flaws("01-layers.md", DECISION, "[Layers](01-layers.md)")) == []
 
 
 def test_pages_are_found() -> None:

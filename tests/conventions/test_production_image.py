@@ -84,7 +84,7 @@ def test_the_lock_of_production_lacks_the_embedded_parts_and_every_other_lock_ha
         assert locked_versions(name).keys() >= production.keys() | EMBEDDED
     for name in ("requirements-embedded.lock", "requirements-s3.lock", "requirements-dev.lock"):
         assert production.items() <= locked_versions(name).items(), (
-            f"{name}: compile it anew; docs/decisions/lock-files.md says how."
+            f"{name}: compile it anew; docs/dependencies.md says how."
         )
 
 

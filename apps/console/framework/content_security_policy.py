@@ -1,6 +1,6 @@
 """What a browser may load and run for the console's pages: what the server names, and nothing else.
 
-docs/decisions/content-policy.md says of each line what was tried, and why nothing tighter runs.
+docs/console.md says of each line what was tried, and why nothing tighter runs.
 """
 
 import secrets
