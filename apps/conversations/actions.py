@@ -30,7 +30,7 @@ from apps.conversations.rules import MEMBER_CHANNELS, ConversationLine
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, NotVisible
-from apps.governance.governed_write import authorize, governed
+from apps.governance.governed_write import authorize, governed, governed_create
 from apps.governance.models import Taint
 from apps.governance.policy.policy_table import Act
 from apps.tenants.agent_flavours import refuse_assistant
@@ -63,9 +63,7 @@ def open_conversation(
         follows=_ended_conversation(thread, actor, end_user_key=end_user_key),
         taint=Taint.CUSTOMER,
     )
-    with governed(Act.CONVERSATION_OPEN, conversation, actor=actor):
-        pass
-    return conversation
+    return governed_create(Act.CONVERSATION_OPEN, conversation, actor=actor)
 
 
 def receive_message(
@@ -210,8 +208,7 @@ def import_conversation(
             return None
     conversation = Conversation(tenant_id=actor.tenant_id, channel="import", taint=Taint.IMPORT, **key)
     with acting_as(actor):
-        with governed(Act.CONVERSATION_IMPORT, conversation, actor=actor):
-            pass
+        governed_create(Act.CONVERSATION_IMPORT, conversation, actor=actor)
         append_messages(conversation, lines, actor=actor)
         resolve_conversation(conversation, actor=actor, outcome=outcome)
     return conversation

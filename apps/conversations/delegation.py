@@ -13,7 +13,7 @@ from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import DELEGATION_CHANNEL, EVENT_CHARACTERS, SENDER_NAME_CHARACTERS
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.governed_write import governed
+from apps.governance.governed_write import governed_create
 from apps.governance.policy.policy_table import Act
 from apps.governance.stored_text import content_sha256
 from apps.tenants.authentication.actor_resolution import system_actor
@@ -47,8 +47,7 @@ def open_delegated_conversation(
             taint=parent.taint,
         )
         evidence = {"conversation_id": parent.pk, "turn_id": turn_id}
-        with governed(Act.CONVERSATION_OPEN, child, actor=actor, evidence=evidence):
-            pass
+        governed_create(Act.CONVERSATION_OPEN, child, actor=actor, evidence=evidence)
         if is_proven and parent.proven_key_id is not None:
             prove_conversation(child, actor=actor, proof=CustomerProof(parent.proven_key_id))
     return child

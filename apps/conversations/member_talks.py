@@ -17,7 +17,7 @@ from apps.conversations.rules import ASSISTANT_CHANNEL, PLAYGROUND_CHANNEL
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import IllegalTransition, Invalid, NotVisible
-from apps.governance.governed_write import authorize, governed
+from apps.governance.governed_write import authorize, governed_create
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.policy_table import Act
 from apps.tenants.agent_flavours import refuse_agent_for_customers, refuse_assistant, refuse_unknown_agent
@@ -28,9 +28,7 @@ def open_talk(agent_id: int, *, actor: Actor, off_the_record: bool = False) -> C
     refuse_agent_for_customers(agent_id, actor=actor)
     talk = _new_talk(agent_id, ASSISTANT_CHANNEL, actor)
     talk.off_the_record = off_the_record
-    with governed(Act.CONVERSATION_TALK, talk, actor=actor):
-        pass
-    return talk
+    return governed_create(Act.CONVERSATION_TALK, talk, actor=actor)
 
 
 def open_trial(agent_id: int, *, actor: Actor, proposal_id: int | None = None) -> Conversation:
@@ -41,9 +39,7 @@ def open_trial(agent_id: int, *, actor: Actor, proposal_id: int | None = None) -
         _refuse_untriable_proposal(proposal_id, agent_id, actor)
     trial = _new_talk(agent_id, PLAYGROUND_CHANNEL, actor)
     trial.off_the_record, trial.trial_proposal_id = True, proposal_id
-    with governed(Act.CONVERSATION_TALK, trial, actor=actor):
-        pass
-    return trial
+    return governed_create(Act.CONVERSATION_TALK, trial, actor=actor)
 
 
 def _new_talk(agent_id: int, channel: str, actor: Actor) -> Conversation:

@@ -12,7 +12,7 @@ from apps.desk.rules import Grounding, GroundingFact, joined_question
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotVisible, ReviewedContentChanged, refuse_blank
-from apps.governance.governed_write import assign_values, governed
+from apps.governance.governed_write import assign_values, governed, governed_create, governed_remove
 from apps.governance.models import Taint
 from apps.governance.policy.policy_table import Act
 from apps.webhooks.outbox import enqueue_delivery
@@ -43,8 +43,7 @@ def make_draft(
     with acting_as(actor):
         if overtaken := Draft.objects.visible_to(actor).open().of_conversation(conversation_id).first():
             supersede_draft(overtaken, actor=actor)
-        with governed(Act.DRAFT_CREATE, draft, actor=actor, evidence={"turn_id": turn_id}):
-            pass
+        governed_create(Act.DRAFT_CREATE, draft, actor=actor, evidence={"turn_id": turn_id})
         enqueue_delivery(WebhookEvent.DRAFT, conversation_id, draft.pk, tenant_id=actor.tenant_id)
     return draft
 
@@ -158,8 +157,7 @@ def write_send_rule(
 
 def lift_send_rule(rule: SendRule, *, actor: Actor, read_at: int | None = None, reason: str = "") -> SendRule:
     """Take a rule away; the agent's own default holds there again."""
-    with governed(Act.SEND_RULE_LIFT, rule, actor=actor, read_at=read_at, reason=reason, removes=True):
-        pass
+    governed_remove(Act.SEND_RULE_LIFT, rule, actor=actor, read_at=read_at, reason=reason)
     return rule
 
 

@@ -6,6 +6,8 @@
 `governed` locks the row first. The body changes the row in memory. Afterwards `governed` checks the changed fields, writes only
 those, and records the change. An exception in the body leaves nothing behind.
 
+`governed_create` and `governed_remove` are the same for a row that is written as it was built, and for one that goes.
+
 `write_reason` gives a reason and evidence once to all acts of a process; each of their change records keeps both.
 """
 
@@ -16,6 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
@@ -55,20 +58,25 @@ class WriteReason:
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
+NO_EVIDENCE: Mapping[str, Any] = MappingProxyType({})
 _NO_REASON = WriteReason()
-_current_reason: ContextVar[WriteReason] = ContextVar("occasion", default=_NO_REASON)
+_current_reason: ContextVar[WriteReason] = ContextVar("write_reason", default=_NO_REASON)
 
 
 def resolved_reason(evidence: Mapping[str, Any] | None, reason: str) -> tuple[Values, str]:
-    """What an act says for itself, before what is said around all the acts it belongs to."""
+    """The evidence and the reason of one act: its own first, then those that `write_reason` gives to the whole process."""
     given = _current_reason.get()
     return {**given.evidence, **(evidence or {})}, reason or given.reason
 
 
 @contextmanager
-def write_reason(reason: str, evidence: Mapping[str, Any]) -> Iterator[None]:
-    """Let every act inside be recorded with this reason and this evidence; what an act says itself goes first."""
-    token = _current_reason.set(WriteReason(reason, evidence))
+def write_reason(reason: str, evidence: Mapping[str, Any] = NO_EVIDENCE) -> Iterator[None]:
+    """Record every act inside with this reason and this evidence; an act's own reason and evidence go first.
+
+    Within another such block the inner reason counts, and the evidence of both is kept.
+    """
+    outer = _current_reason.get()
+    token = _current_reason.set(WriteReason(reason, {**outer.evidence, **evidence}))
     try:
         yield
     finally:
@@ -79,7 +87,10 @@ __all__ = [
     "assign_values",
     "authorize",
     "governed",
+    "governed_create",
+    "governed_remove",
     "invalid_from_validation",
+    "lock_row",
     "may",
     "recorded_values",
     "refuse_stale",
@@ -94,7 +105,7 @@ KILL_SWITCH_CONSTRAINT = "stopped_by_kill_switch"
 
 @dataclass(frozen=True, slots=True)
 class PendingChange:
-    """What an act is about to change, as it stood when the door locked it."""
+    """An act under way, and the row's values at the moment when it was locked."""
 
     act: Act
     actor: Actor
@@ -136,6 +147,29 @@ def governed(
         _write_change_record(change, row, subject_id, after)
 
 
+def governed_create(
+    act: Act, row: Row, *, actor: Actor, evidence: Mapping[str, Any] | None = None, reason: str = ""
+) -> Row:
+    """Write a new row as it was built in memory; one check, one write, one record, as with `governed`."""
+    with governed(act, row, actor=actor, evidence=evidence, reason=reason):
+        pass  # The row is complete already.
+    return row
+
+
+def governed_remove(
+    act: Act,
+    row: Row,
+    *,
+    actor: Actor,
+    read_at: int | None = None,
+    evidence: Mapping[str, Any] | None = None,
+    reason: str = "",
+) -> None:
+    """Delete a row; its last values stay in the change record."""
+    with governed(act, row, actor=actor, read_at=read_at, evidence=evidence, reason=reason, removes=True):
+        pass  # Nothing changes before it goes.
+
+
 @contextmanager
 def _permitted_transaction(actor: Actor, act: Act, row: Governed, removes: bool) -> Iterator[None]:
     check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
@@ -145,14 +179,14 @@ def _permitted_transaction(actor: Actor, act: Act, row: Governed, removes: bool)
 
 
 def assign_values(row: Governed, act: Act, values: Mapping[str, Any]) -> None:
-    """Let a row take what somebody sent, refusing whatever the act does not govern."""
+    """Assign values that came with a request; raises `NotPermitted` for a field that the act does not govern."""
     refuse_ungoverned_fields(act, values)
     for name, value in values.items():
         setattr(row, name, value)
 
 
 def refuse_ungoverned_fields(act: Act, names: Iterable[str]) -> None:
-    """Refuse values that the act does not govern, whoever sends them."""
+    """Raise `NotPermitted` for fields that the act does not govern, for every role."""
     if foreign := sorted(set(names) - set(POLICY[act].fields)):
         raise NotPermitted(f"{act_phrase(act).capitalize()} does not change {', '.join(foreign)}.")
 
@@ -169,12 +203,16 @@ def recorded_values(row: Governed) -> Values:
 
 
 def _lock_and_check(row: Governed, act: Act, actor: Actor, read_at: int | None) -> None:
-    _lock(row, read_at)
-    # Whose the row is says the database, not the copy that came to the door.
+    lock_row(row, read_at)
+    # The stored row says to which agent it belongs, not the copy that the caller passed.
     check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
 
 
-def _lock(row: Governed, read_at: int | None) -> None:
+def lock_row(row: Governed, read_at: int | None) -> None:
+    """Lock a row until the commit and bring it up to date; raises `Stale` where the actor decided on another version.
+
+    Several rows are locked in one order everywhere: the row that a proposal would change, then the proposal.
+    """
     queryset = type(row)._base_manager.select_for_update(no_key=True, of=("self",)).filter(tenant_id=row.tenant_id)
     stored = queryset.filter(pk=row.pk).order_by("pk").first()
     if stored is None:
@@ -186,7 +224,7 @@ def _lock(row: Governed, read_at: int | None) -> None:
 
 
 def refuse_stale(row: Governed, read_at: int | None) -> None:
-    """Refuse who decided on another version than the one in hand; None decides on none."""
+    """Raise `Stale` where the actor read another version than this one; None means that no version was named."""
     if read_at is not None and read_at != row.version:
         raise Stale(
             f"This {row._meta.verbose_name} changed since you read it: you saw version {read_at}, it is now at {row.version}."
@@ -196,7 +234,7 @@ def refuse_stale(row: Governed, read_at: int | None) -> None:
 
 
 def _copy_stored_values(row: Governed, stored: Governed) -> None:
-    """Let the row be what stands in the database, its state included."""
+    """Bring the row in memory up to date with the stored one, its state included."""
     for column in row._meta.concrete_fields:
         value = getattr(stored, column.attname)
         if isinstance(column, FSMFieldMixin):

@@ -4,7 +4,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.errors import refuse_blank
-from apps.governance.governed_write import governed
+from apps.governance.governed_write import governed, governed_create
 from apps.governance.policy.policy_table import Act
 from apps.kill_switches.models import KillSwitch
 
@@ -22,9 +22,7 @@ def activate_kill_switch(
         reason=reason,
         activated_by=actor.label,
     )
-    with governed(Act.KILL_SWITCH_ACTIVATE, switch, actor=actor, reason=reason):
-        pass
-    return switch
+    return governed_create(Act.KILL_SWITCH_ACTIVATE, switch, actor=actor, reason=reason)
 
 
 def deactivate_kill_switch(

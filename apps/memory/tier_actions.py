@@ -5,7 +5,7 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.governed_write import governed
+from apps.governance.governed_write import governed, governed_remove
 from apps.governance.models import Taint
 from apps.governance.policy.policy_table import Act
 from apps.memory.models import DISTILLER, MemoryTier
@@ -57,8 +57,7 @@ def approve_tier(row: MemoryTier, *, actor: Actor, read_at: int | None = None, r
 
 def clear_tier(row: MemoryTier, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Take a tier away, held or not; the next run begins it anew. What it said stays in the change records."""
-    with governed(Act.TIER_CLEAR, row, actor=actor, read_at=read_at, reason=reason, removes=True):
-        pass
+    governed_remove(Act.TIER_CLEAR, row, actor=actor, read_at=read_at, reason=reason)
 
 
 def _set_authorship(tier: MemoryTier, actor: Actor) -> None:

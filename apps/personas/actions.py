@@ -5,7 +5,7 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid, NotPermitted, refuse_blank
-from apps.governance.governed_write import assign_values, governed, refuse_ungoverned_fields
+from apps.governance.governed_write import assign_values, governed, governed_create, refuse_ungoverned_fields
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskFactor, tier_of
@@ -26,9 +26,7 @@ NO_MEMBER = 0
 def create_persona(agent_id: int, *, actor: Actor, values: Mapping[str, str]) -> Persona:
     """Give an agent its persona. Its next session speaks with it."""
     persona = Persona(tenant_id=actor.tenant_id, agent_id=agent_id, **values)
-    with governed(Act.PERSONA_CREATE, persona, actor=actor):
-        pass
-    return persona
+    return governed_create(Act.PERSONA_CREATE, persona, actor=actor)
 
 
 def amend_persona(
@@ -189,9 +187,7 @@ def add_rule(
 ) -> StandingRule:
     """Lay down a rule for one agent, or with None for all of the organisation. Their next sessions keep to it."""
     rule = StandingRule(tenant_id=actor.tenant_id, agent_id=agent_id, text=text, position=position)
-    with governed(Act.RULE_ADD, rule, actor=actor, evidence=evidence):
-        pass
-    return rule
+    return governed_create(Act.RULE_ADD, rule, actor=actor, evidence=evidence)
 
 
 def amend_rule(

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.governance.governed_write import governed
+from apps.governance.governed_write import governed_create
 from apps.governance.policy.policy_table import Act
 from apps.restore.models import Checkpoint
 
@@ -27,6 +27,4 @@ def make_checkpoint(
         reason=reason,
         created_by=actor.label,
     )
-    with governed(Act.CHECKPOINT_CREATE, checkpoint, actor=actor):
-        pass
-    return checkpoint
+    return governed_create(Act.CHECKPOINT_CREATE, checkpoint, actor=actor)

@@ -12,7 +12,13 @@ from django.utils import timezone
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted, refuse_blank
-from apps.governance.governed_write import assign_values, governed, invalid_from_validation
+from apps.governance.governed_write import (
+    assign_values,
+    governed,
+    governed_create,
+    governed_remove,
+    invalid_from_validation,
+)
 from apps.governance.policy.policy_table import Act
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.tenants.agent_flavours import refuse_assistant
@@ -76,9 +82,7 @@ def amend_settings(
 def add_member(user: User, *, actor: Actor, role: Role) -> Membership:
     """Let a person into the tenant."""
     membership = Membership(tenant_id=actor.tenant_id, user=user, role=role.value)
-    with governed(Act.MEMBER_ADD, membership, actor=actor):
-        pass
-    return membership
+    return governed_create(Act.MEMBER_ADD, membership, actor=actor)
 
 
 def invite_member(user: User, *, actor: Actor, role: Role) -> Membership:
@@ -152,8 +156,7 @@ def limit_member(
 
 def unlimit_member(limit: MemberLimit, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Let the member do the act wherever its role may."""
-    with governed(Act.LIMIT_LIFT, limit, actor=actor, read_at=read_at, reason=reason, removes=True):
-        pass
+    governed_remove(Act.LIMIT_LIFT, limit, actor=actor, read_at=read_at, reason=reason)
 
 
 def write_role_grants(
@@ -191,8 +194,7 @@ def write_grants(
 
 def withdraw_grants(grants: AgentGrants, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Let the role do with this agent's rows what it may do elsewhere."""
-    with governed(Act.GRANT_WITHDRAW, grants, actor=actor, read_at=read_at, reason=reason, removes=True):
-        pass
+    governed_remove(Act.GRANT_WITHDRAW, grants, actor=actor, read_at=read_at, reason=reason)
 
 
 def create_agent(key: str, title: str, *, actor: Actor, has_learning: bool = True) -> Agent:
@@ -230,9 +232,7 @@ def allow_invokable(
         role_hint=role_hint,
         budget_micro_usd=budget_micro_usd,
     )
-    with governed(Act.INVOKABLE_ALLOW, invokable, actor=actor):
-        pass
-    return invokable
+    return governed_create(Act.INVOKABLE_ALLOW, invokable, actor=actor)
 
 
 def amend_invokable(
@@ -248,8 +248,7 @@ def withdraw_invokable(
     invokable: InvokableAgent, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> None:
     """No longer let an agent ask another one. Sessions already open still name it."""
-    with governed(Act.INVOKABLE_WITHDRAW, invokable, actor=actor, read_at=read_at, reason=reason, removes=True):
-        pass
+    governed_remove(Act.INVOKABLE_WITHDRAW, invokable, actor=actor, read_at=read_at, reason=reason)
 
 
 def enter_tenant(reason: str, *, actor: Actor) -> StaffAccess:
@@ -257,9 +256,7 @@ def enter_tenant(reason: str, *, actor: Actor) -> StaffAccess:
     refuse_blank(reason, "Say why; the tenant reads it in its books.")
     until = timezone.now() + timedelta(minutes=VISIT_MINUTES)
     visit = StaffAccess(tenant_id=actor.tenant_id, user_id=actor.user_id or 0, reason=reason, expires_at=until)
-    with governed(Act.TENANT_ENTER, visit, actor=actor, reason=reason):
-        pass
-    return visit
+    return governed_create(Act.TENANT_ENTER, visit, actor=actor, reason=reason)
 
 
 def leave_tenant(visit: StaffAccess, *, actor: Actor) -> StaffAccess:
@@ -283,8 +280,7 @@ def issue_token(agent: Agent, *, actor: Actor, name: str, valid_days: int | None
         digest=token_digest(secret),
         expires_at=_days_from_now(valid_days),
     )
-    with governed(Act.TOKEN_ISSUE, token, actor=actor):
-        pass
+    governed_create(Act.TOKEN_ISSUE, token, actor=actor)
     return IssuedToken(token, secret)
 
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotVisible
-from apps.governance.governed_write import assign_values, authorize, governed
+from apps.governance.governed_write import assign_values, authorize, governed, governed_create, governed_remove
 from apps.governance.models import Taint
 from apps.governance.policy.policy_table import Act
 from apps.outbound.ssrf import origin_of
@@ -94,8 +94,7 @@ def amend_agent_tool(
 
 def withdraw_tool(allowed: AgentTool, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Let an agent call a tool no more, from its next turn on; a session that names it is told so when it tries."""
-    with governed(Act.AGENT_TOOL_WITHDRAW, allowed, actor=actor, read_at=read_at, reason=reason, removes=True):
-        pass
+    governed_remove(Act.AGENT_TOOL_WITHDRAW, allowed, actor=actor, read_at=read_at, reason=reason)
 
 
 def request_approval(
@@ -123,8 +122,7 @@ def request_approval(
             taint=Taint.CUSTOMER,
         )
         if known is None:
-            with governed(Act.TOOL_APPROVAL_REQUEST, row, actor=actor, evidence={"turn_id": turn_id}):
-                pass
+            governed_create(Act.TOOL_APPROVAL_REQUEST, row, actor=actor, evidence={"turn_id": turn_id})
     return row
 
 

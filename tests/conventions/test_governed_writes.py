@@ -32,6 +32,12 @@ REJECTED_SOURCES = [
     ),
     ("governed", ACTIONS, ACCEPTED_ACTION + "def approve_both(a, b, *, actor):\n    approve(a)\n    approve(b)"),
     ("governed", ACTIONS, "def approve(skill, *, actor):\n    governed(1)"),
+    ("governed", "apps/memory/tier_actions.py", "def clear(tier, *, actor):\n    tier.delete()"),
+    (
+        "governed",
+        ACTIONS,
+        "def swap(a, b, *, actor):\n    governed_remove(Act.X, a, actor=actor)\n    governed_create(Act.Y, b, actor=actor)",
+    ),
     (
         "governed",
         ACTIONS,
@@ -54,6 +60,13 @@ ACCEPTED_SOURCES = [
     ("actor", ACTIONS, ACCEPTED_ACTION + "def _inner(skill): ..."),
     ("actor", "apps/desk/rules.py", "def vet(proposal): ..."),
     ("governed", ACTIONS, ACCEPTED_ACTION),
+    ("governed", ACTIONS, "def draft(skill, *, actor):\n    return governed_create(Act.X, skill, actor=actor)"),
+    (
+        "governed",
+        "apps/review/skill_actions.py",
+        "def approve(skill, *, actor):\n    with decision_transaction(Act.X, skill, actor=actor):\n        decide(skill)",
+    ),
+    ("governed", "apps/console/framework/page_actions.py", "def buttons(page): ..."),
     (
         "governed",
         ACTIONS,

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
-from apps.governance.governed_write import governed
+from apps.governance.governed_write import governed, governed_create
 from apps.governance.models import Taint
 from apps.governance.policy.policy_table import Act
 from apps.learning.contradictions.models import Contradiction
@@ -33,9 +33,7 @@ def record_contradiction(agent_id: int, *, actor: Actor, pair: ContradictionPair
         # A line of memory may be a customer's, whoever wrote the one it contradicts.
         taint=Taint.CUSTOMER,
     )
-    with governed(Act.CONTRADICTION_FIND, row, actor=actor):
-        pass
-    return row
+    return governed_create(Act.CONTRADICTION_FIND, row, actor=actor)
 
 
 def mark_contradiction_recurred(contradiction: Contradiction, *, actor: Actor) -> Contradiction:

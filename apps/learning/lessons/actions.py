@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted, refuse_blank
-from apps.governance.governed_write import assign_values, authorize, governed
+from apps.governance.governed_write import assign_values, authorize, governed, governed_create, governed_remove
 from apps.governance.models import Taint
 from apps.governance.policy.policy_table import Act
 from apps.governance.stored_text import content_sha256
@@ -48,8 +48,7 @@ def propose_version(
             lesson_ids=list(lesson_ids),
             taint=Taint.CUSTOMER,
         )
-        with governed(Act.LEARNING_VERSION_PROPOSE, version, actor=actor, evidence={"lesson_ids": list(lesson_ids)}):
-            pass
+        governed_create(Act.LEARNING_VERSION_PROPOSE, version, actor=actor, evidence={"lesson_ids": list(lesson_ids)})
         for old in rows.filter(pk__in=_surplus_version_ids(list(rows), pinned_ids)).order_by("number"):
             prune_version(old, actor=actor)
     return version
@@ -122,8 +121,7 @@ def withdraw_version(
 
 def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
     """Drop an old one; its change records tell what it said."""
-    with governed(Act.LEARNING_VERSION_PRUNE, version, actor=actor, removes=True):
-        pass
+    governed_remove(Act.LEARNING_VERSION_PRUNE, version, actor=actor)
     return version
 
 
@@ -139,9 +137,7 @@ def record_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, category: s
         added_text=cluster.added,
         taint=Taint.CUSTOMER,
     )
-    with governed(Act.EDIT_CLUSTER_FIND, row, actor=actor, evidence={"case_ids": list(cluster.edit_ids)}):
-        pass
-    return row
+    return governed_create(Act.EDIT_CLUSTER_FIND, row, actor=actor, evidence={"case_ids": list(cluster.edit_ids)})
 
 
 def mark_proposed(

@@ -8,7 +8,7 @@ from django.db.models import Q
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid
-from apps.governance.governed_write import assign_values, governed
+from apps.governance.governed_write import assign_values, governed, governed_remove
 from apps.governance.policy.policy_table import Act
 from apps.outbound.ssrf import origin_of
 from apps.tenants.models import Agent
@@ -76,8 +76,7 @@ def set_price(
 
 def withdraw_price(price: ModelPrice, *, actor: Actor, read_at: int | None = None, reason: str = "") -> None:
     """Let the price before it hold again, or the product's list. What was charged stays as it was."""
-    with governed(Act.PRICE_WITHDRAW, price, actor=actor, read_at=read_at, reason=reason, removes=True):
-        pass
+    governed_remove(Act.PRICE_WITHDRAW, price, actor=actor, read_at=read_at, reason=reason)
 
 
 def _seal_api_key(api_key: str, actor: Actor) -> SealedSecret | None:
