@@ -19,11 +19,11 @@ from apps.prompt.memory_lines.line_expiry import find_line_dates
 from apps.prompt.memory_lines.write_holds import merge_lines
 
 
-def add_lines_to_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal, reason: str = "") -> AgentMemory:
+def add_lines_to_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal) -> AgentMemory:
     """Let the lines of a proposal join what an agent remembers. They are approved; what stood there stays what it was."""
     evidence = proposal.authorship
     with acting_as(actor):
-        with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence, reason=reason) as row:
+        with governed(Act.MEMORY_AMEND, memory, actor=actor, evidence=evidence) as row:
             before = row.body
             _add_lines(row, actor, proposal.words)
             update_line_dates(row, before, proposed_dates(proposal.words, actor), by_person=True)
@@ -31,11 +31,11 @@ def add_lines_to_memory(memory: AgentMemory, *, actor: Actor, proposal: Proposal
     return memory
 
 
-def add_lines_to_block(block: MemoryBlock, *, actor: Actor, proposal: Proposal, reason: str = "") -> MemoryBlock:
+def add_lines_to_block(block: MemoryBlock, *, actor: Actor, proposal: Proposal) -> MemoryBlock:
     """Let the lines of a proposal join a block. They are approved; what stood there stays what it was."""
     evidence = proposal.authorship
     with acting_as(actor):
-        with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence, reason=reason) as row:
+        with governed(Act.BLOCK_AMEND, block, actor=actor, evidence=evidence) as row:
             before = row.body
             _add_lines(row, actor, proposal.words)
             update_line_dates(row, before, proposed_dates(proposal.words, actor), by_person=True)
@@ -102,12 +102,10 @@ def quarantine_profile_lines(
         return quarantine_proposal(proposal, actor=actor, reason=reason)
 
 
-def restore_replaced_memory(
-    memory: AgentMemory, *, actor: Actor, replaced: Mapping[str, Any], reason: str
-) -> AgentMemory:
+def restore_replaced_memory(memory: AgentMemory, *, actor: Actor, replaced: Mapping[str, Any]) -> AgentMemory:
     """Let stand again what a proposal replaced, with whoever answered for it then: an undo vouches for nothing."""
     with acting_as(actor):
-        with governed(Act.MEMORY_AMEND, memory, actor=actor, reason=reason) as row:
+        with governed(Act.MEMORY_AMEND, memory, actor=actor) as row:
             before = row.body
             _restore_replaced(row, replaced)
             update_line_dates(row, before)
@@ -115,12 +113,10 @@ def restore_replaced_memory(
     return memory
 
 
-def restore_replaced_block(
-    block: MemoryBlock, *, actor: Actor, replaced: Mapping[str, Any], reason: str
-) -> MemoryBlock:
+def restore_replaced_block(block: MemoryBlock, *, actor: Actor, replaced: Mapping[str, Any]) -> MemoryBlock:
     """The same for a block."""
     with acting_as(actor):
-        with governed(Act.BLOCK_AMEND, block, actor=actor, reason=reason) as row:
+        with governed(Act.BLOCK_AMEND, block, actor=actor) as row:
             before = row.body
             _restore_replaced(row, replaced)
             update_line_dates(row, before)

@@ -1,20 +1,23 @@
 """Decisions on a proposal: approve, undo, rebase, and the expiry by a sweep. A decision and its effect share one commit.
 
-A person can reopen an expired proposal.
+Every decision opens with `deciding`: it checks the actor, starts the transaction, and locks the row that the proposal would
+change and then the proposal, as the reviewer read it. What follows is the decision itself, and its records.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from apps.governance.actors import Actor
+from apps.governance.authorization import check_actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.governance.errors import FindingsUnconfirmed, IllegalTransition, Invalid, NeedsRebase, NotVisible
-from apps.governance.governed_write import authorize, refuse_stale
+from apps.governance.errors import IllegalTransition
+from apps.governance.governed_write import lock_row, refuse_stale, write_reason
 from apps.governance.models import Governed, Proposal
 from apps.governance.policy.policy_table import Act
-from apps.governance.policy.risk_tiers import tier_of
 from apps.governance.proposals.actions import (
     approve_proposal,
     expire_proposal,
@@ -23,15 +26,15 @@ from apps.governance.proposals.actions import (
     undo_proposal,
 )
 from apps.governance.proposals.approval_rules import (
-    ApprovalVerdict,
     approvals_required,
     has_enough_approvals,
     refuse_changed_content,
     refuse_undecidable,
 )
-from apps.prompt.injection_scanner.review_findings import rules_to_confirm
-from apps.review.appliers.base import Applier, Target, Values, changed_fields
+from apps.governance.refusal_log import RefusalSubject, recording_refusals
+from apps.review.appliers.base import Target
 from apps.review.appliers.registry import ACT_OF, applier_of, lock_target
+from apps.review.approval_verdict import ApprovalRequest, approval_verdict
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.review_settings import review_terms
 
@@ -39,24 +42,8 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalRequest:
-    """What a reviewer sends with a yes.
-
-    `content` is what they made of the words, None for as they stand; `target_read_at` the version of the target that stood
-    beside them.
-    """
-
-    reviewed_sha256: str
-    content: Mapping[str, Any] | None = None
-    confirm_findings: bool = False
-    reason: str = ""
-    read_at: int | None = None
-    target_read_at: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class DecisionResult:
-    """What a yes came to: the change is live, or more people have to agree."""
+    """The outcome of an approval: the change is live, or more people have to agree."""
 
     proposal: Proposal
     target: Governed
@@ -66,7 +53,7 @@ class DecisionResult:
 
     @property
     def sentence(self) -> str:
-        """What to tell the reviewer."""
+        """The outcome in words, for the reviewer."""
         if self.applied:
             return "Applied."
         missing = self.reviewers - self.approvals
@@ -76,129 +63,80 @@ class DecisionResult:
         return f"Noted; nothing is live yet. At {risk} risk it takes {who} who neither proposed nor edited it.{edited}"
 
 
-def approve(proposal: Proposal, yes: ApprovalRequest, *, actor: Actor) -> DecisionResult:
-    """Say yes to exactly what was read. The change is made once everybody has agreed whom its risk asks for."""
-    authorize(actor, Act.PROPOSAL_APPROVE, proposal.tenant_id, agent_id=proposal.agent_id)
-    terms = review_terms(actor)
-    with acting_as(actor):
-        # The target first: whoever changes it revises its proposal afterwards, and two orders would wait for each other.
-        target = lock_target(proposal, actor)
-        _authorize_target_act(proposal, target, actor)
-        row = _lock_proposal(proposal, actor)
-        refuse_stale(row, yes.read_at)
-        refuse_undecidable(row)
-        refuse_changed_content(row, yes.reviewed_sha256)
-        refuse_stale(target, yes.target_read_at)
-        verdict = _approval_verdict(row, target, yes)
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A decision under way: its actor may take it, and both rows stay as they are until the commit."""
+
+    actor: Actor
+    proposal: Proposal
+    target: Target
+
+    def approve(self, request: ApprovalRequest) -> DecisionResult:
+        """Record one reviewer's approval, and make the change once enough reviewers have agreed."""
+        proposal, target, actor = self.proposal, self.target, self.actor
+        refuse_undecidable(proposal)
+        refuse_changed_content(proposal, request.reviewed_sha256)
+        refuse_stale(target, request.target_read_at)
+        verdict = approval_verdict(proposal, target, request)
+        terms = review_terms(actor)
         approve_proposal(proposal, actor=actor, verdict=verdict, terms=terms)
         applied = has_enough_approvals(proposal, terms)
         if applied:
-            replaced = applier_of(proposal).apply(target, actor, proposal)
-            settle_proposal(proposal, actor=actor, reason=yes.reason, replaced=replaced)
-    return DecisionResult(
-        proposal, target, applied, proposal.approval_count, approvals_required(proposal, terms).reviewers
-    )
+            with write_reason(request.reason or f"Applies proposal {proposal.pk}."):
+                replaced = applier_of(proposal).apply(target, actor, proposal)
+            settle_proposal(proposal, actor=actor, reason=request.reason, replaced=replaced)
+        reviewers = approvals_required(proposal, terms).reviewers
+        return DecisionResult(proposal, target, applied, proposal.approval_count, reviewers)
+
+
+@contextmanager
+def decision_transaction(act: Act, row: Governed, *, actor: Actor) -> Iterator[None]:
+    """Check that the actor may decide on `row`, log a refusal of this act, and hold one transaction for the whole decision."""
+    with recording_refusals(actor, act, RefusalSubject.of(row)):
+        check_actor(actor, act, row.tenant_id, agent_id=row.agent_concerned)
+        with acting_as(actor):
+            yield
+
+
+@contextmanager
+def deciding(act: Act, proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Iterator[Decision]:
+    """Open a decision on a proposal: who, both locks, and freshness. `read_at` is the version that the actor read."""
+    with decision_transaction(act, proposal, actor=actor):
+        # The target is locked first: its own actions revise the proposal afterwards, and two orders would deadlock.
+        target = lock_target(proposal, actor)
+        lock_row(proposal, read_at)
+        yield Decision(actor, proposal, target)
+
+
+def approve(proposal: Proposal, request: ApprovalRequest, *, actor: Actor) -> DecisionResult:
+    """Approve exactly the words that were read. The change is made once everybody has agreed whom its risk requires."""
+    with deciding(Act.PROPOSAL_APPROVE, proposal, actor=actor, read_at=request.read_at) as decision:
+        _check_act_of_target(decision)
+        return decision.approve(request)
 
 
 def undo(proposal: Proposal, *, actor: Actor, read_at: int | None = None) -> Proposal:
-    """Take one's yes back within a minute: what was there before is live again, as a new version, and the proposal waits."""
+    """Take one's own approval back within a minute: the earlier text is live again as a new version, the proposal is open."""
     applier = applier_of(proposal)
-    authorize(actor, Act.PROPOSAL_UNDO, proposal.tenant_id, agent_id=proposal.agent_id)
-    if applier.undo is None:
-        raise IllegalTransition(applier.cannot_undo)
-    with acting_as(actor):
-        target, applied = lock_target(proposal, actor), _lock_proposal(proposal, actor)
-        undo_proposal(proposal, actor=actor, read_at=read_at)
-        _refuse_changed_since(applied, target)
-        applier.undo(target, actor, applied)
+    with deciding(Act.PROPOSAL_UNDO, proposal, actor=actor, read_at=read_at) as decision:
+        if applier.undo is None:
+            raise IllegalTransition(applier.cannot_undo)
+        applied = copy(proposal)
+        undo_proposal(proposal, actor=actor)
+        _refuse_changed_since(applied, decision.target)
+        with write_reason(f"Undoes proposal {proposal.pk}."):
+            applier.undo(decision.target, actor, applied)
     return proposal
 
 
 def rebase(
     proposal: Proposal, *, actor: Actor, content: Mapping[str, Any] | None = None, read_at: int | None = None
 ) -> Proposal:
-    """Bind a proposal to what is live now, after a look at both texts; with `content`, in other words."""
-    authorize(actor, Act.PROPOSAL_REBASE, proposal.tenant_id, agent_id=proposal.agent_id)
+    """Bind a proposal to the live text after a look at both; `content` replaces its words, None keeps them."""
     applier = applier_of(proposal)
-    with acting_as(actor):
-        target = lock_target(proposal, actor)
+    with deciding(Act.PROPOSAL_REBASE, proposal, actor=actor, read_at=read_at) as decision:
         words = None if content is None else applier.check(content)
-        return rebase_proposal(proposal, actor=actor, base=applier.base(target), words=words, read_at=read_at)
-
-
-def _authorize_target_act(proposal: Proposal, target: Target, actor: Actor) -> None:
-    """Each yes counts, so each comes from somebody who may make the change at all, there."""
-    authorize(actor, ACT_OF[Proposal.Kind(proposal.kind)], target.tenant_id, agent_id=target.agent_concerned)
-
-
-def needs_rebase(proposal: Proposal, target: Target, applier: Applier) -> bool:
-    """Whether what it would change is not what its words were written over."""
-    unbound = applier.appends or (applier.free_text and not proposal.is_edited)
-    return not unbound and bool(applier.sha256(target) != proposal.base_sha256)
-
-
-def _lock_proposal(proposal: Proposal, actor: Actor) -> Proposal:
-    rows = Proposal.objects.visible_to(actor).select_for_update(no_key=True, of=("self",))
-    row = rows.filter(pk=proposal.pk).first()
-    if row is None:
-        raise NotVisible("There is no such proposal.")
-    return row
-
-
-def _approval_verdict(row: Proposal, target: Target, yes: ApprovalRequest) -> ApprovalVerdict:
-    applier = applier_of(row)
-    edits = yes.content is not None and dict(yes.content) != row.words
-    words = _words_to_apply(row, applier, yes)
-    live = applier.live(target)
-    if needs_rebase(row, target, applier) and not (edits and applier.free_text):
-        raise NeedsRebase(
-            f"{row.target_label} changed since the proposer read it (version {row.base_version}; it is now at"
-            f" {target.version}). Compare both and rebase the proposal, as it is or in other words.",
-            row.base_content,
-            live,
-        )
-    after = applier.after(live, words)
-    findings = _confirmed_findings(live, after, yes, applier.beside(target))
-    tier = tier_of(applier.touches(live, after) | applier.reaches(target))
-    edited, base = (words, applier.base(target)) if edits else (None, None)
-    return ApprovalVerdict(yes.reviewed_sha256, tier, edited, base, findings, yes.reason)
-
-
-def _words_to_apply(row: Proposal, applier: Applier, yes: ApprovalRequest) -> Values:
-    if yes.content is not None:
-        return applier.check(yes.content)
-    if applier.free_text and not row.is_edited:
-        raise Invalid(
-            "This proposal is free text. Send what it comes to, field by field.",
-            {"content": ["Say how the fields shall read."]},
-        )
-    words: Values = row.words
-    return words
-
-
-def _confirmed_findings(live: Values, after: Values, yes: ApprovalRequest, beside: tuple[str, ...]) -> tuple[str, ...]:
-    findings = (
-        *rules_to_confirm(text for name in sorted(changed_fields(live, after)) for text in _as_texts(after[name])),
-        *beside,
-    )
-    if findings and not (yes.confirm_findings and yes.reason.strip()):
-        raise FindingsUnconfirmed(
-            f"The scanner points at something in these words ({', '.join(findings)}). Read them once more; if they may stand,"
-            " confirm the findings and say why.",
-            findings,
-        )
-    return findings
-
-
-def _as_texts(value: object) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list | dict) else [str(value)]
-
-
-def _refuse_changed_since(applied: Proposal, target: Target) -> None:
-    if "version" in applied.replaced_values and target.version != applied.replaced_values["version"]:
-        raise IllegalTransition(
-            f"{applied.target_label} changed again since, so nothing is undone. Change it by hand, or restore a version."
-        )
+        return rebase_proposal(proposal, actor=actor, base=applier.base(decision.target), words=words)
 
 
 def expire(tenant_id: int, proposal_id: int) -> None:
@@ -212,3 +150,17 @@ def expire(tenant_id: int, proposal_id: int) -> None:
         expire_proposal(proposal, actor=actor)
     except IllegalTransition:
         logger.info("proposal was decided before it expired", extra={"proposal_id": proposal_id})
+
+
+def _check_act_of_target(decision: Decision) -> None:
+    """Every approval counts, so each one comes from an actor who may make the change directly, at that place."""
+    act, target = ACT_OF[Proposal.Kind(decision.proposal.kind)], decision.target
+    with recording_refusals(decision.actor, act):
+        check_actor(decision.actor, act, target.tenant_id, agent_id=target.agent_concerned)
+
+
+def _refuse_changed_since(applied: Proposal, target: Target) -> None:
+    if "version" in applied.replaced_values and target.version != applied.replaced_values["version"]:
+        raise IllegalTransition(
+            f"{applied.target_label} changed again since, so nothing is undone. Change it by hand, or restore a version."
+        )

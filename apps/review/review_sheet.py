@@ -16,7 +16,8 @@ from apps.governance.proposals.approval_rules import ProposedOutcome, approvals_
 from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.review.appliers.base import Applier, ReviewedFile, Values, changed_fields, merge_words
 from apps.review.appliers.registry import applier_of, target_of
-from apps.review.decisions import ApprovalRequest, DecisionResult, approve, needs_rebase
+from apps.review.approval_verdict import ApprovalRequest, needs_rebase
+from apps.review.decisions import DecisionResult, approve
 from apps.tenants.review_settings import review_terms
 
 

@@ -14,33 +14,26 @@ from django.db.models import F
 from django.utils import timezone
 
 from apps.governance.actors import Actor
-from apps.governance.authorization import check_actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.database.deferred_constraints import check_references_to
-from apps.governance.errors import Conflict, IllegalTransition, NotPermitted, NotVisible, Stale, refuse_blank
-from apps.governance.governed_write import assign_values, authorize, governed, refuse_stale
+from apps.governance.errors import Conflict, NotPermitted, NotVisible, refuse_blank
+from apps.governance.governed_write import assign_values, authorize, governed, governed_create
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.policy_table import Act
-from apps.governance.policy.risk_tiers import tier_of
 from apps.governance.proposals.actions import (
-    approve_proposal,
     reject_proposal,
-    settle_proposal,
     withdraw_proposal,
 )
-from apps.governance.proposals.approval_rules import ApprovalVerdict, has_enough_approvals
 from apps.governance.refusal_log import RefusalSubject, recording_refusals
 from apps.skills.attachments.attachment_access import invalid_from_refusal, refuse_change
 from apps.skills.models import Skill, SkillUse
 from apps.skills.proposals import (
-    confirmed_findings,
-    refuse_edited_proposal,
     refuse_if_referenced,
     refuse_quarantined,
     submission_of,
     submit_draft,
 )
-from apps.skills.publication import publish_skill, sign_approval
+from apps.skills.publication import sign_approval
 from apps.skills.retirement_rules import RETENTION_PERIOD
 from apps.skills.skill_validation import (
     Attachment,
@@ -48,9 +41,7 @@ from apps.skills.skill_validation import (
     complete_naming,
     file_limit_refusal,
     reorder_files,
-    risk_factors_in,
 )
-from apps.tenants.review_settings import review_terms
 
 AttachmentFiles = tuple[Attachment, ...]
 
@@ -81,8 +72,7 @@ def draft_skill(
         taint=taint or (Taint.OPERATOR if actor.is_person else Taint.AGENT),
     )
     with acting_as(actor):
-        with governed(Act.SKILL_DRAFT, skill, actor=actor, evidence=evidence):
-            pass
+        governed_create(Act.SKILL_DRAFT, skill, actor=actor, evidence=evidence)
         submit_draft(skill, actor=actor, evidence=evidence)
     return skill
 
@@ -105,38 +95,6 @@ def amend_skill(
             assign_values(row, Act.SKILL_AMEND, values)
             row.taint = Taint.joined(row.taint, taint or row.taint)
         submit_draft(skill, actor=actor, evidence=evidence)
-    return skill
-
-
-def approve_skill(
-    skill: Skill,
-    *,
-    actor: Actor,
-    reviewed_sha256: str,
-    read_at: int | None = None,
-    reason: str = "",
-    confirm_findings: bool = False,
-) -> Skill:
-    """Agree that a reviewed draft reaches customers; it does when everybody has agreed whom its risk asks for.
-
-    Sessions already open keep the index they started with.
-    """
-    act = Act.SKILL_APPROVE
-    with recording_refusals(actor, act, RefusalSubject.of(skill)):
-        check_actor(actor, act, skill.tenant_id, agent_id=skill.agent_id)
-    terms = review_terms(actor)
-    with recording_refusals(actor, act, RefusalSubject.of(skill)), acting_as(actor):
-        held = Skill.objects.visible_to(actor).select_for_update(no_key=True).filter(pk=skill.pk).first()
-        row = _require_reviewable(held, reviewed_sha256, read_at)
-        proposal = submission_of(row, actor) or submit_draft(row, actor=actor)
-        refuse_edited_proposal(proposal, row)
-        findings = confirmed_findings(row, confirm=confirm_findings, reason=reason)
-        tier = tier_of(risk_factors_in(row.texts.values(), row.files))
-        verdict = ApprovalVerdict(proposal.content_sha256, tier, None, None, findings, reason)
-        approve_proposal(proposal, actor=actor, verdict=verdict, terms=terms)
-        if has_enough_approvals(proposal, terms):
-            publish_skill(skill, actor=actor, proposal=proposal, reason=reason)
-            settle_proposal(proposal, actor=actor, reason=reason, replaced={"version": skill.version})
     return skill
 
 
@@ -275,18 +233,6 @@ def _change_files(
         if skill.status == Skill.Status.DRAFT:
             submit_draft(skill, actor=actor)
     return skill
-
-
-def _require_reviewable(row: Skill | None, reviewed_sha256: str, read_at: int | None) -> Skill:
-    if row is None:
-        raise NotVisible("There is no such skill.")
-    refuse_stale(row, read_at)
-    refuse_quarantined(row)
-    if row.content_sha256 != reviewed_sha256:
-        raise Stale("The skill changed since you read it. Read it again and decide on what stands there.", row.version)
-    if row.status != Skill.Status.DRAFT:
-        raise IllegalTransition(f"Cannot approve a skill that is {row.status}.")
-    return row
 
 
 def _refuse_another_author(row: Skill, actor: Actor, act: Act) -> None:

@@ -10,16 +10,15 @@ from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import (
     Conflict,
-    FindingsUnconfirmed,
     IllegalTransition,
     NotPermitted,
     ReviewedContentChanged,
 )
-from apps.governance.governed_write import refuse_stale, refuse_ungoverned_fields
+from apps.governance.governed_write import refuse_ungoverned_fields
 from apps.governance.models import Proposal, ProposalQuerySet, Taint
 from apps.governance.policy.policy_table import Act
 from apps.governance.policy.risk_tiers import RiskFactor, RiskTier, tier_of
-from apps.governance.proposals.actions import open_proposal, reject_proposal
+from apps.governance.proposals.actions import open_proposal
 from apps.governance.proposals.approval_rules import ProposedChange, refuse_flaws
 from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.skills.models import Skill
@@ -86,16 +85,6 @@ def revision_of(skill: Skill, actor: Actor) -> Proposal | None:
     return mine.open().first()
 
 
-def reject_draft(skill: Skill, *, actor: Actor, reason: str, reason_code: str, read_at: int | None = None) -> Proposal:
-    """Say no to a draft as the inbox does: by the proposal it waits in, whose author is told why and may write another."""
-    with acting_as(actor):
-        refuse_stale(skill, read_at)
-        waiting = submission_of(skill, actor)
-        if waiting is None:
-            raise Conflict("Nobody is asked about this draft any more. Discard it, or approve it as it stands.")
-        return reject_proposal(waiting, actor=actor, reason=reason, reason_code=reason_code)
-
-
 def _submissions(skill: Skill, actor: Actor) -> ProposalQuerySet:
     return Proposal.objects.visible_to(actor).about(skill).filter(kind=Proposal.Kind.SKILL_NEW)
 
@@ -160,18 +149,6 @@ def findings_in(skill: Skill) -> tuple[str, ...]:
 def findings_in_files(skill: Skill) -> tuple[str, ...]:
     """The same of its files alone."""
     return file_findings(skill.files)
-
-
-def confirmed_findings(skill: Skill, *, confirm: bool, reason: str) -> tuple[str, ...]:
-    """The findings, once whoever approves has confirmed them and said why."""
-    findings = findings_in(skill)
-    if findings and not (confirm and reason.strip()):
-        raise FindingsUnconfirmed(
-            f"Look at these before they reach customers: {', '.join(findings)}. If they may stand, confirm the findings and"
-            " say why.",
-            findings,
-        )
-    return findings
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""How an approved draft reaches customers, and is the draft again that it was a moment ago."""
+"""Publish an approved draft to customers, and take it back. `apps.review` calls both within a decision on its proposal."""
 
 from django.utils import timezone
 
@@ -10,14 +10,13 @@ from apps.governance.policy.policy_table import Act
 from apps.skills.models import Skill
 
 
-def publish_skill(skill: Skill, *, actor: Actor, proposal: Proposal, reason: str = "") -> Skill:
-    """Let a draft reach customers in the words that enough reviewers approved; whoever calls closes the proposal."""
+def publish_skill(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
+    """Publish a draft in the words that enough reviewers approved; the caller closes the proposal."""
     with acting_as(actor):
-        why = reason or f"Applies proposal {proposal.pk}."
         if proposal.is_edited:
-            with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship, reason=why) as row:
+            with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship) as row:
                 assign_values(row, Act.SKILL_AMEND, proposal.words)
-        with governed(Act.SKILL_APPROVE, skill, actor=actor, reason=why) as row:
+        with governed(Act.SKILL_APPROVE, skill, actor=actor) as row:
             row.approve()
             row.taint = Taint.joined(row.taint, proposal.taint)
             sign_approval(row, actor)
@@ -25,19 +24,19 @@ def publish_skill(skill: Skill, *, actor: Actor, proposal: Proposal, reason: str
 
 
 def unpublish_skill(skill: Skill, *, actor: Actor, proposal: Proposal) -> Skill:
-    """Make a skill the draft again that it was a moment ago; the database allows it for a minute."""
+    """Turn a published skill back into the draft that it was; the database allows it for a minute."""
     with acting_as(actor):
-        with governed(Act.SKILL_UNDO, skill, actor=actor, evidence=proposal.authorship, reason="Undone.") as row:
+        with governed(Act.SKILL_UNDO, skill, actor=actor, evidence=proposal.authorship) as row:
             row.take_back()
             row.approved_sha256, row.approved_by, row.approved_at = "", "", None
         if proposal.is_edited:
-            with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship, reason="Undone.") as row:
+            with governed(Act.SKILL_AMEND, skill, actor=actor, evidence=proposal.authorship) as row:
                 assign_values(row, Act.SKILL_AMEND, proposal.content)
     return skill
 
 
 def sign_approval(row: Skill, actor: Actor) -> None:
-    """Put a person's name under the bytes that stand there."""
+    """Sign the skill as it is now with a person's name."""
     row.approved_sha256 = row.sha256
     row.approved_by = actor.label
     row.approved_at = timezone.now()

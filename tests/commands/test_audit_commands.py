@@ -13,7 +13,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditCheck, Proposal
 from apps.personas.actions import amend_persona, propose_patch
-from apps.skills.actions import approve_skill
+from apps.review.skill_actions import approve_skill
 from tests.support.database.committing_fixture import committing
 from tests.support.drivers.management_command import run_command
 from tests.support.factories.approvals import approve_as_read

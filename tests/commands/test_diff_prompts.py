@@ -12,8 +12,9 @@ from apps.memory.actions import amend_memory, write_block
 from apps.personas.actions import amend_persona, archive_persona
 from apps.prompt.rendering.passages import template_segment
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
+from apps.review.skill_actions import approve_skill
 from apps.runtime.models import Session
-from apps.skills.actions import approve_skill, deprecate_skill
+from apps.skills.actions import deprecate_skill
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.authentication.actor_resolution import agent_actor
 from apps.tenants.models import TenantSettings

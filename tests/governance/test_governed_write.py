@@ -24,8 +24,9 @@ from apps.governance.models import Proposal
 from apps.governance.policy.policy_table import POLICY, Act, codename, default_grants
 from apps.personas.actions import amend_persona, archive_persona, create_persona, propose_patch
 from apps.personas.models import Persona
+from apps.review.skill_actions import approve_skill
 from apps.schedules.models import Schedule
-from apps.skills.actions import amend_skill, approve_skill, discard_skill, draft_skill
+from apps.skills.actions import amend_skill, discard_skill, draft_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import allow_invokable, create_agent
 from apps.tenants.models import Agent
@@ -148,7 +149,8 @@ def test_an_agent_with_every_grant_still_approves_nothing(world: World) -> None:
     lucky = replace(world.bot, grants=all_grants())
     with pytest.raises(NotPermitted, match=r"An agent may not approve a skill\. Only admin or operator may"):
         approve_skill(skill, actor=lucky, reviewed_sha256=skill.content_sha256)
-    assert approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256).approved_by
+    approve_skill(skill, actor=world.operator, reviewed_sha256=skill.content_sha256)
+    assert skill.approved_by
 
 
 def test_an_act_writes_no_governed_field_of_another_act(world: World) -> None:

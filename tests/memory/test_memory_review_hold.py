@@ -12,7 +12,8 @@ from apps.memory.models import AgentMemory, MemoryBlock
 from apps.memory.write_holds import review_notice
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS, ReceivedTexts
-from apps.review.decisions import ApprovalRequest, approve, undo
+from apps.review.approval_verdict import ApprovalRequest
+from apps.review.decisions import approve, undo
 from apps.tenants.models import TenantSettings
 from tests.support.worlds.world import World, make_block, make_memory, make_profile, make_world
 

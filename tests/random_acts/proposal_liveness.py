@@ -9,7 +9,8 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.models import ChangeText, Proposal
 from apps.governance.proposals.actions import reject_proposal, reopen_proposal
-from apps.review.decisions import ApprovalRequest, approve, rebase
+from apps.review.approval_verdict import ApprovalRequest
+from apps.review.decisions import approve, rebase
 from apps.review.review_sheet import read_review_sheet
 from tests.random_acts.crowded_inbox import CrowdedInbox
 

@@ -5,7 +5,8 @@ from django.utils import timezone
 
 from apps.governance.models import Taint
 from apps.restore.plan import RowTarget, make_restore_plan
-from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, detach_file, discard_skill, revise_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import amend_skill, deprecate_skill, detach_file, discard_skill, revise_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from tests.restore.restore_scenario import agent_target, current_prompt, get_only_row, plan_lines, restore_target

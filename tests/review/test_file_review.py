@@ -8,7 +8,7 @@ from apps.governance.models import Proposal
 from apps.governance.policy.risk_tiers import RiskFactor
 from apps.review.decisions import rebase
 from apps.review.review_sheet import ProposalSheet, read_review_sheet
-from apps.skills.actions import approve_skill
+from apps.review.skill_actions import approve_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.attachments.blob_store import delete_bytes
 from apps.skills.models import Skill

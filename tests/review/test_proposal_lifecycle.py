@@ -32,7 +32,8 @@ from apps.personas.actions import propose_patch, propose_rule_change, propose_ru
 from apps.personas.models import StandingRule
 from apps.review.appliers.registry import APPLIERS
 from apps.review.decisions import expire, rebase, undo
-from apps.skills.actions import amend_skill, approve_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import amend_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision, submission_of
 from apps.tenants.actions import amend_settings

@@ -20,8 +20,9 @@ from apps.memory.actions import amend_block, amend_profile, approve_block, creat
 from apps.memory.models import MemoryBlock
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
 from apps.review.appliers.registry import ACT_OF
+from apps.review.skill_actions import approve_skill
 from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
-from apps.skills.actions import approve_skill, arrange_files, detach_file
+from apps.skills.actions import arrange_files, detach_file
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_revision, submission_of

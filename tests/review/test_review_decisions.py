@@ -27,9 +27,11 @@ from apps.governance.proposals.actions import (
 from apps.governance.proposals.approval_rules import ApprovalVerdict
 from apps.personas.actions import amend_persona, propose_patch, propose_sections
 from apps.personas.models import Persona
-from apps.review.decisions import ApprovalRequest, approve, rebase, undo
+from apps.review.approval_verdict import ApprovalRequest
+from apps.review.decisions import approve, rebase, undo
 from apps.review.review_sheet import read_review_sheet
-from apps.skills.actions import amend_skill, approve_skill, deprecate_skill, discard_skill, revise_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import amend_skill, deprecate_skill, discard_skill, revise_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_deprecation, propose_revision, submission_of
 from apps.tenants.actions import add_member, amend_settings

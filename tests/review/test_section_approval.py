@@ -8,7 +8,8 @@ from apps.governance.errors import Invalid, NeedsAnotherReviewer, NeedsRebase, R
 from apps.governance.models import Approval, Proposal
 from apps.personas.actions import amend_persona, propose_patch, propose_sections
 from apps.personas.models import Persona
-from apps.review.decisions import ApprovalRequest, DecisionResult, undo
+from apps.review.approval_verdict import ApprovalRequest
+from apps.review.decisions import DecisionResult, undo
 from apps.review.review_sheet import ProposalSheet, approve_sections, read_review_sheet
 from apps.skills.proposals import propose_revision
 from apps.tenants.authentication.actor_resolution import person_actor

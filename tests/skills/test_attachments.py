@@ -11,7 +11,8 @@ from pytest_django import Settings
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Invalid, NotPermitted, NotVisible, Stale
 from apps.governance.models import Refusal
-from apps.skills.actions import approve_skill, arrange_files, attach_file, deprecate_skill, detach_file
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import arrange_files, attach_file, deprecate_skill, detach_file
 from apps.skills.attachment_upload import stored_bytes, upload_file
 from apps.skills.attachments.attachment_access import find_fetchable_file, read_content
 from apps.skills.attachments.blob_store import read_bytes

@@ -9,16 +9,9 @@ from django.utils import timezone
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, IllegalTransition, Invalid, NotPermitted
 from apps.governance.models import ChangeRecord
+from apps.review.skill_actions import approve_skill
 from apps.runtime.prompt_snapshot.prompt_input_builder import read_prompt_input
-from apps.skills.actions import (
-    amend_skill,
-    approve_skill,
-    arrange_files,
-    deprecate_skill,
-    detach_file,
-    discard_skill,
-    revise_skill,
-)
+from apps.skills.actions import amend_skill, arrange_files, deprecate_skill, detach_file, discard_skill, revise_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from apps.skills.quarantine import quarantine_skill, release_skill

@@ -13,8 +13,9 @@ from apps.conversations.models import Conversation
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted
 from apps.learning.distillation.session_log import read_session_log
+from apps.review.skill_actions import approve_skill
 from apps.runtime.skill_retirement import read_curations, retirement_candidates
-from apps.skills.actions import approve_skill, retain_skill
+from apps.skills.actions import retain_skill
 from apps.skills.models import Skill
 from apps.skills.retirement_rules import (
     MIN_CONVERSATIONS,

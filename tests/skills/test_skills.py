@@ -5,15 +5,8 @@ import pytest
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, IllegalTransition, Invalid, NeedsRebase, NotPermitted, NotVisible, Stale
 from apps.governance.models import ChangeRecord, Proposal
-from apps.skills.actions import (
-    amend_skill,
-    approve_skill,
-    count_use,
-    deprecate_skill,
-    discard_skill,
-    draft_skill,
-    revise_skill,
-)
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import amend_skill, count_use, deprecate_skill, discard_skill, draft_skill, revise_skill
 from apps.skills.approved_skill_query import read_approved_skill
 from apps.skills.models import Skill, SkillUse
 from apps.skills.proposals import propose_deprecation, propose_revision

@@ -17,7 +17,8 @@ from apps.governance.models import ChangeRecord
 from apps.governance.policy.policy_table import Act, codename, default_grants
 from apps.memory.actions import amend_memory, amend_profile
 from apps.restore.plan import MomentTarget, make_restore_plan
-from apps.skills.actions import approve_skill, draft_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import limit_member, unlimit_member, withdraw_grants, write_grants
 from apps.tenants.authentication.actor_resolution import agent_actor, agent_of_token, person_actor
@@ -59,7 +60,8 @@ def skill_of(world: World, agent_id: int) -> Skill:
 
 
 def approve(skill: Skill, actor: Actor) -> Skill:
-    return approve_skill(skill, actor=actor, reviewed_sha256=skill.content_sha256)
+    approve_skill(skill, actor=actor, reviewed_sha256=skill.content_sha256)
+    return skill
 
 
 def test_an_operator_may_be_confined_to_the_skills_of_billing_only(world: World) -> None:

@@ -11,7 +11,8 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, NotPermitted, Stale
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.policy_table import default_grants
-from apps.skills.actions import amend_skill, approve_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import amend_skill
 from apps.skills.models import Skill
 from apps.tenants.actions import withdraw_role_grants, write_role_grants
 from apps.tenants.authentication.actor_resolution import agent_of_token, person_actor
@@ -37,7 +38,8 @@ def operator(world: World) -> Actor:
 
 
 def approve(skill: Skill, actor: Actor) -> Skill:
-    return approve_skill(skill, actor=actor, reviewed_sha256=skill.content_sha256)
+    approve_skill(skill, actor=actor, reviewed_sha256=skill.content_sha256)
+    return skill
 
 
 def records(world: World) -> list[ChangeRecord]:

@@ -46,6 +46,7 @@ from apps.governance.proposals.actions import (
 )
 from apps.review import decisions
 from apps.review.appliers.registry import applier_of
+from apps.review.approval_verdict import ApprovalRequest
 from apps.review.decisions import DecisionResult, rebase, undo
 from apps.review.review_sheet import approve_sections
 from apps.tenants.review_settings import review_terms
@@ -62,8 +63,8 @@ def take_sections(proposal: Proposal, actor: Actor, values: Values) -> DecisionR
     return approve_sections(proposal, values["sections"], _approval_request(values), actor=actor)
 
 
-def _approval_request(values: Values, content: Values | None = None) -> decisions.ApprovalRequest:
-    return decisions.ApprovalRequest(
+def _approval_request(values: Values, content: Values | None = None) -> ApprovalRequest:
+    return ApprovalRequest(
         values["reviewed_sha256"],
         content,
         values.get("confirm_findings", False),

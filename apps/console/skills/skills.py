@@ -27,17 +27,11 @@ from apps.governance.models import Proposal
 from apps.governance.policy.policy_table import Act
 from apps.governance.row_ids import parse_row_id
 from apps.prompt.prompt_input import Slot
-from apps.skills.actions import (
-    amend_skill,
-    approve_skill,
-    deprecate_skill,
-    discard_skill,
-    draft_skill,
-    retain_skill,
-    revise_skill,
-)
+from apps.review.decisions import DecisionResult
+from apps.review.skill_actions import approve_skill, reject_draft
+from apps.skills.actions import amend_skill, deprecate_skill, discard_skill, draft_skill, retain_skill, revise_skill
 from apps.skills.models import Skill
-from apps.skills.proposals import findings_in, reject_draft
+from apps.skills.proposals import findings_in
 from apps.skills.quarantine import quarantine_skill, release_skill
 from apps.skills.retirement_rules import RETENTION_PERIOD
 from apps.tenants.models import Agent
@@ -106,7 +100,7 @@ def _revise(skill: Skill, values: Values, actor: Actor, read_at: int | None) -> 
     return revise_skill(skill, actor=actor, values=values, read_at=read_at)
 
 
-def _approve(skill: Skill, actor: Actor, values: Values) -> Skill:
+def _approve(skill: Skill, actor: Actor, values: Values) -> DecisionResult:
     return approve_skill(
         skill,
         actor=actor,
@@ -117,8 +111,8 @@ def _approve(skill: Skill, actor: Actor, values: Values) -> Skill:
     )
 
 
-def _approval_message(skill: Skill) -> str:
-    if skill.status == Skill.Status.APPROVED:
+def _approval_message(decided: DecisionResult) -> str:
+    if decided.applied:
         return "Approved. The next session of this agent lists the skill."
     return "Noted. Its risk asks for another reviewer; the skill reaches nobody until one has agreed."
 

@@ -119,42 +119,36 @@ def _values_for_undo(row: MemoryTarget) -> dict[str, str]:
 
 def _join_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> Values:
     before = _values_for_undo(memory)
-    add_lines_to_memory(memory, actor=actor, proposal=proposal, reason=f"Applies proposal {proposal.pk}.")
+    add_lines_to_memory(memory, actor=actor, proposal=proposal)
     return before | {"version": memory.version}
 
 
 def _join_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> Values:
     before = _values_for_undo(block)
-    add_lines_to_block(block, actor=actor, proposal=proposal, reason=f"Applies proposal {proposal.pk}.")
+    add_lines_to_block(block, actor=actor, proposal=proposal)
     return before | {"version": block.version}
 
 
 def _amend_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> Values:
     before, evidence = _values_for_undo(memory), proposal.authorship
     body, dates = proposal.words["body"], proposed_dates(proposal.words, actor)
-    reason = f"Applies proposal {proposal.pk}."
-    amend_memory(memory, actor=actor, body=body, evidence=evidence, reason=reason, dates=dates)
+    amend_memory(memory, actor=actor, body=body, evidence=evidence, dates=dates)
     return before | {"version": memory.version}
 
 
 def _amend_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> Values:
     before, evidence = _values_for_undo(block), proposal.authorship
     body, dates = proposal.words["body"], proposed_dates(proposal.words, actor)
-    reason = f"Applies proposal {proposal.pk}."
-    amend_block(block, actor=actor, body=body, evidence=evidence, reason=reason, dates=dates)
+    amend_block(block, actor=actor, body=body, evidence=evidence, dates=dates)
     return before | {"version": block.version}
 
 
 def _undo_memory(memory: AgentMemory, actor: Actor, proposal: Proposal) -> AgentMemory:
-    return restore_replaced_memory(
-        memory, actor=actor, replaced=proposal.replaced_values, reason=f"Undoes proposal {proposal.pk}."
-    )
+    return restore_replaced_memory(memory, actor=actor, replaced=proposal.replaced_values)
 
 
 def _undo_block(block: MemoryBlock, actor: Actor, proposal: Proposal) -> MemoryBlock:
-    return restore_replaced_block(
-        block, actor=actor, replaced=proposal.replaced_values, reason=f"Undoes proposal {proposal.pk}."
-    )
+    return restore_replaced_block(block, actor=actor, replaced=proposal.replaced_values)
 
 
 def _profile_texts(profile: CustomerProfile) -> Values:

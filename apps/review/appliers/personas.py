@@ -42,14 +42,12 @@ def _touched_factors(live: Values, after: Values) -> frozenset[RiskFactor]:
 
 def _amend_sections(persona: Persona, actor: Actor, proposal: Proposal) -> Values:
     before = {"values": _sections(persona)}
-    reason = f"Applies proposal {proposal.pk}."
-    amend_persona(persona, actor=actor, values=proposal.words, reason=reason, evidence=proposal.authorship)
+    amend_persona(persona, actor=actor, values=proposal.words, evidence=proposal.authorship)
     return before | {"version": persona.version}
 
 
 def _undo_amend(persona: Persona, actor: Actor, proposal: Proposal) -> Persona:
-    reason = f"Undoes proposal {proposal.pk}."
-    return amend_persona(persona, actor=actor, values=proposal.replaced_values["values"], reason=reason)
+    return amend_persona(persona, actor=actor, values=proposal.replaced_values["values"])
 
 
 def _persona_applier(*, free_text: bool) -> Applier:
@@ -104,7 +102,7 @@ def _add_rules(holder: Agent | TenantSettings, actor: Actor, proposal: Proposal)
 def _retire_rules(holder: Target, actor: Actor, proposal: Proposal) -> None:
     del holder
     for rule in StandingRule.objects.visible_to(actor).active().filter(pk__in=proposal.replaced_values["created_ids"]):
-        retire_rule(rule, actor=actor, reason=f"Undoes proposal {proposal.pk}.")
+        retire_rule(rule, actor=actor)
 
 
 def _rules_applier(model: type[Agent] | type[TenantSettings]) -> Applier:
@@ -138,14 +136,13 @@ def _check_rule(words: Values) -> Values:
 
 def _reword(rule: StandingRule, actor: Actor, proposal: Proposal) -> Values:
     before = {"values": _rule_text(rule)}
-    reason = f"Applies proposal {proposal.pk}."
-    amend_rule(rule, actor=actor, values=proposal.words, reason=reason, evidence=proposal.authorship)
+    amend_rule(rule, actor=actor, values=proposal.words, evidence=proposal.authorship)
     return before | {"version": rule.version}
 
 
 def _undo_reword(rule: StandingRule, actor: Actor, proposal: Proposal) -> StandingRule:
     values = proposal.replaced_values["values"]
-    return amend_rule(rule, actor=actor, values=values, reason=f"Undoes proposal {proposal.pk}.")
+    return amend_rule(rule, actor=actor, values=values)
 
 
 APPLIERS: Mapping[tuple[Kind, str], Applier] = MappingProxyType(

@@ -84,19 +84,16 @@ def _unpublish(skill: Skill, actor: Actor, proposal: Proposal) -> Skill:
 
 def _revise(skill: Skill, actor: Actor, proposal: Proposal) -> Values:
     before = {"values": skill.texts}
-    reason = f"Applies proposal {proposal.pk}."
-    revise_skill(skill, actor=actor, values=proposal.words, reason=reason, proposal=proposal)
+    revise_skill(skill, actor=actor, values=proposal.words, proposal=proposal)
     return before | {"version": skill.version}
 
 
 def _undo_revise(skill: Skill, actor: Actor, proposal: Proposal) -> Skill:
-    reason = f"Undoes proposal {proposal.pk}."
-    return revise_skill(skill, actor=actor, values=proposal.replaced_values["values"], reason=reason)
+    return revise_skill(skill, actor=actor, values=proposal.replaced_values["values"])
 
 
 def _deprecate(skill: Skill, actor: Actor, proposal: Proposal) -> Values:
-    evidence, reason = proposal.authorship, f"Applies proposal {proposal.pk}."
-    deprecate_skill(skill, actor=actor, reason=reason, evidence=evidence)
+    deprecate_skill(skill, actor=actor, evidence=proposal.authorship)
     return {"version": skill.version}
 
 

@@ -15,7 +15,7 @@ from apps.governance.proposals.approval_rules import refuse_undecidable
 from apps.prompt.injection_scanner.review_findings import rules_to_confirm
 from apps.review.appliers.base import Target
 from apps.review.appliers.registry import ACT_OF, applier_of
-from apps.review.decisions import needs_rebase
+from apps.review.approval_verdict import needs_rebase
 from apps.review.models import BulkDecision
 
 Verb = BulkDecision.Verb

@@ -20,9 +20,10 @@ from apps.governance.policy.risk_tiers import RiskTier
 from apps.governance.proposals.actions import reject_proposal
 from apps.governance.proposals.approval_rules import refuse_undecidable
 from apps.review.appliers.registry import target_of
+from apps.review.approval_verdict import ApprovalRequest
 from apps.review.bulk.eligibility import Verb, refuse_above_low_risk, refuse_ineligible
 from apps.review.bulk.journal import lock_next_item, record_item_result, refuse_waiting_items
-from apps.review.decisions import ApprovalRequest, approve
+from apps.review.decisions import approve
 from apps.review.models import BulkDecision, BulkItem
 from apps.tenants.authentication.actor_resolution import memberships_of, person_actor, system_actor
 

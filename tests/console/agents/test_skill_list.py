@@ -5,8 +5,8 @@ from django.test import Client
 
 from apps.prompt.prompt_input import Slot
 from apps.prompt.rendering.snapshot import render_snapshot
+from apps.review.skill_actions import approve_skill
 from apps.runtime.prompt_snapshot.preview import preview_at
-from apps.skills.actions import approve_skill
 from apps.skills.models import Skill
 from tests.support.drivers.console_client import list_of, page_text, page_words
 from tests.support.worlds.world import World, make_skill, make_world

@@ -10,7 +10,8 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.governance.policy.policy_table import Act
 from apps.personas.actions import amend_persona, propose_patch, propose_sections
 from apps.personas.models import Persona
-from apps.skills.actions import amend_skill, approve_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import amend_skill
 from apps.skills.models import Skill
 from apps.skills.proposals import propose_deprecation, propose_revision
 from tests.support.drivers.console_client import decide, decision_of, form_values, page_of, page_text, page_words

@@ -9,7 +9,8 @@ from apps.governance.audit import log_reader
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditLink, ChangeRecord, Refusal
-from apps.skills.actions import approve_skill, draft_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import draft_skill
 from apps.tenants.authentication.actor_resolution import system_actor
 from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo
 from tests.support.worlds.filled_world import check_deferred_constraints

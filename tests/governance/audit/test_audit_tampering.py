@@ -16,7 +16,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.models import AuditLink, ChangeRecord
 from apps.personas.actions import amend_persona
-from apps.skills.actions import approve_skill
+from apps.review.skill_actions import approve_skill
 from tests.support.worlds.world import World, make_persona, make_skill, make_world
 
 pytestmark = pytest.mark.kernel

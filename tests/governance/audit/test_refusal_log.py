@@ -20,7 +20,8 @@ from apps.governance.models import Refusal
 from apps.governance.policy.policy_table import Act
 from apps.governance.refusal_log import record_refusal
 from apps.personas.actions import amend_persona
-from apps.skills.actions import amend_skill, approve_skill, draft_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import amend_skill, draft_skill
 from apps.skills.models import Skill
 from tests.support.worlds.world import World, make_persona, make_skill, make_world
 

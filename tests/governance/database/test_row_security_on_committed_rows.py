@@ -12,7 +12,8 @@ from apps.governance.actors import Role
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.policy.policy_table import default_grants
-from apps.skills.actions import approve_skill, draft_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
 from apps.tenants.authentication.actor_resolution import agent_of_token, person_actor
 from apps.tenants.due_work import due_work

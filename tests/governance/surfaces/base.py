@@ -59,9 +59,9 @@ from apps.personas.actions import (
 from apps.prompt.memory_lines.line_expiry import LineDates
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
 from apps.restore.actions import make_checkpoint
+from apps.review.skill_actions import approve_skill
 from apps.skills.actions import (
     amend_skill,
-    approve_skill,
     arrange_files,
     count_use,
     deprecate_skill,

@@ -15,8 +15,10 @@ from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.actions import propose_patch
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS, ReceivedTexts
-from apps.review.decisions import ApprovalRequest, approve
-from apps.skills.actions import approve_skill, draft_skill
+from apps.review.approval_verdict import ApprovalRequest
+from apps.review.decisions import approve
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import draft_skill
 from apps.skills.models import Skill
 from apps.skills.quarantine import release_skill
 from tests.support.database.raw_sql_as_role import NO_RIGHT, run_and_undo

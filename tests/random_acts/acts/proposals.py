@@ -22,7 +22,8 @@ from apps.governance.proposals.actions import (
     snooze_proposal,
     withdraw_proposal,
 )
-from apps.review.decisions import ApprovalRequest, approve, rebase, undo
+from apps.review.approval_verdict import ApprovalRequest
+from apps.review.decisions import approve, rebase, undo
 from apps.skills.models import Skill
 from apps.skills.proposals import submit_draft
 from tests.random_acts.act_choice import ActChoice, ActRunner

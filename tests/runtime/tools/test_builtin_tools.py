@@ -10,7 +10,7 @@ from apps.governance.models import ChangeRecord, Proposal
 from apps.memory.actions import amend_memory
 from apps.memory.models import AgentMemory, CustomerProfile
 from apps.personas.models import Persona
-from apps.skills.actions import approve_skill
+from apps.review.skill_actions import approve_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill, SkillUse
 from apps.skills.skill_validation import FILE_CHARACTERS

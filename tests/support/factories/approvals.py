@@ -5,7 +5,8 @@ from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.models import Proposal
-from apps.review.decisions import ApprovalRequest, DecisionResult, approve
+from apps.review.approval_verdict import ApprovalRequest
+from apps.review.decisions import DecisionResult, approve
 
 
 def approve_as_read(

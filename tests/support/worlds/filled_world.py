@@ -26,9 +26,10 @@ from apps.personas.models import Persona
 from apps.restore.actions import make_checkpoint
 from apps.review.bulk.eligibility import Verb
 from apps.review.bulk.journal import begin_bulk
+from apps.review.skill_actions import approve_skill
 from apps.runtime.schedules.schedule_runner import run_schedule_now
 from apps.runtime.worker.sync_driver import answer_conversation
-from apps.skills.actions import approve_skill, count_use
+from apps.skills.actions import count_use
 from apps.skills.models import Skill
 from tests.support.factories.comments import make_comment
 from tests.support.factories.contradictions import make_contradiction, run_scan

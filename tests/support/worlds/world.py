@@ -21,7 +21,8 @@ from apps.personas.actions import add_rule, create_identity_card, create_overlay
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.prompt.memory_lines.write_holds import MemoryReview
 from apps.prompt.text_reuse.derived_lines import NO_RECEIVED_TEXTS
-from apps.skills.actions import approve_skill, deprecate_skill, draft_skill
+from apps.review.skill_actions import approve_skill
+from apps.skills.actions import deprecate_skill, draft_skill
 from apps.skills.attachment_upload import upload_file
 from apps.skills.models import Skill
 from apps.tenants.actions import (
@@ -183,7 +184,8 @@ def make_skill_with_file(
 def approve_read_skill(skill: Skill, actor: Actor) -> Skill:
     """Approve a draft whose findings and files the reviewer has looked at."""
     sha256 = skill.content_sha256
-    return approve_skill(skill, actor=actor, reviewed_sha256=sha256, confirm_findings=True, reason="Opened and read.")
+    approve_skill(skill, actor=actor, reviewed_sha256=sha256, confirm_findings=True, reason="Opened and read.")
+    return skill
 
 
 def make_memory(world: World, body: str = "Most customers are in the EU.") -> AgentMemory:

@@ -36,7 +36,8 @@ from apps.personas.actions import (
     propose_patch,
 )
 from apps.personas.models import SECTION_CHARACTERS, SECTIONS, Persona
-from apps.review.decisions import ApprovalRequest, DecisionResult, approve
+from apps.review.approval_verdict import ApprovalRequest
+from apps.review.decisions import DecisionResult, approve
 from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
 
 

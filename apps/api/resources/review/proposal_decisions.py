@@ -16,7 +16,8 @@ from apps.governance.actors import Actor
 from apps.governance.models import Proposal
 from apps.governance.proposals.actions import quarantine_proposal, reject_proposal, release_proposal, reopen_proposal
 from apps.personas.models import SECTIONS
-from apps.review.decisions import ApprovalRequest, approve, undo
+from apps.review.approval_verdict import ApprovalRequest
+from apps.review.decisions import approve, undo
 from apps.tenants.review_settings import review_terms
 
 State = Proposal.State

@@ -40,11 +40,11 @@ from apps.governance.errors import Conflict, NotPermitted
 from apps.governance.governed_write import authorize, may, refuse_stale
 from apps.governance.models import Proposal, Taint
 from apps.governance.policy.policy_table import Act
+from apps.review.skill_actions import approve_skill
 from apps.runtime.skill_retirement import read_curations
 from apps.runtime.taint_attribution import heard_texts_of_agent, taint_of_text
 from apps.skills.actions import (
     amend_skill,
-    approve_skill,
     count_use,
     deprecate_skill,
     discard_skill,
