@@ -16,7 +16,9 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import Conflict, Invalid, TooManyRequests
 from apps.memory.models import CustomerProfile
 from apps.runtime.models import Turn
-from apps.runtime.turns.turn_machine import AskModel, start_turn
+from apps.runtime.turns.turn_events import ModelReplied
+from apps.runtime.turns.turn_machine import start_turn
+from apps.runtime.turns.turn_progress import AskModel
 from apps.tenants.actions import amend_agent, amend_settings
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import SealedSecret, TenantSettings
@@ -227,8 +229,8 @@ def test_a_turn_that_is_resumed_leaves_the_session_that_told_of_somebody_too(wor
     standin.play(tool("list_skills"), reply("Well."))
     machine = start_turn(world.tenant.pk, event.conversation_id)
     assert machine is not None
-    assert isinstance(machine.move, AskModel)
-    machine.record_reply(standin.backend.complete(machine.move.request))
+    assert isinstance(machine.effect, AskModel)
+    machine.advance(ModelReplied(standin.backend.complete(machine.effect.request)))
     assert PROFILE_TEXT in prompt(standin.requests()[-1])
     amend_settings(settings_of(world), actor=world.admin, is_customer_proof_required=True)
     expire_lease(world, machine.turn)

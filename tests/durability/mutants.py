@@ -83,14 +83,14 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         ("tests/runtime/worker/test_wakeup.py",),
     ),
     CodeMutant(
-        *("intent row", "an outside call is made before it is written", "apps/runtime/turns/turn_machine.py"),
-        "            self._record_steps(message.number)\n            self.move = outside\n",
-        "            self.move = outside\n",
+        *("intent row", "an outside call is made before it is written", "apps/runtime/turns/turn_work.py"),
+        "        turn.record_steps(call.step)\n    return call\n",
+        "    return call\n",
         EVERY_POINT,
     ),
     CodeMutant(
-        *("intent row", "a call that must not be repeated is", "apps/runtime/turns/turn_machine.py"),
-        "known.may_be_repeated and outside.tool.repeat_safety is not ToolStep.RepeatSafety.UNSAFE",
+        *("intent row", "a call that must not be repeated is", "apps/runtime/turns/turn_work.py"),
+        "known.may_be_repeated and external.tool.repeat_safety is not ToolStep.RepeatSafety.UNSAFE",
         "bool(known)",
         ("tests/runtime/tools/test_builtin_tools.py", "tests/runtime/transcript/test_crash_resume.py"),
     ),
@@ -119,9 +119,9 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         CALL_MADE,
     ),
     CodeMutant(
-        *("one commit", "another agent is asked before the step says so", "apps/runtime/turns/turn_machine.py"),
-        "ToolStep.RepeatSafety.TRANSACTIONAL)\n                self._record_steps(message.number)",
-        "ToolStep.RepeatSafety.TRANSACTIONAL)\n            self._record_steps(message.number)",
+        *("one commit", "another agent is asked before the step says so", "apps/runtime/turns/turn_work.py"),
+        "ToolStep.RepeatSafety.TRANSACTIONAL)\n            turn.record_steps(turn.current_reply.number)",
+        "ToolStep.RepeatSafety.TRANSACTIONAL)\n        turn.record_steps(turn.current_reply.number)",
         QUESTION_ASKED,
     ),
     CodeMutant(

@@ -13,7 +13,9 @@ from apps.prompt.rendering.data_fences import unfence
 from apps.runtime.models import Turn
 from apps.runtime.tools.tool_approvals import forbid_call, permit_call
 from apps.runtime.turns.tool_calls import APPROVAL_WITHDRAWN
-from apps.runtime.turns.turn_machine import AskModel, start_turn
+from apps.runtime.turns.turn_events import ModelReplied
+from apps.runtime.turns.turn_machine import start_turn
+from apps.runtime.turns.turn_progress import AskModel
 from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
 from apps.tools.actions import allow_tool, amend_agent_tool, request_approval, withdraw_tool
@@ -164,12 +166,12 @@ def test_a_yes_that_is_taken_back_under_a_running_turn_is_an_answer_and_no_end(
     standin.play(tool(str(row), number="7"), reply("It was not done."))
     machine = start_turn(reaching.tenant.pk, asked.conversation_id)
     assert machine is not None
-    asking = machine.move
+    asking = machine.effect
     assert isinstance(asking, AskModel)
     forbid_call(list_approvals(reaching)[0], actor=reaching.operator, reason="No.")
-    machine.record_reply(standin.backend.complete(asking.request))
-    assert isinstance(machine.move, AskModel)
-    machine.record_reply(standin.backend.complete(machine.move.request))
+    machine.advance(ModelReplied(standin.backend.complete(asking.request)))
+    assert isinstance(machine.effect, AskModel)
+    machine.advance(ModelReplied(standin.backend.complete(machine.effect.request)))
     (step,) = steps(reaching, machine.turn)
     assert (step.result, step.is_error, step.state) == (APPROVAL_WITHDRAWN, True, "done")
     assert [each.status for each in list_approvals(reaching)] == ["refused"]
@@ -190,9 +192,9 @@ def test_a_worker_that_dies_after_a_yes_was_used_up_makes_no_second_call_by_it(
     # It dies as the call is to be made: the yes is used up, and the step begun, in one commit.
     machine = start_turn(reaching.tenant.pk, asked.conversation_id)
     assert machine is not None
-    asking = machine.move
+    asking = machine.effect
     assert isinstance(asking, AskModel)
-    machine.record_reply(standin.backend.complete(asking.request))
+    machine.advance(ModelReplied(standin.backend.complete(asking.request)))
     assert list_approvals(reaching)[0].status == "consumed"
     expire_lease(reaching, machine.turn)
     turn = run_next_turn(reaching, standin, asked.conversation_id, reply("Done."))

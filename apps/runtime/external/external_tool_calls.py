@@ -1,4 +1,4 @@
-"""A tool of the house, called for an agent that runs elsewhere in the turn it was handed, as in a turn of ours."""
+"""A built-in tool that an external agent calls within the turn it was handed."""
 
 from collections.abc import Sequence
 
@@ -80,20 +80,20 @@ def calls_of_turn(claimed: TurnClaim, system: Actor) -> list[ToolCall]:
 def _run_call(claimed: TurnClaim, use: ToolUse, before: Sequence[ToolCall], system: Actor) -> ToolCall:
     if claimed.asked is None:
         raise ValueError("A tool is called in a turn that was handed out.")
-    loop, caller = set_up_turn(claimed, RenderedUserTurn.kept(claimed.asked), NO_TOOLS, system=system)
-    caller.recall(before)
+    loop, tool_calls = set_up_turn(claimed, RenderedUserTurn.kept(claimed.asked), NO_TOOLS, system=system)
+    tool_calls.count_calls(before)
     if {call.name for call in before} & {READ_MY_MEMORY, UPDATE_MEMORY, UPDATE_MY_MEMORY}:
-        caller.context.shown.add(MEMORY_SHOWN)
-    use = caller.meant(use)
-    refused = caller.refused(use)
-    if refused or caller.house[use.name].reads:
-        made = refused or caller.made(use)
+        tool_calls.context.shown.add(MEMORY_SHOWN)
+    use = tool_calls.resolve_route(use)
+    refused = tool_calls.refuse_call(use)
+    if refused or tool_calls.builtin_tools[use.name].reads:
+        made = refused or tool_calls.call_builtin_tool(use)
         _record_call(claimed, made, len(before), ToolStep.RepeatSafety.READ_ONLY, loop.asking, system)
         return made
     with acting_as(system):
         # What it writes and the step that says so are one commit.
         lock_turn(claimed.turn)
-        made = caller.made(use)
+        made = tool_calls.call_builtin_tool(use)
         _record_call(claimed, made, len(before), ToolStep.RepeatSafety.TRANSACTIONAL, loop.asking, system)
     return made
 

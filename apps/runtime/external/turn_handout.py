@@ -1,4 +1,4 @@
-"""A turn handed out to an agent that runs elsewhere: claimed, frozen and framed like one of ours, then let go of."""
+"""A turn handed out to an external agent: claimed, frozen and rendered like any other, then released."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,6 @@ from apps.llm.model_backend import ModelRequest
 from apps.runtime.kill_switch_checks import StoppedByPerson, is_answering_paused, is_taken_over, stop_sentence
 from apps.runtime.limits.turn_budgets import DayBudgetSpent, TurnMoney
 from apps.runtime.models import Session, Turn
-from apps.runtime.prompt_snapshot.snapshot_store import PromptUnavailable
 from apps.runtime.sessions.session_prefix import SessionPrefix
 from apps.runtime.tools.toolbox import NO_TOOLS
 from apps.runtime.turn_store.journal_sql import STORE_EXTERNAL_TURN
@@ -25,6 +24,8 @@ from apps.runtime.turn_store.turn_claim import TurnClaim, claim_turn
 from apps.runtime.turn_store.turn_journal import FenceLost, RenderedUserTurn, postpone
 from apps.runtime.turns.model_loop import TurnFailed
 from apps.runtime.turns.turn_completion import cancel_turn, fail_turn, send_mode_at_claim, wait_for_budget
+from apps.runtime.turns.turn_events import BudgetExhausted, FailureEvent, FailureMet, FencePassed, PersonStopped
+from apps.runtime.turns.turn_failures import failure_event
 from apps.runtime.turns.turn_setup import set_up_turn
 from apps.runtime.turns.user_turn import render_claimed_turn
 from apps.tenants.authentication.actor_resolution import system_actor
@@ -120,31 +121,43 @@ def _receive_messages(
 
 @contextmanager
 def claim_for_request(conversation: Conversation, system: Actor) -> Iterator[TurnClaim]:
-    """The conversation's turn, claimed for one request and let go of after it; what ends it here is told in a sentence."""
+    """The conversation's turn, claimed for one request and released after it. Raises Conflict with the sentence for its agent."""
     claimed = claim_turn(conversation.pk, actor=system, external=True)
     if claimed is None:
         raise Conflict(_refusal_sentence(conversation, system))
     # Tools of others are called by workers alone.
     claimed = replace(claimed, others=())
-    asked = RenderedUserTurn.kept(claimed.asked) if claimed.asked else None
     try:
         if claimed.turn.attempts > MOST_REQUESTS:
             raise TurnFailed("attempts_spent", f"There were more than {MOST_REQUESTS} requests about this turn.")
         yield claimed
-    except StoppedByPerson as stopped:
-        if claimed.conversation.is_held:
-            cancel_turn(claimed, asked, (), actor=system)
-        raise Conflict(_refusal_sentence(conversation, system)) from stopped
-    except DayBudgetSpent as spent:
-        wait_for_budget(claimed, spent, actor=system)
-        raise Conflict(f"{spent} Open the session again then.") from spent
-    except (TurnFailed, PromptUnavailable) as error:
-        fail_turn(claimed, asked, (), error.code, str(error), actor=system)
-        raise Conflict(f"{error} The turn is over, and a person was asked. Send nothing.") from error
-    except FenceLost as lost:
-        raise Conflict(TURN_IN_USE) from lost
+    except Exception as error:
+        refusal = _meet_failure(claimed, failure_event(error), system)
+        if refusal is None:
+            raise
+        raise Conflict(refusal) from error
     finally:
         postpone(claimed.turn, "", "", 0, actor=system)
+
+
+def _meet_failure(claimed: TurnClaim, failure: FailureEvent | None, system: Actor) -> str | None:
+    """Close or postpone the turn as its failure demands; the refusal of the request, None where no turn knows the failure."""
+    asked = RenderedUserTurn.kept(claimed.asked) if claimed.asked else None
+    match failure:
+        case PersonStopped():
+            if claimed.conversation.is_held:
+                cancel_turn(claimed, asked, (), actor=system)
+            return _refusal_sentence(claimed.conversation, system)
+        case BudgetExhausted():
+            spent = DayBudgetSpent()
+            wait_for_budget(claimed, spent, actor=system)
+            return f"{spent} Open the session again then."
+        case FailureMet(code, sentence):
+            fail_turn(claimed, asked, (), code, sentence, actor=system)
+            return f"{sentence} The turn is over, and a person was asked. Send nothing."
+        case FencePassed():
+            return TURN_IN_USE
+    return None
 
 
 def refuse_taken_over(claimed: TurnClaim) -> None:

@@ -127,7 +127,7 @@ class ReportWriter:
         called = tuple(
             self._resolve_call(use, answer, place, number) for place, use in enumerate(answer.uses) if answer.results
         )
-        self.loop.add(message.with_calls(called))
+        self.loop.add_step(message.with_calls(called))
         return message
 
     def _resolve_call(self, use: ToolUse, answer: ReportedReply, place: int, number: int) -> ToolCall:

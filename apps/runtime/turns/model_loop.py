@@ -1,4 +1,4 @@
-"""What a turn has said and heard so far, and the request that follows from it. Nothing is sent from here."""
+"""A turn's conversation with the model so far, and the next request. Nothing is sent from here."""
 
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -50,7 +50,7 @@ class ModelLoop:
     # Why no call may follow the one that was asked last; blank while one may.
     last_reason: str = ""
 
-    def open(self, history: History, asked: JsonObject, shortened: int = 0) -> None:
+    def open_history(self, history: History, asked: JsonObject, shortened: int = 0) -> None:
         """Begin behind the history. Its window moves before a turn, never inside it, so that its calls share one prefix."""
         begins = shortened_start(history.messages, shortened)
         self.account.window_start = history.skipped + begins
@@ -62,7 +62,7 @@ class ModelLoop:
         """The number of the model call that comes next, from 1."""
         return len(self.steps) + self.voids + 1
 
-    def add(self, step: TurnStep) -> None:
+    def add_step(self, step: TurnStep) -> None:
         """A whole step: what the model said, and what its tools gave back."""
         self.steps.append(step)
         self.messages = [*self.messages, step.said, *([step.results] if step.results else [])]
@@ -94,8 +94,8 @@ class ModelLoop:
             return MONEY_SPENT
         return STEPS_SPENT if self.asking == self.max_steps else ""
 
-    def heard(self, reply: ModelReply) -> AssistantMessage:
-        """The reply as it is kept and sent back. Of a last one only the words count, since no tool is called any more."""
+    def take_reply(self, reply: ModelReply) -> AssistantMessage:
+        """The reply as it is kept and sent back. The last reply counts by its text alone, because no tool is called any more."""
         goes_on = reply.stop_reason in {StopReason.TOOL_USE, StopReason.PAUSE_TURN}
         if self.last_reason and goes_on and reply.text.strip():
             reply = replace(reply, stop_reason=StopReason.END_TURN)
@@ -109,8 +109,8 @@ class ModelLoop:
             call.name in AGENT_MESSAGING_TOOLS and not call.is_error for step in self.steps for call in step.calls
         )
 
-    def refuse_another(self) -> None:
-        """Raise TurnFailed where the model was told to answer, and called tools instead."""
+    def refuse_after_last_call(self) -> None:
+        """Raise TurnFailed where the model had to answer, and called tools instead."""
         if self.last_reason:
             raise TurnFailed(self.last_reason, _NO_ANSWER_SENTENCES[self.last_reason].format(steps=self.max_steps))
 
@@ -118,9 +118,14 @@ class ModelLoop:
 def refuse_unusable_reply(message: AssistantMessage, *, may_be_empty: bool) -> None:
     """Raise TurnFailed for what nobody can be given as an answer."""
     if message.stop_reason in {StopReason.REFUSAL.value, StopReason.CONTEXT_WINDOW_EXCEEDED.value}:
-        raise TurnFailed(message.stop_reason, f"The model stopped: {message.stop_reason.replace('_', ' ')}.")
+        raise unusable_stop(message)
     if not (message.goes_on or message.text.strip() or (may_be_empty and not message.is_cut)):
         raise TurnFailed("empty_reply", f"The model answered nothing ({message.stop_reason}).")
+
+
+def unusable_stop(message: AssistantMessage) -> TurnFailed:
+    """The failure of a turn whose model stopped before it said anything that can be used."""
+    return TurnFailed(message.stop_reason, f"The model stopped: {message.stop_reason.replace('_', ' ')}.")
 
 
 def _answerable_blocks(reply: ModelReply) -> list[Json]:

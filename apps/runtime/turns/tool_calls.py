@@ -1,4 +1,4 @@
-"""One step's tool calls: which may be made, and what the house's own tools give back."""
+"""The tool calls of a turn: which may be made, how each begins, and the results of built-in tools."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -41,21 +41,21 @@ APPROVAL_WITHDRAWN: Final = "Nothing was called: a colleague had said yes to thi
 class ToolCalls:
     """The tools of a session, and how often each was called in this turn."""
 
-    house: Mapping[str, BuiltinTool]
+    builtin_tools: Mapping[str, BuiltinTool]
     toolbox: Toolbox
     routed: Toolbox
     frozen: Mapping[str, ToolDefinition]
     context: ToolContext
     before_keeping: Callable[[], None]
-    # Tools whose calls wait for a person, and the calls that one said yes to.
+    # Tools whose calls wait for a person's approval, and the calls that were approved.
     guarded: Mapping[str, ToolServerTool] = field(default_factory=dict)
     approved: dict[str, int] = field(default_factory=dict)
     counter: RepeatCounter = field(default_factory=RepeatCounter)
-    # Where the house asks what is worth saving: how often it may still be saved in this turn.
+    # How often the agent may still save in this turn, where the product asked it to save; otherwise no limit.
     saves_left: int | None = None
 
-    def recall(self, calls: Iterable[ToolCall]) -> None:
-        """Count what earlier workers called in this turn, and what outside tools gave back."""
+    def count_calls(self, calls: Iterable[ToolCall]) -> None:
+        """Count what earlier workers called in this turn, and what external tools returned."""
         for call in calls:
             self._count(call)
 
@@ -65,23 +65,23 @@ class ToolCalls:
             self.saves_left -= 1
 
     def _is_saving_tool(self, name: str) -> bool:
-        tool = self.house.get(name)
+        tool = self.builtin_tools.get(name)
         return tool is not None and tool.keeps and tool.learns
 
-    def meant(self, use: ToolUse) -> ToolUse:
-        """The call itself, or the one it leads to."""
+    def resolve_route(self, use: ToolUse) -> ToolUse:
+        """The call itself, or the one that a routing tool names."""
         return resolve_routed_call(use, self.routed)
 
-    def outside(self, use: ToolUse, *, is_begun: bool = False) -> ExternalTool | None:
-        """The tool that somebody else runs and that may be called so: a call that waits for a person is one of the house."""
+    def find_external_tool(self, use: ToolUse, *, is_begun: bool = False) -> ExternalTool | None:
+        """The external tool of a call; None where the tool is built in, or the call waits for an approval first."""
         is_held = use.name in self.guarded and not is_begun and self._call_sha256(use) not in self.approved
         return None if is_held else self._external_tool(use.name)
 
     @contextmanager
-    def begins(self, use: ToolUse, turn: Turn, system: Actor) -> Iterator[ToolCall | None]:
-        """The write by which a call begins; in the same commit it uses up the yes that the call needed.
+    def begin_external_call(self, use: ToolUse, turn: Turn, system: Actor) -> Iterator[ToolCall | None]:
+        """The write that begins a call; the same commit uses up the approval that the call needed.
 
-        Gives the answer to the model where that yes was taken back meanwhile: then nothing begins.
+        Yields the result for the model where the approval was withdrawn meanwhile: then nothing begins.
         """
         if use.name not in self.guarded:
             yield None
@@ -105,8 +105,8 @@ class ToolCalls:
     def _external_tool(self, name: str) -> ExternalTool | None:
         return self.toolbox.tools.get(name) or self.routed.tools.get(name)
 
-    def refused(self, use: ToolUse) -> ToolCall | None:
-        """The refusal of a call that may not be made, as an answer the model can act on; raises TurnFailed where it never does."""
+    def refuse_call(self, use: ToolUse) -> ToolCall | None:
+        """The refusal of a call, as a result that the model can act on. Raises TurnFailed where the model repeats it for ever."""
         refusal = (
             self._unknown_tool_flaw(use)
             or self._argument_flaw(use)
@@ -115,9 +115,9 @@ class ToolCalls:
         )
         return self._record_answer(use, refusal, is_error=True) if refusal else None
 
-    def made(self, use: ToolUse) -> ToolCall:
-        """What a tool of the house gives back; a refusal of the door is an answer, not a failure of the turn."""
-        tool = self.house[use.name]
+    def call_builtin_tool(self, use: ToolUse) -> ToolCall:
+        """The result of a built-in tool; a refused governed write is a result, not a failure of the turn."""
+        tool = self.builtin_tools[use.name]
         try:
             if tool.keeps and tool.learns:
                 self.before_keeping()
@@ -134,19 +134,19 @@ class ToolCalls:
     def _run_tool(self, tool: BuiltinTool, arguments: JsonObject) -> str:
         if tool.reads:
             return tool.run(self.context, arguments)
-        # What it wrote goes back where it is refused; the step that says so stays.
+        # A refusal rolls back what the tool wrote, but not the step that records the refusal.
         with transaction.atomic():
             return tool.run(self.context, arguments)
 
     def _unknown_tool_flaw(self, use: ToolUse) -> str:
-        if use.name in self.house or self._external_tool(use.name):
+        if use.name in self.builtin_tools or self._external_tool(use.name):
             return ""
-        return f"There is no tool {use.name}. There are: {', '.join({**self.house, **self.toolbox.tools})}."
+        return f"There is no tool {use.name}. There are: {', '.join({**self.builtin_tools, **self.toolbox.tools})}."
 
     def _argument_flaw(self, use: ToolUse) -> str:
         """A flaw of the arguments, by the tool as it is now: a release may have changed it since the session froze its shape."""
         outside, known = self._external_tool(use.name), self.frozen.get(use.name)
-        shape = (outside.definition if outside else self.house[use.name].definition).input_schema
+        shape = (outside.definition if outside else self.builtin_tools[use.name].definition).input_schema
         flaw = next(iter(Draft202012Validator(shape).iter_errors(use.arguments)), None)
         if flaw is None:
             return ""
@@ -157,7 +157,9 @@ class ToolCalls:
     def _trial_refusal(self, use: ToolUse) -> str:
         """In the playground nothing is called but what reads, and no call waits for a person there."""
         outside = self._external_tool(use.name)
-        reads = outside.repeat_safety is ToolStep.RepeatSafety.READ_ONLY if outside else self.house[use.name].reads
+        reads = (
+            outside.repeat_safety is ToolStep.RepeatSafety.READ_ONLY if outside else self.builtin_tools[use.name].reads
+        )
         if not self.context.conversation.is_trial or (reads and use.name not in self.guarded):
             return ""
         return NOT_IN_PLAYGROUND.format(name=use.name)
@@ -171,7 +173,7 @@ class ToolCalls:
             return SAME_CALL_REFUSAL
         if self.counter.count >= TOOL_CALLS_PER_TURN:
             return f"More than {TOOL_CALLS_PER_TURN} tool calls in one turn. Answer now."
-        # R124: what is saved because the house asked takes no customer's answer.
+        # R124: saving that the product asked for must not take the steps of the customer's reply.
         return (
             TOO_MANY_SAVES
             if self.saves_left is not None and self.saves_left <= 0 and self._is_saving_tool(use.name)

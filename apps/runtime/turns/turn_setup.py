@@ -73,14 +73,14 @@ def _is_assistant_talk(conversation: Conversation) -> bool:
 def _build_tool_calls(
     claimed: TurnClaim, frozen: SessionPrefix, toolbox: Toolbox, context: ToolContext, system: Actor
 ) -> ToolCalls:
-    """What the session names, as far as it is there; a call that waits for a person is one of the house."""
+    """The tools that the session names and that still exist; a call that waits for an approval is a built-in tool."""
     names = {tool.name: tool for tool in frozen.definitions}
     routed = routed_toolbox(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
     guarded = {} if _is_assistant_talk(claimed.conversation) else guarded_tools(claimed.others, {*names, *routed.tools})
     builtin_tools = {tool.name: tool for tool in (*BUILTIN_TOOLS, *routing) if tool.name in names}
     return ToolCalls(
-        house=builtin_tools | approval_request_tools(guarded, system),
+        builtin_tools=builtin_tools | approval_request_tools(guarded, system),
         toolbox=Toolbox({name: tool for name, tool in toolbox.tools.items() if name in names}),
         routed=routed,
         frozen=names,
@@ -105,7 +105,7 @@ def _build_loop(claimed: TurnClaim, asked: RenderedUserTurn, frozen: SessionPref
     account = PromptCachePlanner(frozen, claimed.model, conversation.pk, system, claimed.context.earlier, rates=rates)
     steps = steps_allowed(claimed.kind, conversation.channel, claimed.agent.max_steps, claimed.steps_wanted)
     loop = ModelLoop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
-    loop.open(claimed.context.history, asked.wire, claimed.turn.history_halvings)
+    loop.open_history(claimed.context.history, asked.wire, claimed.turn.history_halvings)
     return loop
 
 
@@ -137,7 +137,7 @@ def _find_or_open_session(claimed: TurnClaim, toolbox: Toolbox, identity: Actor,
     """
     running, turn = claimed.context.running, claimed.turn
     is_begun = claimed.kept or turn.round > 1 or turn.external_user_turn
-    # What was handed out to an agent elsewhere was told already.
+    # An external agent has the customer's profile already once the turn was handed out.
     may_be_told = claimed.customer_is_proven or turn.external_user_turn or not (running and running.tells_of_customer)
     if running and may_be_told and (is_begun or not is_session_over(running, claimed.agent, claimed.context.now)):
         turn.session = running.session

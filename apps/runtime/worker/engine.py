@@ -19,9 +19,22 @@ from django.db import DatabaseError, InterfaceError
 from apps.llm.model_backend import AsyncBackend
 from apps.runtime.schedules.schedule_runner import collect_due_work
 from apps.runtime.streaming.reply_listeners import ListenerLookup, guarded_listener, no_listener
-from apps.runtime.tools.toolbox import NO_TOOLS, TOOL_SECONDS, ExternalCall, Toolbox
+from apps.runtime.tools.toolbox import NO_TOOLS, TOOL_SECONDS, Toolbox
 from apps.runtime.turn_store.claimed_endpoint import refuse_tenant_endpoint
-from apps.runtime.turns.turn_machine import AskModel, TurnMachine, TurnOver, start_turn
+from apps.runtime.turns.turn_events import (
+    CallFailed,
+    Interruption,
+    MachineEvent,
+    MessagesArrived,
+    ModelCallEvent,
+    ModelReplied,
+    PersonStopped,
+    ToolCallEvent,
+    ToolReturned,
+    WorkerStopping,
+)
+from apps.runtime.turns.turn_machine import TurnMachine, start_turn
+from apps.runtime.turns.turn_progress import AskModel, TurnEffect
 from apps.runtime.webhook_delivery.dispatcher import DeliveryDispatcher
 from apps.runtime.worker.db_thread_pool import NO_TENANT, DatabaseThreadPool
 from apps.runtime.worker.fair_queue import FairQueue
@@ -210,48 +223,52 @@ class Engine:
             raise RuntimeError("A turn runs in a task.")
         holding = self._held[machine.turn.pk] = RunningTurn(machine, task)
         try:
-            while not isinstance(move := machine.move, TurnOver):
-                await self._report_to_turn(machine, await self._await_report(holding, move))
-            return move.more_waits
+            while (effect := machine.effect) is not None:
+                await self._report_to_turn(machine, await self._await_event(holding, effect))
+            return machine.more_waits
         except asyncio.CancelledError:
-            if holding.is_stopped:
-                await self._report_to_turn(machine, machine.stopped)
-            elif self._is_draining:
-                await self._report_to_turn(machine, machine.let_go)
+            interruption = self._interruption(holding)
+            if interruption and machine.effect:
+                await self._report_to_turn(machine, interruption)
             return False
         finally:
             del self._held[machine.turn.pk]
 
-    async def _await_report(self, holding: RunningTurn, move: AskModel | ExternalCall) -> Callable[[], None]:
-        """What came of the move; or that it is not waited for any more, because the customer went on writing."""
-        holding.is_thinking = isinstance(move, AskModel)
+    def _interruption(self, holding: RunningTurn) -> Interruption | None:
+        """Why a turn was cancelled; None where another worker holds it by now, and nothing may be written."""
+        if holding.is_stopped:
+            return PersonStopped()
+        return WorkerStopping() if self._is_draining else None
+
+    async def _await_event(self, holding: RunningTurn, effect: TurnEffect) -> ModelCallEvent | ToolCallEvent:
+        """What came of the effect; or that it is not waited for any more, because the customer went on writing."""
+        holding.is_thinking = isinstance(effect, AskModel)
         try:
-            return await self._make_call(holding.turning, move)
+            return await self._perform_effect(holding.machine, effect)
         except asyncio.CancelledError:
-            if not holding.has_new_messages or holding.is_stopped or self._is_draining:
+            if not holding.has_new_messages or self._interruption(holding):
                 raise
             holding.task.uncancel()
-            return holding.turning.new_messages
+            return MessagesArrived()
         finally:
             holding.is_thinking = holding.has_new_messages = False
 
-    async def _make_call(self, machine: TurnMachine, move: AskModel | ExternalCall) -> Callable[[], None]:
-        """Make the call; what came back, as the turn wants it told."""
+    async def _perform_effect(self, machine: TurnMachine, effect: TurnEffect) -> ModelCallEvent | ToolCallEvent:
         try:
-            if isinstance(move, AskModel):
+            if isinstance(effect, AskModel):
                 listener = guarded_listener(self.listeners, machine.claimed)
-                async with self._clients.at(move.place) as backend:
+                async with self._clients.at(effect.place) as backend:
                     with ModelCallTimer():
-                        reply = await backend.complete(move.request, listener)
+                        reply = await backend.complete(effect.request, listener)
                 count_tokens(reply.usage)
-                return partial(machine.record_reply, reply)
-            called = move.tool.call(move.use.arguments, key=move.key, timeout_seconds=TOOL_SECONDS)
-            return partial(machine.record_result, move, await called)
-        except Exception as error:  # noqa: BLE001  # the turn sorts out whom it concerns
-            return partial(machine.failed, error)
+                return ModelReplied(reply)
+            called = effect.tool.call(effect.use.arguments, key=effect.key, timeout_seconds=TOOL_SECONDS)
+            return ToolReturned(effect, await called)
+        except Exception as error:  # noqa: BLE001  # the turn decides what follows from it
+            return CallFailed(error)
 
-    async def _report_to_turn(self, machine: TurnMachine, report: Callable[[], None]) -> None:
-        await self._threads.do(machine.turn.tenant_id, partial(machine.advance, report))
+    async def _report_to_turn(self, machine: TurnMachine, event: MachineEvent) -> None:
+        await self._threads.do(machine.turn.tenant_id, partial(machine.advance, event))
 
     async def _extend_leases(self) -> None:
         """Extend the leases of what runs; what another worker took over is left to it."""

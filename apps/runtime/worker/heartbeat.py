@@ -18,7 +18,7 @@ class RunningTurn:
     `is_stopped` once a person will not have it go on, `has_new_messages` once its customer went on writing.
     """
 
-    turning: TurnMachine
+    machine: TurnMachine
     task: asyncio.Task[None]
     begun_at: float = field(default_factory=time.monotonic)
     is_stopped: bool = False
@@ -28,7 +28,7 @@ class RunningTurn:
     @property
     def may_restart(self) -> bool:
         """Whether it waits for its model, and its agent would rather answer all that has arrived."""
-        return self.is_thinking and self.turning.claimed.agent.begins_anew
+        return self.is_thinking and self.machine.claimed.agent.begins_anew
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class TurnUnderWay:
 
 def describe_turn(holding: RunningTurn, now: float) -> TurnUnderWay:
     """What there is to see of a turn at this reading of the monotonic clock."""
-    turn = holding.turning.turn
+    turn = holding.machine.turn
     return TurnUnderWay(
         turn_id=turn.pk,
         tenant_id=turn.tenant_id,
@@ -67,8 +67,8 @@ def extend_all_leases(held: Sequence[RunningTurn]) -> HeartbeatResult:
     beaten = HeartbeatResult([], [])
     for tenant_id, ours in _by_tenant(held).items():
         still = extend_leases(_fences(ours), actor=system_actor(tenant_id, "worker"))
-        beaten.lost.extend(holding for holding in ours if holding.turning.turn.pk not in still)
-        beaten.stopped.extend(holding for holding in ours if still.get(holding.turning.turn.pk) is False)
+        beaten.lost.extend(holding for holding in ours if holding.machine.turn.pk not in still)
+        beaten.stopped.extend(holding for holding in ours if still.get(holding.machine.turn.pk) is False)
     return beaten
 
 
@@ -77,16 +77,16 @@ def find_interrupted(held: Sequence[RunningTurn]) -> list[RunningTurn]:
     found: list[RunningTurn] = []
     for tenant_id, ours in _by_tenant(held).items():
         more = turns_to_restart(_fences(ours), actor=system_actor(tenant_id, "worker"))
-        found.extend(holding for holding in ours if holding.turning.turn.pk in more)
+        found.extend(holding for holding in ours if holding.machine.turn.pk in more)
     return found
 
 
 def _by_tenant(held: Sequence[RunningTurn]) -> dict[int, list[RunningTurn]]:
     by_tenant: dict[int, list[RunningTurn]] = defaultdict(list)
     for holding in held:
-        by_tenant[holding.turning.turn.tenant_id].append(holding)
+        by_tenant[holding.machine.turn.tenant_id].append(holding)
     return by_tenant
 
 
 def _fences(held: Sequence[RunningTurn]) -> dict[int, int]:
-    return {holding.turning.turn.pk: holding.turning.turn.fence for holding in held}
+    return {holding.machine.turn.pk: holding.machine.turn.fence for holding in held}

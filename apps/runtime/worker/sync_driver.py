@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
-from functools import partial
 
-from apps.llm.model_backend import BackendError, ModelBackend
+from apps.llm.model_backend import ModelBackend
 from apps.runtime.tools.toolbox import NO_TOOLS, TOOL_SECONDS, ExternalCall, Toolbox
 from apps.runtime.turn_store.claimed_endpoint import refuse_tenant_endpoint
-from apps.runtime.turns.turn_machine import AskModel, TurnMachine, TurnOver, start_turn
+from apps.runtime.turns.turn_events import CallFailed, ModelCallEvent, ModelReplied, ToolCallEvent, ToolReturned
+from apps.runtime.turns.turn_machine import TurnMachine, start_turn
+from apps.runtime.turns.turn_progress import AskModel, TurnEffect
 from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
 
 EndpointBackends = Callable[[OpenedEndpoint], ModelBackend]
@@ -28,25 +29,20 @@ def answer_conversation(
 
 def drive_turn(machine: TurnMachine, backend: ModelBackend, places: EndpointBackends = refuse_tenant_endpoint) -> bool:
     """Drive one turn that was taken to its end; whether the conversation waits for another."""
-    while True:
-        match machine.move:
-            case AskModel() as asking:
-                machine.advance(partial(_ask_model, machine, asking, backend, places))
-            case ExternalCall() as call:
-                machine.advance(partial(_call_tool, machine, call))
-            case TurnOver() as over:
-                return over.more_waits
+    while (effect := machine.effect) is not None:
+        machine.advance(_perform_effect(effect, backend, places))
+    return machine.more_waits
 
 
-def _ask_model(machine: TurnMachine, asking: AskModel, backend: ModelBackend, places: EndpointBackends) -> None:
+def _perform_effect(
+    effect: TurnEffect, backend: ModelBackend, places: EndpointBackends
+) -> ModelCallEvent | ToolCallEvent:
     try:
-        reply = (places(asking.place) if asking.place else backend).complete(asking.request)
-    except BackendError as error:
-        machine.failed(error)
-    else:
-        machine.record_reply(reply)
-
-
-def _call_tool(machine: TurnMachine, call: ExternalCall) -> None:
-    called = call.tool.call(call.use.arguments, key=call.key, timeout_seconds=TOOL_SECONDS)
-    machine.record_result(call, asyncio.run(called))
+        match effect:
+            case AskModel(request, place):
+                return ModelReplied((places(place) if place else backend).complete(request))
+            case ExternalCall(tool, use=use, key=key):
+                called = tool.call(use.arguments, key=key, timeout_seconds=TOOL_SECONDS)
+                return ToolReturned(effect, asyncio.run(called))
+    except Exception as error:  # noqa: BLE001  # the turn decides what follows from it
+        return CallFailed(error)

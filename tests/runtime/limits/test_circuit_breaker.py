@@ -9,6 +9,7 @@ from django.db.models.functions import Now
 from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.limits.circuit_breaker import CALLS_TO_JUDGE, OPEN_SECONDS
 from apps.runtime.models import CircuitBreaker, ModelCall, Turn
+from apps.runtime.turns.turn_events import CallFailed, ModelReplied
 from apps.runtime.turns.turn_machine import TurnMachine, start_turn
 from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
@@ -106,14 +107,14 @@ def test_one_turn_looks_whether_it_is_back_while_the_others_wait(world: World, s
     first, second = open_breaker(world, standin), run_new_turn(world, standin)
     end_breaker_wait(world)
     looks, waits = begin_turn(world, first), begin_turn(world, second)
-    assert (looks.is_probe, waits.is_probe) == (True, False)
+    assert (looks.progress.is_probe, waits.progress.is_probe) == (True, False)
     assert reload_turn(world, second).failure_code == "breaker_open"
-    looks.advance(lambda: looks.record_reply(standin.backend.complete(looks.move.request)))  # type: ignore[union-attr]  # it asks
+    looks.advance(ModelReplied(standin.backend.complete(looks.effect.request)))  # type: ignore[union-attr]  # it asks
     row = breaker(world)
     assert row is not None
     assert (row.state, row.opened_for_seconds) == ("closed", 0)
     end_breaker_wait(world)
-    assert begin_turn(world, second).is_probe is False
+    assert begin_turn(world, second).progress.is_probe is False
 
 
 def reload_turn(world: World, turn: Turn) -> Turn:
@@ -127,10 +128,10 @@ def test_a_look_that_fails_makes_everybody_wait_twice_as_long(world: World, stan
     standin.play(fault("server_error"))
     looks = begin_turn(world, last)
     try:
-        standin.backend.complete(looks.move.request)  # type: ignore[union-attr]  # it asks
+        standin.backend.complete(looks.effect.request)  # type: ignore[union-attr]  # it asks
     except Exception as error:  # noqa: BLE001  # as the engine reports it
         failure = error
-    looks.advance(lambda: looks.failed(failure))
+    looks.advance(CallFailed(failure))
     row = breaker(world)
     assert row is not None
     assert (row.state, row.opened_for_seconds) == ("open", 2 * OPEN_SECONDS)

@@ -12,7 +12,9 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.llm.model_backend import ModelReply, ModelRequest
 from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.runtime.tools.toolbox import NO_TOOLS, Toolbox
-from apps.runtime.turns.turn_machine import AskModel, start_turn
+from apps.runtime.turns.turn_events import MessagesArrived
+from apps.runtime.turns.turn_machine import start_turn
+from apps.runtime.turns.turn_progress import AskModel
 from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
 from tests.runtime.transcript.test_crash_resume import FakePaymentTool, PowerCutError
@@ -195,11 +197,11 @@ def test_a_turn_that_is_stopped_for_nothing_asks_the_same_again(world: World) ->
     event = send_customer_message(world, FIRST)
     machine = start_turn(world.tenant.pk, event.conversation_id)
     assert machine is not None
-    asking = machine.move
+    asking = machine.effect
     assert isinstance(asking, AskModel)
-    machine.advance(machine.new_messages)
-    assert machine.move is asking
+    machine.advance(MessagesArrived())
+    assert machine.effect is asking
     send_customer_message(world, SECOND)
-    machine.advance(machine.new_messages)
-    assert isinstance(machine.move, AskModel)
-    assert SECOND in str(machine.move.request.messages[-1])
+    machine.advance(MessagesArrived())
+    assert isinstance(machine.effect, AskModel)
+    assert SECOND in str(machine.effect.request.messages[-1])

@@ -3,7 +3,8 @@
 import pytest
 
 from apps.llm.model_backend import ModelRequest
-from apps.runtime.turns.turn_machine import AskModel, TurnMachine, start_turn
+from apps.runtime.turns.turn_machine import TurnMachine, start_turn
+from apps.runtime.turns.turn_progress import AskModel
 from apps.tenants.actions import amend_agent
 from tests.support.drivers.conversation import run_customer_turn, send_customer_message
 from tests.support.servers.standin_model import StandIn
@@ -25,20 +26,20 @@ def begin_waiting_turn(world: World, thread: str) -> tuple[TurnMachine, ModelReq
         world.tenant.pk, send_customer_message(world, "Hello", thread=thread, key=f"to-{thread}").conversation_id
     )
     assert machine is not None
-    assert isinstance(machine.move, AskModel)
-    return machine, machine.move.request
+    assert isinstance(machine.effect, AskModel)
+    return machine, machine.effect.request
 
 
 def test_turns_of_one_agent_hold_its_prompt_its_rights_and_itself_once(world: World) -> None:
     (one, first), (other, second) = (begin_waiting_turn(world, thread) for thread in ("one", "other"))
     assert len(first.system) > 1
     assert all(left.text is right.text for left, right in zip(first.system, second.system, strict=True))
-    ours, theirs = one.loop.account.planned, other.loop.account.planned
+    ours, theirs = one.progress.loop.account.planned, other.progress.loop.account.planned
     assert ours is not None
     assert theirs is not None
     blocks = [(left.block, right.block) for left, right in zip(ours.blocks, theirs.blocks, strict=True)]
     assert all(left is right for left, right in blocks[:-1])
-    assert one.caller.context.actor.grants is other.caller.context.actor.grants
+    assert one.progress.tools.context.actor.grants is other.progress.tools.context.actor.grants
     assert one.claimed.agent is other.claimed.agent
 
 
@@ -59,7 +60,7 @@ def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_fo
     machine, _ = begin_waiting_turn(world, "one")
     assert machine.claimed.context.running is None
     assert not machine.claimed.known
-    assert not machine.loop.account.earlier_calls
+    assert not machine.progress.loop.account.earlier_calls
     assert bool(machine.claimed.context.earlier) is is_held
 
 
@@ -69,7 +70,7 @@ def test_of_what_other_calls_left_cached_only_what_the_prompt_can_read_is_held(w
     for number in range(3):
         run_customer_turn(world, f"Hello, I am customer {number}", standin, thread=f"before-{number}")
     machine, _ = begin_waiting_turn(world, "one")
-    account = machine.loop.account
+    account = machine.progress.loop.account
     assert account.planned is not None
     assert account.earlier is not None
     assert account.planned.expected.read > 0
