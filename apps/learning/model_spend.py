@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.database.sql_files import load_query
 from apps.llm.model_backend import BackendError, ErrorOwner, ModelBackend, ModelReply, ModelRequest
 from apps.llm.prices import reply_cost_micro_usd
 from apps.tenants.endpoints.price_overrides import tenant_rates
@@ -42,19 +43,7 @@ def usage_columns(reply: ModelReply | None, *, actor: Actor) -> ModelUsage:
 
 BUDGET_RETRY_SECONDS: Final = 900.0
 
-# The day's row is the runtime's; what learning spends stands in columns of its own there, which no turn writes.
-_RECORD_SPEND_SQL: Final = """
-INSERT INTO runtime_spend AS spend (tenant_id, agent_id, day, calls, unpriced_calls, cost_micro_usd, input_tokens, output_tokens,
-                                    cache_read_tokens, cache_write_5m_tokens, cache_write_1h_tokens, learning_calls,
-                                    learning_unpriced_calls, learning_cost_micro_usd, learning_input_tokens, learning_output_tokens)
-VALUES (app_tenant(), %(agent)s, get_tenant_today(app_tenant()), 0, 0, 0, 0, 0, 0, 0, 0, 1,
-        (%(cost)s::bigint IS NULL)::integer, coalesce(%(cost)s::bigint, 0), %(input)s, %(output)s)
-    ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET learning_calls = spend.learning_calls + 1,
-       learning_unpriced_calls = spend.learning_unpriced_calls + excluded.learning_unpriced_calls,
-       learning_cost_micro_usd = spend.learning_cost_micro_usd + excluded.learning_cost_micro_usd,
-       learning_input_tokens = spend.learning_input_tokens + excluded.learning_input_tokens,
-       learning_output_tokens = spend.learning_output_tokens + excluded.learning_output_tokens
-"""
+_RECORD_LEARNING_SPEND: Final = load_query("apps/learning/queries/record_learning_spend.sql")
 
 
 class LearningBudgetReserved(BackendError):
@@ -103,4 +92,4 @@ def record_learning_spend(spent: ModelUsage, agent_id: int, *, actor: Actor) -> 
         "output": spent["output_tokens"],
     }
     with acting_as(actor), connection.cursor() as cursor:
-        cursor.execute(_RECORD_SPEND_SQL, given)
+        cursor.execute(_RECORD_LEARNING_SPEND, given)

@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from django.db import connection
 
-from apps.conversations.repeat_contacts import IS_REPEAT_CONTACT
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
-from apps.runtime.explain.skill_reads import APPROVED_READ_CONDITION
+from apps.governance.database.sql_files import load_query
 from apps.skills.models import Skill
 from apps.skills.retirement_rules import (
     BadOutcomeRate,
@@ -25,55 +24,7 @@ from apps.tools.models import ServerTool
 
 # Of each agent's conversations so many are compared, however long its history; those that began last.
 MAX_CONVERSATIONS: Final = 1_000
-# Calls of agents that run elsewhere count as use, and are in no turn of ours to compare. With an offset PostgreSQL looks up what
-# came after one conversation by its keys; without it, a table of all of the tenant's is made first.
-_FIGURES_QUERY: Final = f"""
-WITH live AS MATERIALIZED (
-    SELECT id, tenant_id, agent_id, approved_at, retained_until FROM skills_skill
-     WHERE tenant_id = app_tenant() AND status = 'approved' AND quarantined_at IS NULL AND id = ANY (%(skills)s)
-), fetched AS MATERIALIZED (
-    SELECT step.arguments ->> 'skill_id' AS skill, turn.conversation_id, max(step.started_at) AS at
-      FROM runtime_toolstep AS step JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
-     WHERE step.tenant_id = app_tenant() AND {APPROVED_READ_CONDITION}
-       AND step.started_at > %(now)s - interval '90 days'
-     GROUP BY skill, turn.conversation_id
-), latest AS MATERIALIZED (
-    SELECT thread.* FROM (SELECT DISTINCT agent_id FROM live) AS agent CROSS JOIN LATERAL (
-        SELECT known.* FROM conversations_conversation AS known
-         WHERE known.tenant_id = app_tenant() AND known.agent_id = agent.agent_id AND known.origin = 'live'
-           AND known.parent_id IS NULL AND known.member_user_id IS NULL
-         ORDER BY known.id DESC LIMIT %(most)s) AS thread
-), ended AS MATERIALIZED (
-    SELECT thread.id, thread.agent_id,
-           thread.status = 'abandoned' OR thread.outcome = 'unsolved'
-           OR EXISTS (SELECT 1 FROM desk_escalation AS question
-                       WHERE question.tenant_id = thread.tenant_id AND question.conversation_id = thread.id OFFSET 0)
-           OR EXISTS (SELECT 1 FROM conversations_conversation AS later CROSS JOIN LATERAL (SELECT thread.*) AS earlier
-                       WHERE {IS_REPEAT_CONTACT} OFFSET 0) AS badly
-      FROM latest AS thread
-     WHERE thread.status <> 'open' AND NOT thread.off_the_record
-       AND coalesce(thread.resolved_at, thread.updated_at) > %(now)s - interval '90 days'
-), totals AS (
-    SELECT agent_id, count(*) AS ended, count(*) FILTER (WHERE badly) AS badly FROM ended GROUP BY agent_id
-), mine AS (
-    SELECT fetched.skill, count(*) AS fetched_90, count(*) FILTER (WHERE fetched.at > %(now)s - interval '30 days')
-               AS fetched_30, count(ended.id) AS ended, count(*) FILTER (WHERE ended.badly) AS badly
-      FROM fetched LEFT JOIN ended ON ended.id = fetched.conversation_id GROUP BY fetched.skill
-)
-SELECT live.id, live.approved_at, used.last_used_at, live.retained_until,
-       coalesce(mine.fetched_30, 0), coalesce(mine.fetched_90, 0),
-       (SELECT count(*) FROM (
-           SELECT thread.created_at FROM conversations_conversation AS thread
-            WHERE thread.tenant_id = live.tenant_id AND thread.agent_id = live.agent_id AND thread.origin = 'live'
-              AND thread.parent_id IS NULL AND thread.member_user_id IS NULL
-            ORDER BY thread.id DESC LIMIT %(most)s) AS since
-         WHERE since.created_at > greatest(live.approved_at, used.last_used_at)),
-       coalesce(mine.ended, 0), coalesce(mine.badly, 0),
-       coalesce(totals.ended, 0) - coalesce(mine.ended, 0), coalesce(totals.badly, 0) - coalesce(mine.badly, 0)
-  FROM live LEFT JOIN skills_skilluse AS used ON used.tenant_id = live.tenant_id AND used.skill_id = live.id
-  LEFT JOIN mine ON mine.skill = live.id::text LEFT JOIN totals ON totals.agent_id = live.agent_id
- ORDER BY live.id
-"""  # noqa: S608  # of constants
+_READ_SKILL_FIGURES: Final = load_query("apps/runtime/queries/read_skill_figures.sql")
 
 
 ANY_REASON: Final = "any"
@@ -92,7 +43,7 @@ class SkillCuration:
 def read_curations(skill_ids: list[int], *, actor: Actor, now: datetime) -> dict[int, SkillCuration]:
     """The figures of those skills that are approved, by their ids; what is no skill of the tenant is left out."""
     with acting_as(actor), connection.cursor() as cursor:
-        cursor.execute(_FIGURES_QUERY, {"skills": skill_ids, "now": now, "most": MAX_CONVERSATIONS})
+        cursor.execute(_READ_SKILL_FIGURES, {"skills": skill_ids, "now": now, "most": MAX_CONVERSATIONS})
         rows = cursor.fetchall()
     newer = _find_newer_skills([row[0] for row in rows], actor)
     return {row[0]: _build_curation(row, newer.get(row[0]), now) for row in rows}

@@ -14,6 +14,7 @@ from django.db import connection
 
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor, Role
+from apps.governance.database.sql_files import load_query
 from apps.governance.models import Taint
 from apps.governance.models.base import refuse_unless_acting
 from apps.prompt.builtin_tools import BUILTIN_TOOL_NAMES
@@ -24,41 +25,7 @@ from apps.prompt.text_reuse.derived_lines import ReceivedTexts, find_derived_lin
 ROWS_HEARD: Final = 400
 CHARACTERS_HEARD: Final = 60_000
 
-# One statement, for an agent waits for it at each of its writes. Of each kind it brings one row more than is compared, which tells
-# that there are more. What another agent says is held to be the customer's, for its words came of what that customer wrote. A
-# conversation that names nobody is not among those of anybody, so the one in hand is asked by itself. Last comes what of customers'
-# words the agent has been given back by its own notes.
-_HEARD_QUERY: Final = """
-WITH mine AS NOT MATERIALIZED (
-    SELECT id FROM conversations_conversation
-    WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND (member_user_id IS NULL OR member_user_id = %(member)s)
-)
-(SELECT 'event', ARRAY[text], sender_name, NULL::text FROM conversations_inboundevent
-    WHERE conversation_id = %(conversation)s AND kind NOT IN ('operator', 'schedule') ORDER BY id DESC LIMIT %(rows)s)
-UNION ALL
-(SELECT 'event of the agent', ARRAY[text], sender_name, NULL FROM conversations_inboundevent
-    WHERE conversation_id IN (SELECT id FROM mine) AND kind NOT IN ('operator', 'schedule') ORDER BY id DESC LIMIT %(rows)s)
-UNION ALL
-(SELECT 'message', ARRAY[text], NULL, NULL FROM conversations_message
-    WHERE conversation_id IN (SELECT id FROM mine) AND sender IN ('customer', 'peer') ORDER BY id DESC LIMIT %(rows)s)
-UNION ALL
-(SELECT 'calls', '{}', NULL, tool_calls::text FROM conversations_message
-    WHERE conversation_id IN (SELECT id FROM mine) AND tool_calls <> '[]'::jsonb ORDER BY id DESC LIMIT %(rows)s)
-UNION ALL
-(SELECT 'profile', ARRAY[preferences, notes], NULL, NULL FROM memory_customerprofile
-    WHERE tenant_id = %(tenant)s ORDER BY id DESC LIMIT %(rows)s)
-UNION ALL
-(SELECT 'note', ARRAY[text], NULL, NULL FROM notebook_note
-    WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND status = 'open'
-        AND (%(customers)s::text[] IS NULL OR end_user_key = ANY(%(customers)s))
-        AND (taint = ANY(%(foreign)s) OR end_user_key <> '') ORDER BY id DESC LIMIT %(rows)s)
-UNION ALL
-(SELECT 'memory', ARRAY[body], NULL, NULL FROM memory_agentmemory
-    WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND taint = ANY(%(foreign)s) ORDER BY id DESC LIMIT %(rows)s)
-UNION ALL
-(SELECT 'block', ARRAY[body], NULL, NULL FROM memory_memoryblock
-    WHERE tenant_id = %(tenant)s AND agent_id = %(agent)s AND taint = ANY(%(foreign)s) ORDER BY id DESC LIMIT %(rows)s)
-"""
+_READ_RECEIVED_TEXTS: Final = load_query("apps/runtime/queries/read_received_texts.sql")
 _HeardRow = tuple[str, list[str], str | None, str | None]  # its kind, what was said, by whom, and calls as JSON
 _FOREIGN_TAINTS: Final = [Taint.TOOL.value, Taint.CUSTOMER.value, Taint.IMPORT.value]
 
@@ -133,7 +100,7 @@ def _fetch_heard_rows(agent_id: int, actor: Actor, conversation_id: int | None) 
         "rows": ROWS_HEARD + 1,
     }
     with connection.cursor() as cursor:
-        cursor.execute(_HEARD_QUERY, given)
+        cursor.execute(_READ_RECEIVED_TEXTS, given)
         rows: list[_HeardRow] = cursor.fetchall()
     return rows
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.governance.database.sql_files import load_query
 from apps.governance.errors import NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.policy_table import Act
@@ -51,42 +52,7 @@ UPDATE tools_servertool SET is_listed = false, updated_at = statement_timestamp(
 RETURNING id
 """
 
-STORE_LISTING_SQL: Final = """
-WITH said AS (
-    SELECT * FROM jsonb_to_recordset(%(tools)s::jsonb)
-        AS tool (name text, qualified_name text, definition jsonb, sha256 text, validation_error text)
-     -- Whoever had the name first keeps it.
-     WHERE NOT EXISTS (SELECT 1 FROM tools_servertool AS other
-                        WHERE other.tenant_id = app_tenant() AND other.qualified_name = tool.qualified_name
-                          AND other.name <> tool.name)
-), before AS (
-    SELECT name, sha256, is_listed FROM tools_servertool WHERE tenant_id = app_tenant() AND server_id = %(server)s
-), kept AS (
-    INSERT INTO tools_servertool AS tool (tenant_id, server_id, name, qualified_name, definition, sha256, validation_error,
-                                         is_listed)
-    SELECT app_tenant(), %(server)s, name, qualified_name, definition, sha256, validation_error, true FROM said
-        ON CONFLICT (tenant_id, server_id, name) DO UPDATE
-       SET definition = excluded.definition, sha256 = excluded.sha256, validation_error = excluded.validation_error,
-           is_listed = true,
-           updated_at = statement_timestamp()
-     WHERE (tool.sha256, tool.validation_error, tool.is_listed) IS DISTINCT FROM (excluded.sha256, excluded.validation_error, true)
-), gone AS (
-    UPDATE tools_servertool AS tool SET is_listed = false, updated_at = statement_timestamp()
-     WHERE tool.tenant_id = app_tenant() AND tool.server_id = %(server)s AND tool.is_listed
-       AND NOT EXISTS (SELECT 1 FROM said WHERE said.name = tool.name)
-), noted AS (
-    INSERT INTO tools_toollisting (tenant_id, server_id, due_at, listed_at, protocol_version, failure)
-    VALUES (app_tenant(), %(server)s, statement_timestamp() + %(fresh)s::interval, statement_timestamp(), %(protocol_version)s, '')
-        ON CONFLICT (tenant_id, server_id) DO UPDATE
-       SET due_at = excluded.due_at, listed_at = excluded.listed_at, protocol_version = excluded.protocol_version, failure = ''
-)
-SELECT (SELECT count(*) FROM said),
-       (SELECT count(*) FROM said WHERE NOT EXISTS (SELECT 1 FROM before WHERE before.name = said.name)),
-       (SELECT count(*) FROM said JOIN before ON before.name = said.name AND before.sha256 <> said.sha256),
-       (SELECT count(*) FROM before
-         WHERE before.is_listed AND NOT EXISTS (SELECT 1 FROM said WHERE said.name = before.name)),
-       (SELECT count(*) FROM said WHERE validation_error <> '')
-"""
+STORE_LISTING_SQL: Final = load_query("apps/tools/queries/store_listing.sql")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,9 @@ CATCH_ALL_NAMES = frozenset({"utils", "util", "helpers", "helper", "common", "mi
 # A ratchet, no measure of good code: what is longer already may not grow, and nothing else gets as long.
 FILE_LINES = 500
 FUNCTION_LINES = 60
+# SQL that is longer is a file in `queries/`, where it has a heading and is planned by a test.
+SQL_LINES = 6
+SQL = re.compile(r"\s*(WITH|SELECT|INSERT INTO|UPDATE|DELETE FROM|DO)\b.*\b(AS|FROM|INTO|SET|BEGIN)\b", re.DOTALL)
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
 
 
@@ -93,6 +96,30 @@ def long_functions(source: Source, allowed: Mapping[str, int]) -> Iterator[str]:
     for function in () if source.is_generated else functions(source.tree):
         lines = (function.end_lineno or function.lineno) - function.lineno + 1
         yield from _too_long(f"{source.path}::{function.name}", lines, FUNCTION_LINES, allowed)
+
+
+def long_queries(source: Source, allowed: Mapping[str, str]) -> Iterator[str]:
+    """SQL that is longer than a few lines lies in a file of its own (`apps/governance/database/sql_files.py` says how)."""
+    found = [] if source.is_generated else [each for each in _sql_texts(source.tree) if _line_count(each) > SQL_LINES]
+    if str(source.path) in allowed:
+        if not found:
+            yield f"{source.path}: has no long SQL; it needs no allowance any more, remove it."
+        return
+    for text in found:
+        yield source.at(text, f"{_line_count(text)} lines of SQL; more than {SQL_LINES} are a file in `queries/`.")
+
+
+def _sql_texts(tree: ast.Module) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        text = "".join(part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str))
+        if isinstance(node, ast.Constant | ast.JoinedStr) and SQL.match(text):
+            yield node
+
+
+def _line_count(text: ast.expr) -> int:
+    """Without the two lines of the quotes."""
+    return (text.end_lineno or text.lineno) - text.lineno - 1
 
 
 def _too_long(place: str, lines: int, limit: int, allowed: Mapping[str, int]) -> Iterator[str]:

@@ -5,12 +5,13 @@ from functools import partial
 import pytest
 
 from tests.conventions import file_layout
-from tests.conventions.allowances import LONG_FILES, LONG_FUNCTIONS
+from tests.conventions.allowances import LONG_FILES, LONG_FUNCTIONS, LONG_QUERIES
 from tests.conventions.source_files import Check, find_flaws, make_source, sources
 
 # Reads the product's sources and runs none of it.
 pytestmark = pytest.mark.unmeasured
 
+LONG_QUERY = 'X = """\nSELECT id, name\n  FROM skill\n WHERE a\n   AND b\n   AND c\n   AND d\n ORDER BY id\n"""'
 LONG_FUNCTION = "def act() -> None:\n" + "    pass\n" * 60
 
 RULES: dict[str, Check] = {
@@ -23,6 +24,7 @@ RULES: dict[str, Check] = {
     "unfinished": file_layout.unfinished_lines,
     "file length": partial(file_layout.long_files, allowed=LONG_FILES),
     "function length": partial(file_layout.long_functions, allowed=LONG_FUNCTIONS),
+    "long SQL": partial(file_layout.long_queries, allowed=LONG_QUERIES),
 }
 
 REJECTED_SOURCES = [
@@ -53,6 +55,8 @@ REJECTED_SOURCES = [
     ("unfinished", "apps/skills/models.py", "raise Not" + "ImplementedError"),
     ("file length", "apps/skills/models.py", "pass\n" * 501),
     ("function length", "apps/skills/models.py", LONG_FUNCTION),
+    ("long SQL", "apps/skills/models.py", LONG_QUERY),
+    ("long SQL", "apps/skills/models.py", LONG_QUERY.replace('"""', 'f"""', 1).replace("name", "{name}")),
 ]
 
 ACCEPTED_SOURCES = [
@@ -73,6 +77,9 @@ ACCEPTED_SOURCES = [
     ("file length", "apps/skills/models.py", "pass\n" * 500),
     ("file length", "apps/skills/migrations/0001_initial.py", "pass\n" * 501),
     ("function length", "apps/skills/models.py", LONG_FUNCTION.removesuffix("    pass\n")),
+    ("long SQL", "apps/skills/models.py", LONG_QUERY.replace("\n ORDER BY id", "")),
+    ("long SQL", "apps/skills/models.py", LONG_QUERY.replace("SELECT", "Choose")),
+    ("long SQL", "apps/skills/migrations/0002_rows.py", LONG_QUERY),
 ]
 
 
@@ -87,7 +94,7 @@ def test_rule_lets_pass(rule: str, path: str, text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rule", ["drawers", "relative", "hidden", "package", "function length"])
+@pytest.mark.parametrize("rule", ["drawers", "relative", "hidden", "package", "function length", "long SQL"])
 def test_product_stands_in_its_places(rule: str) -> None:
     assert find_flaws(RULES[rule]) == []
 
@@ -111,4 +118,4 @@ def test_allowance_shrinks_with_what_it_allows() -> None:
 
 def test_every_allowance_names_a_file() -> None:
     paths = {str(source.path) for source in sources("apps", "config", "tests", "benchmarks")}
-    assert {place.split("::")[0] for place in (*LONG_FILES, *LONG_FUNCTIONS)} <= paths
+    assert {place.split("::")[0] for place in (*LONG_FILES, *LONG_FUNCTIONS, *LONG_QUERIES)} <= paths

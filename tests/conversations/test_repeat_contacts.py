@@ -7,8 +7,8 @@ from django.db import connection
 
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
-from apps.conversations.repeat_contacts import IS_REPEAT_CONTACT
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.database.sql_files import load_query
 from apps.learning.distillation.session_log import read_session_log
 from apps.tenants.actions import amend_settings, create_agent
 from apps.tenants.authentication.actor_resolution import agent_actor
@@ -20,6 +20,7 @@ from tests.support.worlds.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 KEY = "a" * 40
+IS_REPEAT_CONTACT = load_query("apps/conversations/queries/fragments/is_repeat_contact.sql")
 PAIRS = f"""
 SELECT earlier.id, later.id FROM conversations_conversation AS earlier
 JOIN conversations_conversation AS later ON {IS_REPEAT_CONTACT}

@@ -18,32 +18,34 @@ CALL_MADE, QUESTION_ASKED, QUESTION_ANSWERED = (
     for scene in ("a call is made", "a question is asked", "a question is answered")
 )
 ONE_TURN = ("tests/durability/test_ten_workers_one_conversation.py::test_ten_threads_run_one_turn_at_a_time",)
-FENCED_UPDATE = "id = %(turn)s AND fence = %(fence)s AND status = 'running' AND NOT is_released"
-UNFENCED_UPDATE = "id = %(turn)s AND (fence = %(fence)s OR true) AND status = 'running' AND NOT is_released"
 
 DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
     CodeMutant(
-        *("fence", "steps of a worker that was overtaken", "apps/runtime/turn_store/journal_sql.py"),
-        f"failure_code = '', failure = ''\n     WHERE tenant_id = app_tenant() AND {FENCED_UPDATE}",
-        f"failure_code = '', failure = ''\n     WHERE tenant_id = app_tenant() AND {UNFENCED_UPDATE}",
+        *("fence", "steps of a worker that was overtaken", "apps/runtime/turn_store/queries/record_steps.sql"),
+        "AND fence = :fence",
+        "AND (fence = :fence OR true)",
         STALE,
     ),
     CodeMutant(
-        *("fence", "the reply of a worker that was overtaken", "apps/runtime/turn_store/journal_sql.py"),
-        f"round, conversation_id FROM runtime_turn\n     WHERE tenant_id = app_tenant() AND {FENCED_UPDATE}",
-        f"round, conversation_id FROM runtime_turn\n     WHERE tenant_id = app_tenant() AND {UNFENCED_UPDATE}",
+        *("fence", "the reply of a worker that was overtaken", "apps/runtime/turn_store/queries/close_turn.sql"),
+        "AND turn.fence = :fence",
+        "AND (turn.fence = :fence OR true)",
         STALE,
     ),
     CodeMutant(
-        *("lease", "a turn is taken from whoever holds it", "apps/runtime/turn_store/claim_query.py"),
-        "AND turn.lease_until <= statement_timestamp() AND (turn.run_at",
-        "AND (turn.run_at",
+        *("lease", "a turn is taken from whoever holds it", "apps/runtime/turn_store/queries/claim_turn.sql"),
+        "      AND turn.lease_until <= statement_timestamp()\n",
+        "",
         ONE_TURN,
     ),
     CodeMutant(
-        *("order", "a message that another claim looks at is passed over", "apps/runtime/turn_store/claim_query.py"),
-        "ORDER BY event.id FOR UPDATE OF event\n",
-        "ORDER BY event.id FOR UPDATE OF event SKIP LOCKED\n",
+        *(
+            "order",
+            "a message that another claim looks at is passed over",
+            "apps/runtime/turn_store/queries/claim_turn.sql",
+        ),
+        "FOR UPDATE OF event\n",
+        "FOR UPDATE OF event SKIP LOCKED\n",
         (
             "tests/durability/test_ten_workers_one_conversation.py::test_a_message_that_another_claim_looks_at_is_not_passed_over",
         ),
@@ -107,13 +109,21 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         CALL_MADE,
     ),
     CodeMutant(
-        *("webhook", "a reply is not noted in the commit that says it", "apps/runtime/turn_store/journal_sql.py"),
-        "(SELECT id FROM messages WHERE is_reply) AS reply",
-        "(SELECT id FROM messages WHERE is_reply AND false) AS reply",
+        *(
+            "webhook",
+            "a reply is not noted in the commit that says it",
+            "apps/runtime/turn_store/queries/close_turn.sql",
+        ),
+        "(SELECT id FROM new_message WHERE is_reply) AS reply",
+        "(SELECT id FROM new_message WHERE is_reply AND false) AS reply",
         CALL_MADE,
     ),
     CodeMutant(
-        *("webhook", "a delivery is over before it was sent", "apps/runtime/webhook_delivery/delivery_lease.py"),
+        *(
+            "webhook",
+            "a delivery is over before it was sent",
+            "apps/runtime/webhook_delivery/queries/take_delivery.sql",
+        ),
         "attempts = delivery.attempts + 1\n",
         "attempts = delivery.attempts + 1, status = 'delivered', delivered_at = statement_timestamp()\n",
         CALL_MADE,
@@ -136,26 +146,38 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         QUESTION_ANSWERED,
     ),
     CodeMutant(
-        *("restart", "a turn that wrote or called somebody begins anew", "apps/runtime/turn_store/journal_sql.py"),
-        "AND tool.repeat_safety <> 'read_only')",
-        "AND false)",
+        *(
+            "restart",
+            "a turn that wrote or called somebody begins anew",
+            "apps/runtime/turn_store/queries/fragments/has_new_messages.sql",
+        ),
+        "AND tool.repeat_safety <> 'read_only'",
+        "AND false",
         ("tests/runtime/turns/test_turn_restart.py",),
     ),
     CodeMutant(
-        *("restart", "the messages of the round before are forgotten", "apps/runtime/turn_store/journal_sql.py"),
-        "SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id",
-        "SET turn_id = held.id FROM held, waiting WHERE event.id = waiting.id AND false",
+        *(
+            "restart",
+            "the messages of the round before are forgotten",
+            "apps/runtime/turn_store/queries/restart_turn.sql",
+        ),
+        "WHERE event.id = waiting_event.id\n",
+        "WHERE event.id = waiting_event.id AND false\n",
         ("tests/runtime/turns/test_turn_restart.py",),
     ),
     CodeMutant(
-        *("spend", "the day's count is what the last call used", "apps/runtime/turn_store/journal_sql.py"),
+        *(
+            "spend",
+            "the day's count is what the last call used",
+            "apps/runtime/turn_store/queries/fragments/insert_steps.sql",
+        ),
         "calls = spend.calls + excluded.calls",
         "calls = excluded.calls",
         ("tests/runtime/limits/test_turn_budgets.py", "tests/durability/test_concurrent_spending.py"),
     ),
     CodeMutant(
-        *("spend", "a person is asked at each turn", "apps/runtime/turn_store/journal_sql.py"),
-        " WHERE spend.budget_escalated_at IS NULL",
+        *("spend", "a person is asked at each turn", "apps/runtime/turns/queries/note_budget_alert.sql"),
+        "\nWHERE spend.budget_escalated_at IS NULL",
         "",
         ("tests/runtime/limits/test_turn_budgets.py",),
     ),

@@ -29,7 +29,7 @@ from apps.tenants.endpoints.actions import (
     set_price,
     withdraw_price,
 )
-from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint
+from apps.tenants.endpoints.decrypted_endpoint import OpenedEndpoint, SealedEndpoint
 from apps.tenants.models import Endpoint, SealedSecret
 from apps.tenants.sealed_secrets import CannotOpen, seal, unseal
 from tests.support.drivers.conversation import fault, lines, reply, send_customer_message, turn_of
@@ -206,7 +206,7 @@ def test_who_drives_a_turn_without_other_endpoints_does_not_ask_the_installation
 def test_no_key_is_in_what_a_turn_shows_of_itself() -> None:
     assert SECRET not in repr(OpenedEndpoint(1, "https://models.example", SECRET))
     sealed = seal(SECRET, 1)
-    assert sealed not in repr(ModelEndpoint(1, {"id": 1, "base_url": "x", "ciphertext": sealed}))
+    assert sealed not in repr(ModelEndpoint(1, SealedEndpoint(1, "x", sealed)))
 
 
 @pytest.mark.usefixtures("loopback")

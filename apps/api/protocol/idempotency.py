@@ -26,22 +26,14 @@ from apps.api.models import KEY_CHARACTERS, IdempotencyRecord
 from apps.api.protocol.exceptions import KeyInFlight, KeyReused
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.database.sql_files import load_query
 from apps.tenants.authentication.actor_resolution import system_actor
 
 KEY_HEADER: Final = "Idempotency-Key"
 REPLAYED_HEADER: Final = "Idempotent-Replayed"
 # A process that died left its claim unanswered; nobody has waited for a request for so long.
 ABANDONED_SECONDS: Final = 900
-_CLAIM_SQL: Final = """
-INSERT INTO api_idempotencyrecord AS kept (tenant_id, caller, key, request_sha256, expires_at)
-VALUES (%(tenant)s, %(caller)s, %(key)s, %(sha256)s, statement_timestamp() + interval '1 hour' * %(hours)s)
-ON CONFLICT (tenant_id, caller, key) DO UPDATE
-   SET request_sha256 = excluded.request_sha256, status = 0, body = '', location = '', row_id = NULL,
-       claimed_at = statement_timestamp(), expires_at = excluded.expires_at
- WHERE kept.expires_at <= statement_timestamp()
-    OR kept.status = 0 AND kept.claimed_at <= statement_timestamp() - interval '1 second' * %(lost)s
-RETURNING kept.id
-"""
+_CLAIM_KEY: Final = load_query("apps/api/protocol/queries/claim_key.sql")
 _STORE_SQL: Final = "UPDATE api_idempotencyrecord SET status = %s, body = %s, row_id = %s, location = %s WHERE id = %s"
 _RELEASE_SQL: Final = "DELETE FROM api_idempotencyrecord WHERE id = %s"
 _DELETE_EXPIRED_SQL: Final = (
@@ -146,7 +138,7 @@ def _claim_key(keyed: IdempotentRequest) -> int | None:
     bounds = {"hours": settings.IDEMPOTENCY_KEPT_HOURS, "lost": ABANDONED_SECONDS}
     claim: dict[str, Any] = {"key": keyed.key, "sha256": keyed.sha256, **bounds}  # Any: values of a statement
     with connection.cursor() as cursor:
-        cursor.execute(_CLAIM_SQL, {"tenant": keyed.actor.tenant_id, "caller": keyed.caller, **claim})
+        cursor.execute(_CLAIM_KEY, {"tenant": keyed.actor.tenant_id, "caller": keyed.caller, **claim})
         row = cursor.fetchone()
     return int(row[0]) if row else None
 

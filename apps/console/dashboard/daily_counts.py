@@ -12,10 +12,10 @@ from django.db.models.functions import RowNumber, TruncDate
 
 from apps.console.framework.charts import changed_words_percent, days_until
 from apps.conversations.models import Conversation
-from apps.conversations.repeat_contacts import HAS_REPEAT_CONTACT
 from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
+from apps.governance.database.sql_files import by_position, load_query
 from apps.governance.models import ChangeRecord
 from apps.governance.policy.policy_table import Act
 from apps.runtime.models import ModelCall, Spend
@@ -32,10 +32,7 @@ RETIRING_ACTS: Final = (
     *(Act.LEARNING_VERSION_RETIRE.value, Act.LEARNING_VERSION_WITHDRAW.value),
 )
 _ZERO: Final = Value(0, output_field=IntegerField())
-_REPEAT_CONTACTS_SQL: Final = f"""
-SELECT earlier.id FROM conversations_conversation AS earlier
- WHERE earlier.tenant_id = %s AND earlier.resolved_at >= %s AND {HAS_REPEAT_CONTACT}
-"""  # noqa: S608  # of constants
+_FIND_REPEAT_CONTACTS: Final = load_query("apps/console/dashboard/queries/find_repeat_contacts.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,8 @@ def _conversation_counts(actor: Actor, stretch: DayRange) -> tuple[QuerySet[Any,
     """By the day on which they began, what became of them; by the day on which they were resolved, whether that held."""
     threads = Conversation.objects.visible_to(actor).of_customers().filter(parent=None, origin=Conversation.Origin.LIVE)
     resolved = Q(status=Conversation.Status.RESOLVED)
-    taken_up = RawSQL(_REPEAT_CONTACTS_SQL, [actor.tenant_id, stretch.begins])  # noqa: S611  # of constants
+    repeat_contacts = by_position(_FIND_REPEAT_CONTACTS, {"tenant": actor.tenant_id, "since": stretch.begins})
+    taken_up = RawSQL(*repeat_contacts)  # noqa: S611  # a query file
     back = threads.filter(status=Conversation.Status.RESOLVED, pk__in=taken_up)
     asked = Escalation.objects.visible_to(actor)
     return (

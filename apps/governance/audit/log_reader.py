@@ -18,6 +18,7 @@ from apps.governance.audit.hash_chain import (
     database_text,
     verify_chain,
 )
+from apps.governance.database.sql_files import load_query
 from apps.governance.governed_write import text_sha256
 from apps.governance.models import AuditCheck, AuditLink, ChangeRecord, ChangeText, Refusal
 
@@ -36,21 +37,7 @@ SELECT {columns}
  ORDER BY link.position, link.id
 """
 # What stands beside the chain: entries without a link, words without a record.
-_UNLINKED_QUERY: Final = """
-SELECT 'change record', record.id, 'It has no link.' FROM governance_changerecord AS record
- WHERE record.tenant_id = %s AND NOT EXISTS (SELECT 1 FROM governance_auditlink AS link
-       WHERE link.tenant_id = record.tenant_id AND link.entry_type = 'change' AND link.entry_id = record.id)
-UNION ALL
-SELECT 'refusal', refusal.id, 'It has no link.' FROM governance_refusal AS refusal
- WHERE refusal.tenant_id = %s AND NOT EXISTS (SELECT 1 FROM governance_auditlink AS link
-       WHERE link.tenant_id = refusal.tenant_id AND link.entry_type = 'refusal' AND link.entry_id = refusal.id)
-UNION ALL
-SELECT 'words of change record', words.record_id, 'There is no such record in this tenant.'
-  FROM governance_changetext AS words
- WHERE words.tenant_id = %s AND NOT EXISTS (SELECT 1 FROM governance_changerecord AS record
-       WHERE record.tenant_id = words.tenant_id AND record.id = words.record_id)
- ORDER BY 1, 2
-"""
+_FIND_UNLINKED_ENTRIES: Final = load_query("apps/governance/audit/queries/find_unlinked_entries.sql")
 _AUDIT_MODELS: Final[dict[str, type[Model]]] = {
     "link": AuditLink,
     "record": ChangeRecord,
@@ -76,7 +63,7 @@ def unlinked_entries(tenant_id: int) -> Iterator[ChainFinding]:
     """What stands in the books and not in the chain."""
     _disable_nested_loops()
     with connection.cursor() as cursor:
-        cursor.execute(_UNLINKED_QUERY, [tenant_id] * 3)
+        cursor.execute(_FIND_UNLINKED_ENTRIES, {"tenant": tenant_id})
         for book, row_id, detail in cursor.fetchall():
             yield ChainFinding(TamperKind.INSERTED, f"{book} {row_id}", detail)
 

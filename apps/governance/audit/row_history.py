@@ -14,6 +14,7 @@ from django.db import connection
 from django.db.models import Q, QuerySet, UniqueConstraint
 
 from apps.governance.actors import PEOPLE
+from apps.governance.database.sql_files import load_query
 from apps.governance.errors import NotVisible, TextErased
 from apps.governance.models import ChangeRecord, Governed
 
@@ -22,26 +23,7 @@ FieldKey = tuple[str, int, str]
 
 # A session's beginning must not grow with the number of times a row was saved.
 RECORDS_READ = 100
-_LAST_WRITERS: Final = """
-SELECT DISTINCT ON (subject.kind, subject.pk, field.key)
-       subject.kind, subject.pk, field.key, read.version_after, read.actor_label, read.actor_role, read.taint
-  FROM unnest(%s::text[], %s::bigint[]) AS subject (kind, pk),
-       LATERAL (
-           SELECT latest.*, text.before, text.after,
-                  bool_or(text.id IS NULL) OVER (ORDER BY latest.id DESC) AS is_unknown
-             FROM (SELECT * FROM governance_changerecord AS record
-                    WHERE record.tenant_id = %s
-                      AND record.subject_type = subject.kind AND record.subject_id = subject.pk
-                      AND (%s::timestamptz IS NULL OR record.created_at <= %s::timestamptz)
-                    ORDER BY record.id DESC
-                    LIMIT %s) AS latest
-             LEFT JOIN governance_changetext AS text
-               ON text.record_id = latest.id AND text.tenant_id = latest.tenant_id
-       ) AS read,
-       LATERAL jsonb_each(read.after) AS field
- WHERE NOT read.is_unknown AND field.value IS DISTINCT FROM read.before -> field.key
- ORDER BY subject.kind, subject.pk, field.key, read.id DESC
-"""
+_FIND_LAST_WRITERS: Final = load_query("apps/governance/audit/queries/find_last_writers.sql")
 _EVIDENCE_QUERY: Final = "SELECT find_change_records_by_evidence(%s::text[]::jsonb[])"
 
 
@@ -136,10 +118,14 @@ def field_authorships(
     if not subjects:
         return {}
     with connection.cursor() as cursor:
-        cursor.execute(
-            _LAST_WRITERS,
-            [*map(list, zip(*subjects, strict=True)), tenant_id, moment, moment, RECORDS_READ],
-        )
+        given: dict[str, Any] = {  # Any: values of a statement
+            "kinds": [kind for kind, _ in subjects],
+            "ids": [pk for _, pk in subjects],
+            "tenant": tenant_id,
+            "moment": moment,
+            "most": RECORDS_READ,
+        }
+        cursor.execute(_FIND_LAST_WRITERS, given)
         return {(kind, pk, key): _field_authorship(*rest) for kind, pk, key, *rest in cursor.fetchall()}
 
 

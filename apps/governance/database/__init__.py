@@ -1,1 +1,1 @@
-"""PostgreSQL as the second wall: transactions that run as an actor, prepared statements, operations of migrations."""
+"""PostgreSQL as the second line of isolation: transactions as an actor, prepared statements, query files, migration operations."""

@@ -17,7 +17,6 @@ dropped in the new migration and created there with the text that its file now h
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 from django.conf import settings
@@ -26,9 +25,8 @@ from django.db.migrations import CreateModel, Migration
 from django.db.migrations.operations.base import Operation
 from django.db.migrations.state import ProjectState
 
-import apps
+from apps.governance.database.sql_files import read_sql_file
 
-_APPS_FOLDER: Final = Path(str(apps.__file__)).resolve().parent
 ROLES = ("owner", "operator", "agent", "worker", "staff", "login", "cross_tenant")
 # Where a reference carries the tenant, Django's plain one beside it only tells which ids exist elsewhere.
 DROP_DUPLICATE_FOREIGN_KEYS: Final = """
@@ -153,7 +151,7 @@ class ReplaceFunction(RoleSQL):
 
 def sql_text(app: str, name: str) -> str:
     """The text of `apps/<app>/sql/<name>.sql`."""
-    return (_APPS_FOLDER / app / "sql" / f"{name}.sql").read_text(encoding="utf-8")
+    return read_sql_file(f"apps/{app}/sql/{name}.sql")
 
 
 def function_text(app: str, function: str) -> str:

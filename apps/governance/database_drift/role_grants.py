@@ -14,25 +14,13 @@ from apps.governance.actors import Role
 from apps.governance.authorization import columns_of, noun_written_by
 from apps.governance.database.actor_transaction import DATABASE_ROLES
 from apps.governance.database.migration_operations import role_name
+from apps.governance.database.sql_files import load_query
 from apps.governance.models import Governed
 from apps.governance.policy.policy_table import POLICY, Act, RowEffect
 
 # A removal begins with a lock, which needs the right to update some column; a trigger stamps this one.
 LOCK_COLUMN: Final = "updated_at"
-_HELD_GRANTS_QUERY: Final = """
-SELECT held.relname, held.rolname, held.right
-  FROM (SELECT class.relname, class.relowner, acl.grantee, role.rolname, acl.privilege_type AS right
-          FROM pg_class AS class, aclexplode(class.relacl) AS acl
-               JOIN pg_roles AS role ON role.oid = acl.grantee
-        UNION ALL
-        SELECT class.relname, class.relowner, acl.grantee, role.rolname,
-               acl.privilege_type || ' (' || attribute.attname || ')'
-          FROM pg_class AS class JOIN pg_attribute AS attribute ON attribute.attrelid = class.oid,
-               aclexplode(attribute.attacl) AS acl
-               JOIN pg_roles AS role ON role.oid = acl.grantee) AS held
- WHERE held.relname = ANY (%s) AND held.rolname = ANY (%s) AND held.grantee <> held.relowner
-   AND held.right NOT LIKE 'SELECT%%'
-"""
+_LIST_WRITE_RIGHTS: Final = load_query("apps/governance/database_drift/queries/list_write_rights.sql")
 
 
 class RoleGrant(NamedTuple):
@@ -82,7 +70,7 @@ def rights_held(using: str = "default") -> frozenset[RoleGrant]:
     tables = [model._meta.db_table for model in governed_models().values()]
     names = {role_name(role): role for role in set(DATABASE_ROLES.values())}
     with connections[using].cursor() as cursor:
-        cursor.execute(_HELD_GRANTS_QUERY, [tables, list(names)])
+        cursor.execute(_LIST_WRITE_RIGHTS, {"tables": tables, "roles": list(names)})
         return frozenset(RoleGrant(table, names[name], right) for table, name, right in cursor.fetchall())
 
 

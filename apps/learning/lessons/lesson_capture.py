@@ -20,6 +20,7 @@ from apps.desk.models import Draft, Escalation
 from apps.desk.reports.models import Report
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.database.sql_files import load_query
 from apps.governance.models import ChangeText, Proposal
 from apps.governance.policy.policy_table import Act
 from apps.learning.conversation_transcript import transcript
@@ -39,17 +40,7 @@ from apps.text_analysis.pii.tool_result_values import known_values_of_sender
 # Of each kind, in one go; the sweep comes again for what is left.
 BATCH_SIZE: Final = 100
 ON_THE_RECORD: Final = {"conversation__off_the_record": False, "conversation__member_user_id": None}
-# Turns are the business of whoever takes them; this only reads how they ended.
-_FAILED_TURNS_SQL: Final = """
-SELECT turn.id, turn.conversation_id, turn.finished_at, turn.failure_code, turn.failure
-  FROM runtime_turn AS turn JOIN conversations_conversation AS thread
-    ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
- WHERE turn.tenant_id = app_tenant() AND thread.agent_id = %(agent)s AND turn.status = 'failed'
-   AND NOT thread.off_the_record AND thread.member_user_id IS NULL AND NOT EXISTS (
-       SELECT 1 FROM learning_lessoncase AS known WHERE known.tenant_id = turn.tenant_id AND known.source = 'failed_turn'
-          AND known.source_id = turn.id)
- ORDER BY turn.id LIMIT %(limit)s
-"""
+_FIND_FAILED_TURNS: Final = load_query("apps/learning/lessons/queries/find_failed_turns.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +149,7 @@ def _escalations(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
 
 def _failed_turns(agent_id: int) -> Iterator[SettledItem]:
     with connection.cursor() as cursor:
-        cursor.execute(_FAILED_TURNS_SQL, {"agent": agent_id, "limit": BATCH_SIZE})
+        cursor.execute(_FIND_FAILED_TURNS, {"agent": agent_id, "limit": BATCH_SIZE})
         rows = cursor.fetchall()
     for turn_id, conversation_id, at, code, failure in rows:
         found = CaseSource(LessonSource.FAILED_TURN, turn_id, agent_id, conversation_id, at)

@@ -9,6 +9,7 @@ from django.db import connection
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.database.sql_files import load_query
 from apps.learning.model_spend import usage_columns
 from apps.learning.reflection.models import Reflection
 from apps.learning.retry_delay import retry_delay_seconds
@@ -18,15 +19,7 @@ from apps.llm.model_backend import BackendError, ModelReply
 LEASE_SECONDS: Final = 180
 WAITING: Final = Reflection.Verdict.WAITING
 
-_CLAIM_DAY_SQL: Final = """
-INSERT INTO learning_reflection AS held (tenant_id, agent_id, day, verdict, reason, conversation_ids, skill_ids, model, is_stand_in,
-                                         input_tokens, output_tokens, created_at, lease_until, next_attempt_at, failures)
-VALUES (app_tenant(), %(agent)s, %(day)s, 'waiting', '', '[]', '[]', '', false, 0, 0, statement_timestamp(),
-        statement_timestamp() + %(lease)s * interval '1 second', statement_timestamp(), 0)
-ON CONFLICT (tenant_id, agent_id, day) DO UPDATE SET lease_until = excluded.lease_until
- WHERE held.verdict = 'waiting' AND greatest(held.lease_until, held.next_attempt_at) <= statement_timestamp()
-RETURNING id, failures
-"""
+_CLAIM_DAY_SQL: Final = load_query("apps/learning/reflection/queries/claim_day.sql")
 _POSTPONE_DAY_SQL: Final = """
 UPDATE learning_reflection SET lease_until = statement_timestamp(), failures = %(failures)s,
        next_attempt_at = statement_timestamp() + %(wait)s * interval '1 second'

@@ -13,6 +13,7 @@ from django.db import connection
 from apps.conversations.models import Conversation
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.database.sql_files import load_query
 from apps.governance.errors import NotPermitted
 from apps.governance.models.base import Governed
 from apps.learning.lessons.models import LearningVersion
@@ -66,27 +67,8 @@ MAX_COUNTED: Final = 1000
 MAX_SHOWN: Final = 50
 RECENT_PERIOD: Final = timedelta(days=30)
 
-# Looked up first and joined afterwards: joined at once, the planner may walk all there are backwards.
-SESSIONS_QUERY: Final = """
-WITH placed AS MATERIALIZED (SELECT session_id, part_id FROM find_sessions_with_parts(%(parts)s::bigint[], %(most)s))
-SELECT session.id, session.conversation_id, session.snapshot_at, placed.part_id,
-       thread.off_the_record OR thread.member_user_id IS NOT NULL
-  FROM placed JOIN runtime_session AS session ON session.id = placed.session_id
-  JOIN conversations_conversation AS thread ON thread.tenant_id = session.tenant_id AND thread.id = session.conversation_id
- ORDER BY session.id DESC
-"""
-TURNS_QUERY: Final = """
-WITH taken AS MATERIALIZED (
-    SELECT id, session_id, conversation_id, tenant_id, started_at FROM runtime_turn
-     WHERE tenant_id = app_tenant() AND learning_version_id = %(record)s AND session_id IS NOT NULL
-     ORDER BY tenant_id DESC, learning_version_id DESC, id DESC LIMIT %(most)s
-)
-SELECT taken.session_id, taken.conversation_id, taken.started_at, 0,
-       thread.off_the_record OR thread.member_user_id IS NOT NULL
-  FROM taken JOIN conversations_conversation AS thread
-    ON thread.tenant_id = taken.tenant_id AND thread.id = taken.conversation_id
- ORDER BY taken.id DESC
-"""
+SESSIONS_QUERY: Final = load_query("apps/runtime/explain/queries/find_sessions_with_parts.sql")
+TURNS_QUERY: Final = load_query("apps/runtime/explain/queries/find_turns_with_learning.sql")
 
 
 @dataclass(frozen=True, slots=True)

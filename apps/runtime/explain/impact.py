@@ -11,6 +11,7 @@ from django.db.models import QuerySet, Sum
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.database.sql_files import load_query
 from apps.governance.models import Governed
 from apps.governance.proposals.approval_rules import ProposedOutcome
 from apps.llm.prices import Price, price_of
@@ -18,7 +19,6 @@ from apps.llm.token_estimate import BYTES_PER_TOKEN, tokens_in_bytes
 from apps.memory.models import CustomerProfile
 from apps.prompt.prompt_diff import PromptSizeDiff, diff_prompt_sizes
 from apps.prompt.rendering.snapshot import render_snapshot
-from apps.runtime.explain.skill_reads import APPROVED_READ_CONDITION
 from apps.runtime.models import Spend
 from apps.runtime.prompt_snapshot.prompt_input_builder import build_prompt_input
 from apps.runtime.prompt_snapshot.proposed_rows import with_change
@@ -31,28 +31,7 @@ WINDOW_DAYS: Final = 30
 # Beyond so many the latest of them stand for all.
 MAX_SESSIONS: Final = 10_000
 
-_REACH_QUERY: Final = f"""
-WITH lately AS MATERIALIZED (
-    SELECT thread.end_user_key FROM runtime_session AS session
-      JOIN conversations_conversation AS thread ON thread.tenant_id = session.tenant_id AND thread.id = session.conversation_id
-     WHERE session.tenant_id = app_tenant() AND session.agent_id = ANY (%(agents)s) AND session.snapshot_at > %(since)s
-       AND thread.channel <> 'playground'
-       AND (%(customer)s = '' OR thread.end_user_key = %(customer)s)
-     ORDER BY session.snapshot_at DESC LIMIT %(most)s
-)
-SELECT (SELECT count(*) FROM lately),
-       (SELECT count(DISTINCT end_user_key) FROM lately WHERE end_user_key <> ''),
-       (SELECT count(*) FROM schedules_schedule AS plan WHERE plan.tenant_id = app_tenant() AND plan.status = 'approved'
-           AND plan.agent_id = ANY (%(agents)s) AND (%(skill)s::bigint IS NULL OR plan.skill_id = %(skill)s)),
-       (SELECT count(*) FROM tenants_invokableagent AS asks WHERE asks.tenant_id = app_tenant()
-           AND asks.callee_id = ANY (%(agents)s)),
-       (SELECT count(DISTINCT turn.conversation_id) FROM runtime_toolstep AS step
-          JOIN runtime_turn AS turn ON turn.tenant_id = step.tenant_id AND turn.id = step.turn_id
-          JOIN conversations_conversation AS thread ON thread.tenant_id = turn.tenant_id AND thread.id = turn.conversation_id
-           AND thread.channel <> 'playground'
-         WHERE %(skill)s::bigint IS NOT NULL AND step.tenant_id = app_tenant() AND {APPROVED_READ_CONDITION}
-           AND step.arguments ->> 'skill_id' = %(skill)s::text AND step.started_at > %(since)s)
-"""  # noqa: S608  # of constants
+_COUNT_REACH: Final = load_query("apps/runtime/explain/queries/count_reach.sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +115,7 @@ def _carrying_agents(row: Governed, actor: Actor) -> QuerySet[Agent]:
 def _query_counts(ids: list[int], customer: str, skill_id: int | None, now: datetime) -> tuple[int, int, int, int, int]:
     given = {"agents": ids, "customer": customer, "skill": skill_id, "most": MAX_SESSIONS}
     with connection.cursor() as cursor:
-        cursor.execute(_REACH_QUERY, given | {"since": now - timedelta(days=WINDOW_DAYS)})
+        cursor.execute(_COUNT_REACH, given | {"since": now - timedelta(days=WINDOW_DAYS)})
         sessions, customers, schedules, callers, fetched = cursor.fetchall()[0]
     return sessions, customers, schedules, callers, fetched
 

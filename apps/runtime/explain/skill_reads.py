@@ -3,18 +3,11 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 
 from apps.prompt.builtin_tools import SKILL_READING_TOOLS
 from apps.prompt.prompt_input import TextProvenance
 from apps.runtime.models import ToolStep
 from apps.skills.models import Skill
-
-# Of a row called `step`, in SQL: that it gave an approved runbook, by either name. A look at a draft is no use of it. Quotes
-# within a value of JSON are escaped, so no text of a skill reads like its status.
-APPROVED_READ_CONDITION: Final = """
-    step.name IN ('get_skill', 'skill_view') AND NOT step.is_error
-    AND (step.name = 'get_skill' OR step.result LIKE '%%"status":"approved"%%')"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,14 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Final
 
 from apps.conversations.actions import receive_message
 from apps.conversations.inbound_messages import ThreadKey, refuse_other_runner
 from apps.conversations.models import Conversation, InboundEvent
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.governance.database.sql_files import load_query
 from apps.governance.errors import Conflict, NotVisible
 from apps.governance.governed_write import authorize
 from apps.governance.policy.policy_table import Act
@@ -19,7 +21,6 @@ from apps.runtime.limits.turn_budgets import DayBudgetSpent, TurnMoney
 from apps.runtime.models import Session, Turn
 from apps.runtime.sessions.session_prefix import SessionPrefix
 from apps.runtime.tools.toolbox import NO_TOOLS
-from apps.runtime.turn_store.journal_sql import STORE_EXTERNAL_TURN
 from apps.runtime.turn_store.turn_claim import TurnClaim, claim_turn
 from apps.runtime.turn_store.turn_journal import FenceLost, RenderedUserTurn, postpone
 from apps.runtime.turns.model_loop import TurnFailed
@@ -30,6 +31,7 @@ from apps.runtime.turns.turn_setup import set_up_turn
 from apps.runtime.turns.user_turn import render_claimed_turn
 from apps.tenants.authentication.actor_resolution import system_actor
 
+_STORE_EXTERNAL_TURN: Final = load_query("apps/runtime/external/queries/store_external_turn.sql")
 HANDLED_BY_COLLEAGUE = (
     "A colleague has this conversation in hand and answers the customer."
     " Send nothing; open it again when they hand it back."
@@ -126,7 +128,7 @@ def claim_for_request(conversation: Conversation, system: Actor) -> Iterator[Tur
     if claimed is None:
         raise Conflict(_refusal_sentence(conversation, system))
     # Tools of others are called by workers alone.
-    claimed = replace(claimed, others=())
+    claimed = replace(claimed, server_tools=())
     try:
         if claimed.turn.attempts > MOST_REQUESTS:
             raise TurnFailed("attempts_spent", f"There were more than {MOST_REQUESTS} requests about this turn.")
@@ -186,7 +188,7 @@ def _set_up_external_turn(claimed: TurnClaim, system: Actor) -> ExternalTurn:
     request, turn, frozen = loop.request(), claimed.turn, loop.account.frozen
     framed = json.dumps(asked.stored, ensure_ascii=False)
     given = {"turn": turn.pk, "fence": turn.fence, "session": frozen.session.pk, "external_user_turn": framed}
-    if not execute_as(system, STORE_EXTERNAL_TURN, given):
+    if not execute_as(system, _STORE_EXTERNAL_TURN, given):
         raise FenceLost(turn)
     with acting_as(system):
         waiting_message_count = InboundEvent.objects.filter(conversation=claimed.conversation, turn_id=None).count()

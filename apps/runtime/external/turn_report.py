@@ -9,6 +9,7 @@ from apps.conversations.rules import ToolCall
 from apps.desk.models import Draft
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.governance.database.sql_files import load_query
 from apps.governance.errors import Conflict, Invalid
 from apps.governance.stored_text import content_sha256
 from apps.llm.model_backend import JsonObject, ModelReply, ToolUse
@@ -28,7 +29,6 @@ from apps.runtime.models import ModelCall, ToolStep, Turn
 from apps.runtime.sessions.prompt_cache_ledger import build_call_notes
 from apps.runtime.tools.toolbox import NO_TOOLS
 from apps.runtime.turn_store.journal_rows import call_row, tool_row
-from apps.runtime.turn_store.journal_sql import STORE_REPORT
 from apps.runtime.turn_store.model_steps import AssistantMessage
 from apps.runtime.turn_store.turn_claim import TurnClaim
 from apps.runtime.turn_store.turn_journal import ClosedTurn, FenceLost, RenderedUserTurn, record_steps
@@ -42,6 +42,8 @@ from apps.runtime.turns.turn_completion import (
 )
 from apps.runtime.turns.turn_setup import set_up_turn
 from apps.tenants.authentication.actor_resolution import system_actor
+
+_STORE_REPORT: Final = load_query("apps/runtime/external/queries/store_report.sql")
 
 CALL_NOT_MADE: Final = (
     "{name} is a tool of the house, and no such call was made in this turn. Make it at calls/, with the id the model gave it;"
@@ -148,7 +150,7 @@ class ReportWriter:
         turn = self.claimed.turn
         with acting_as(self.system):
             if not execute_as(
-                self.system, STORE_REPORT, {"turn": turn.pk, "fence": turn.fence, "sha256": report.sha256}
+                self.system, _STORE_REPORT, {"turn": turn.pk, "fence": turn.fence, "sha256": report.sha256}
             ):
                 raise FenceLost(turn)
             record_steps(turn, self.calls[:-1], self.tools, self.loop.asking, actor=self.system)

@@ -26,11 +26,11 @@ from apps.runtime.sessions.session_prefix import SessionPrefix
 from apps.runtime.turn_store.cached_prefixes import (
     HASH_CHARACTERS,
     CachedPrefixes,
+    EarlierCalls,
     PreviousCall,
     find_earlier_calls,
     sampled_blocks,
 )
-from apps.runtime.turn_store.turn_context import JsonRow
 
 # Half of all customers answer within 75 seconds (MEASUREMENTS A3), and a call with tools is followed by another at once.
 NEXT_CALL = Reuse(soon=0.75, later=0.12)
@@ -99,7 +99,7 @@ class PromptCachePlanner:
     model: str
     conversation_id: int
     actor: Actor
-    earlier_calls: JsonRow
+    earlier_calls: EarlierCalls | None
     window_start: int = 0
     is_cut: bool = False
     rates: RateOverrides = field(default_factory=dict)
@@ -160,10 +160,12 @@ class PromptCachePlanner:
         return build_request_blocks(self.frozen, messages)
 
     def _find_earlier_calls(self, blocks: Sequence[RequestBlock], along: Sequence[Prefix]) -> CachedPrefixes:
-        shared = _shared_prefix(PrefixScope.AGENT, blocks, along)
-        workspace = _shared_prefix(PrefixScope.WORKSPACE, blocks, along)
-        earlier_calls, self.earlier_calls = self.earlier_calls, {}
-        earlier = find_earlier_calls(earlier_calls, self.conversation_id, shared, workspace, actor=self.actor)
+        prefixes = (
+            _shared_prefix(PrefixScope.AGENT, blocks, along),
+            _shared_prefix(PrefixScope.WORKSPACE, blocks, along),
+        )
+        earlier_calls, self.earlier_calls = self.earlier_calls, None
+        earlier = find_earlier_calls(earlier_calls, self.conversation_id, prefixes, actor=self.actor)
         earlier.keep_only({prefix.digest for prefix in along})
         return earlier
 

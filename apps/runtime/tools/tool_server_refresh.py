@@ -1,11 +1,10 @@
 """Asking tool servers what they offer: by a person who waits for the answer, or by a sweep. No transaction is open meanwhile."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -28,6 +27,16 @@ from apps.tools.tool_listings import (
 
 # A person waits for the answer, and a page for its worker.
 TIMEOUT_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class SealedServer:
+    """A tool server as it is stored: `ciphertext` are its sealed headers, empty or None without any."""
+
+    url: str
+    timeout_seconds: int
+    max_result_bytes: int
+    ciphertext: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +79,11 @@ def _ask_server(server_id: int, system: Actor) -> RefreshResult:
             "id", "key", "version", "url", "timeout_seconds", "max_result_bytes", "secret__ciphertext"
         ).get()
     server = QueriedServer(row["id"], row["key"], row["version"])
+    sealed = SealedServer(row["url"], row["timeout_seconds"], row["max_result_bytes"], row["secret__ciphertext"])
     try:
         # Named, not imported: the client takes a second to load, which no other page should wait for.
         asking = import_string("apps.llm.mcp_client.client.list_tools")(
-            open_server_place(row, system.tenant_id, TIMEOUT_SECONDS)
+            open_server_place(sealed, system.tenant_id, TIMEOUT_SECONDS)
         )
         listing: ToolServerListing = asyncio.run(asking)
     except ToolServerFailed as refusal:
@@ -87,19 +97,17 @@ def _ask_server(server_id: int, system: Actor) -> RefreshResult:
     return RefreshResult(_describe_listing(kept, listing, milliseconds), milliseconds=milliseconds)
 
 
-def open_server_place(
-    row: Mapping[str, Any], tenant_id: int, seconds: float
-) -> ToolServerAddress:  # Any: a row's values by column
-    """A server with its headers open, for this use alone. Raises NotAsked where nothing opens them."""
+def open_server_place(server: SealedServer, tenant_id: int, seconds: float) -> ToolServerAddress:
+    """A server with its headers open, for this use alone. Raises CallNotSent where nothing opens them."""
     try:
-        headers = unseal(row["secret__ciphertext"], tenant_id) if row["secret__ciphertext"] else ""
+        headers = unseal(server.ciphertext, tenant_id) if server.ciphertext else ""
     except CannotOpen as refusal:
         raise CallNotSent(str(refusal)) from refusal
     return ToolServerAddress(
-        row["url"],
+        server.url,
         parse_headers(headers),
-        min(seconds, row["timeout_seconds"]),
-        row["max_result_bytes"],
+        min(seconds, server.timeout_seconds),
+        server.max_result_bytes,
         settings.REACHABLE_NETWORKS,
     )
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from django.utils.module_loading import import_string
@@ -13,29 +13,8 @@ from apps.prompt.rendering.data_fences import fence
 from apps.prompt.sanitizer.clean import sanitize
 from apps.runtime.models import ToolStep
 from apps.runtime.prompt_snapshot.part_cache import RecentValues
-from apps.runtime.tools.tool_server_refresh import open_server_place
+from apps.runtime.tools.tool_server_refresh import SealedServer, open_server_place
 from apps.runtime.tools.toolbox import CallOutcome
-
-# What CLAIM says of it, beside `agent`: what it may call of what is in use and still described as it was allowed. A description
-# comes without its words where they are known.
-SERVER_TOOLS_CLAUSE: Final = """
-    'others', (SELECT json_agg(json_build_object(
-                   'id', allowed.id, 'sha256', allowed.sha256, 'needs_approval', allowed.needs_approval,
-                   'definition', CASE WHEN allowed.sha256 <> ALL (%(known_tools)s) THEN allowed.definition END,
-                   'name', tool.name, 'url', server.url, 'timeout_seconds', server.timeout_seconds,
-                   'max_result_bytes', server.max_result_bytes, 'secret__ciphertext', secret.ciphertext) ORDER BY allowed.id)
-                 FROM tools_agenttool AS allowed
-                 JOIN tools_servertool AS tool
-                   ON tool.tenant_id = allowed.tenant_id AND tool.id = allowed.tool_id AND tool.sha256 = allowed.sha256
-                  AND tool.is_listed AND tool.validation_error = ''
-                 JOIN tools_toolserver AS server
-                   ON server.tenant_id = tool.tenant_id AND server.id = tool.server_id AND server.is_active
-                 LEFT JOIN tenants_sealedsecret AS secret
-                   ON secret.tenant_id = server.tenant_id AND secret.id = server.secret_id
-                WHERE allowed.tenant_id = agent.tenant_id AND allowed.agent_id = agent.id),
-    'approved', (SELECT json_object_agg(approval.call_sha256, approval.id) FROM tools_toolapproval AS approval
-                  WHERE approval.tenant_id = agent.tenant_id AND approval.conversation_id = thread.id
-                    AND approval.status = 'approved')"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +47,9 @@ class ToolServerTool:
     sha256: str
     needs_approval: bool
     tenant_id: int
-    row: Mapping[str, Any] = field(repr=False)  # Any: a row's values by column
+    # As its server names it.
+    name: str
+    server: SealedServer
 
     @property
     def definition(self) -> ToolDefinition:
@@ -93,10 +74,10 @@ class ToolServerTool:
     async def call(self, arguments: JsonObject, *, key: str, timeout_seconds: float) -> CallOutcome:
         """Make the call. Of a read that was lost nothing is left behind; of anything else nobody knows."""
         try:
-            place = open_server_place(self.row, self.tenant_id, timeout_seconds)
+            place = open_server_place(self.server, self.tenant_id, timeout_seconds)
             # Named, not imported: the client takes a second to load. Workers have it loaded.
             answer: ToolServerResult = await import_string("apps.runtime.worker.model_backends.call_server_tool")(
-                place, self.row["name"], arguments, key
+                place, self.name, arguments, key
             )
         except OutcomeUnknown as lost:
             is_unknown = self.repeat_safety is not ToolStep.RepeatSafety.READ_ONLY
@@ -108,17 +89,23 @@ class ToolServerTool:
 
 def build_server_tools(
     rows: Sequence[Mapping[str, Any]], known: Mapping[str, ToolDescription], tenant_id: int
-) -> tuple[ToolServerTool, ...]:
-    """What a claim brought; `known` are descriptions that this process had read before it."""
+) -> tuple[ToolServerTool, ...]:  # Any: JSON as PostgreSQL made it of rows
+    """The server tools of a claim; `known` are descriptions that this process had read before it."""
     return tuple(
         ToolServerTool(
-            known.get(row["sha256"])
+            described=known.get(row["sha256"])
             or KNOWN_DESCRIPTIONS.keep(tenant_id, row["sha256"], ToolDescription.of(row["definition"])),
-            row["id"],
-            row["sha256"],
-            row["needs_approval"],
-            tenant_id,
-            row,
+            allowed_id=row["id"],
+            sha256=row["sha256"],
+            needs_approval=row["needs_approval"],
+            tenant_id=tenant_id,
+            name=row["name"],
+            server=SealedServer(
+                url=row["url"],
+                timeout_seconds=row["timeout_seconds"],
+                max_result_bytes=row["max_result_bytes"],
+                ciphertext=row["ciphertext"],
+            ),
         )
         for row in rows
     )

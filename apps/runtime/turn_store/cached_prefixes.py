@@ -5,20 +5,22 @@ import logging
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from operator import itemgetter
+from operator import attrgetter
+from typing import Final, Self
 
 from django.db import DatabaseError
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import execute_as
+from apps.governance.database.sql_files import load_query
 from apps.llm.cache_rules import CacheEntry
 from apps.llm.model_backend import JsonObject
 from apps.runtime.models import Turn
-from apps.runtime.turn_store.claim_query import EARLIER_CALLS
-from apps.runtime.turn_store.turn_context import JsonRow
+from apps.runtime.turn_store.json_rows import JsonRow
 
 logger = logging.getLogger(__name__)
 
+EARLIER_CALLS: Final = load_query("apps/runtime/turn_store/queries/find_calls_with_prefix.sql")
 OWN_TURNS = 10
 OTHERS_CALLS = 40
 # How much of a prefix's hash the books keep. One follows the other, so two that look alike by chance are told apart a block later.
@@ -47,11 +49,97 @@ class PreviousCall:
     is_kept: bool = True
     messages: tuple[JsonObject, ...] | None = None
 
+    @classmethod
+    def of(cls, row: JsonRow) -> Self:
+        """As the journal has it. Raises KeyError, TypeError or ValueError where its ledger cannot be read."""
+        ledger = row["cache_ledger"]
+        window_start, message_count = ledger["history_window"]
+        return cls(
+            session_id=row["session"],
+            model=ledger["model"],
+            is_stand_in=row["is_stand_in"],
+            window_start=window_start,
+            message_count=message_count,
+            requested_at=datetime.fromisoformat(row["requested_at"]),
+            entries=_decode_entries(row["cache_entries"]),
+            block_hashes=_split_hashes(ledger["block_hashes"]),
+            is_kept=row["status"] == Turn.Status.DONE,
+        )
+
     def longest_live(self, now: datetime) -> str:
         """The hash of the longest prefix it left that is surely still kept; empty if there is none."""
         age = (now - self.requested_at).total_seconds() + GRACE_SECONDS
         live = [(tokens, key) for key, (seconds, tokens) in self.entries.items() if seconds > age]
         return max(live)[1] if live else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheTrace:
+    """What one model call left in the prompt cache; `entries` as they are stored."""
+
+    requested_at: datetime
+    conversation_id: int
+    entries: str | Mapping[str, Sequence[int]]
+    cached_tokens: int
+
+    @classmethod
+    def of(cls, row: JsonRow) -> Self:
+        return cls(
+            requested_at=datetime.fromisoformat(row["requested_at"]),
+            conversation_id=row["conversation"],
+            entries=row["cache_entries"],
+            cached_tokens=row["cached_tokens"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CallsWithPrefix:
+    """The latest calls, of any conversation, whose prompts begin with the same bytes."""
+
+    with_agent_prefix: tuple[CacheTrace, ...]
+    with_workspace_prefix: tuple[CacheTrace, ...]
+
+    @classmethod
+    def of(cls, row: JsonRow) -> Self:
+        return cls(_traces(row["with_agent_prefix"]), _traces(row["with_workspace_prefix"]))
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierCalls:
+    """The calls of the last hour that a claim brings. `others` begin as the conversation's own latest call does."""
+
+    own: tuple[CacheTrace, ...]
+    previous: PreviousCall | None
+    agent_prefix_sha256: str | None
+    workspace_prefix_sha256: str | None
+    others: CallsWithPrefix
+
+    @classmethod
+    def of(cls, row: JsonRow) -> Self:
+        return cls(
+            own=_traces(row["own"]),
+            previous=PreviousCall.of(row["previous"]) if row["previous"] else None,
+            agent_prefix_sha256=row["agent_prefix_sha256"],
+            workspace_prefix_sha256=row["workspace_prefix_sha256"],
+            others=CallsWithPrefix.of(row),
+        )
+
+
+def _traces(rows: Iterable[JsonRow] | None) -> tuple[CacheTrace, ...]:
+    return tuple(map(CacheTrace.of, rows or ()))
+
+
+def parse_earlier_calls(row: JsonRow) -> EarlierCalls | None:
+    """The earlier calls of a claim; None where they cannot be read, for a turn goes on without them (R044)."""
+    try:
+        return EarlierCalls.of(row)
+    except (KeyError, TypeError, ValueError) as error:
+        _warn_unreadable(error)
+        return None
+
+
+def _warn_unreadable(error: Exception) -> None:
+    logger.warning("earlier calls could not be read", extra={"error": type(error).__name__})
 
 
 @dataclass(slots=True)
@@ -80,43 +168,47 @@ class CachedPrefixes:
 
 
 def find_earlier_calls(
-    earlier_calls: JsonRow, conversation_id: int, shared: str, workspace: str, *, actor: Actor
+    earlier_calls: EarlierCalls | None, conversation_id: int, prefixes: tuple[str, str], *, actor: Actor
 ) -> CachedPrefixes:
     """What this conversation, and others that begin with the same bytes, left within the hour. Unreadable is nothing (R044).
 
-    What was brought of others is of prompts like that of the call before; where this one begins otherwise, it is asked anew.
+    `prefixes` are the hashes of this prompt's agent prefix and workspace prefix. A claim brings the others of the prompt of the
+    call before; where this prompt begins otherwise, they are looked up anew.
     """
+    if earlier_calls is None:
+        return CachedPrefixes()
     try:
-        is_as_before = (earlier_calls["agent_prefix_sha256"], earlier_calls["workspace_prefix_sha256"]) == (
-            shared,
-            workspace,
-        )
-        others = earlier_calls if is_as_before else _query_other_calls(shared, workspace, actor)
+        is_as_before = (earlier_calls.agent_prefix_sha256, earlier_calls.workspace_prefix_sha256) == prefixes
+        others = earlier_calls.others if is_as_before else _query_other_calls(prefixes, actor)
         return _collect_prefixes(earlier_calls, others, conversation_id)
     except (DatabaseError, KeyError, TypeError, ValueError) as error:
-        logger.warning("earlier calls could not be read", extra={"error": type(error).__name__})
+        _warn_unreadable(error)
         return CachedPrefixes()
 
 
-def _query_other_calls(shared: str, workspace: str, actor: Actor) -> JsonRow:
-    given = {"shared": shared, "workspace": workspace, "tenant": actor.tenant_id, "others_calls": OTHERS_CALLS}
+def _query_other_calls(prefixes: tuple[str, str], actor: Actor) -> CallsWithPrefix:
+    agent_prefix, workspace_prefix = prefixes
+    given = {
+        "tenant": actor.tenant_id,
+        "agent_prefix_sha256": agent_prefix,
+        "workspace_prefix_sha256": workspace_prefix,
+        "others_calls": OTHERS_CALLS,
+    }
     [(json_text,)] = execute_as(actor, EARLIER_CALLS, given)
-    found: JsonRow = json.loads(json_text)
-    return found
+    return CallsWithPrefix.of(json.loads(json_text))
 
 
-def _collect_prefixes(earlier_calls: JsonRow, others: JsonRow, conversation_id: int) -> CachedPrefixes:
-    mine, agents, everybodys = earlier_calls["own"] or (), others["shared"] or (), others["workspace"] or ()
+def _collect_prefixes(earlier_calls: EarlierCalls, others: CallsWithPrefix, conversation_id: int) -> CachedPrefixes:
     earlier = CachedPrefixes(
-        before=_previous_call(earlier_calls["before"]) if earlier_calls["before"] else None,
-        agent_conversations=_count_conversations(agents, conversation_id),
-        shared_conversations=_count_conversations(everybodys, conversation_id),
+        before=earlier_calls.previous,
+        agent_conversations=_count_conversations(others.with_agent_prefix, conversation_id),
+        shared_conversations=_count_conversations(others.with_workspace_prefix, conversation_id),
     )
-    # One call is brought up to three times: it is this conversation's, of this agent, and begins as everybody's do.
-    calls = {(call["conversation"], call["requested_at"]): call for call in (*mine, *agents, *everybodys)}.values()
-    lefts = ((datetime.fromisoformat(call["requested_at"]), call) for call in calls)
-    for at, left in sorted(lefts, key=itemgetter(0)):
-        earlier.keep(_decode_entries(left["cache_entries"]), at, left["cached_tokens"])
+    # One call may come up to three times: it is this conversation's, of this agent, and begins as the prompts of all agents do.
+    traces = (*earlier_calls.own, *others.with_agent_prefix, *others.with_workspace_prefix)
+    each_once = {(trace.conversation_id, trace.requested_at): trace for trace in traces}
+    for trace in sorted(each_once.values(), key=attrgetter("requested_at")):
+        earlier.keep(_decode_entries(trace.entries), trace.requested_at, trace.cached_tokens)
     return earlier
 
 
@@ -141,21 +233,5 @@ def _split_hashes(blocks: str) -> tuple[str, ...]:
     return tuple(blocks[at : at + HASH_CHARACTERS] for at in range(0, len(blocks), HASH_CHARACTERS))
 
 
-def _count_conversations(calls: Iterable[JsonRow], conversation_id: int) -> int:
-    return len({call["conversation"] for call in calls} - {conversation_id})
-
-
-def _previous_call(call: JsonRow) -> PreviousCall:
-    ledger = call["cache_ledger"]
-    start, count = ledger["history_window"]
-    return PreviousCall(
-        session_id=call["session"],
-        model=ledger["model"],
-        is_stand_in=call["is_stand_in"],
-        window_start=start,
-        message_count=count,
-        requested_at=datetime.fromisoformat(call["requested_at"]),
-        entries=_decode_entries(call["cache_entries"]),
-        block_hashes=_split_hashes(ledger["block_hashes"]),
-        is_kept=call["status"] == Turn.Status.DONE,
-    )
+def _count_conversations(traces: Iterable[CacheTrace], conversation_id: int) -> int:
+    return len({trace.conversation_id for trace in traces} - {conversation_id})

@@ -96,11 +96,14 @@ def _build_results(calls: Iterable[ToolCall]) -> JsonObject:
     return {"role": "user", "content": content}
 
 
-def replayed_message(wire: JsonObject, calls: Sequence[Mapping[str, Any]] | None) -> JsonObject:
+def replayed_message(wire: JsonObject, calls: Iterable[ToolCall]) -> JsonObject:
     """A message of the transcript as it was sent; `calls` are those of the row before it."""
-    return restore_key_order(
-        _build_results(ToolCall(**call) for call in calls or ()) if wire == TOOL_RESULTS_MARK else wire
-    )
+    return restore_key_order(_build_results(calls) if wire == TOOL_RESULTS_MARK else wire)
+
+
+def parse_tool_calls(rows: Iterable[Mapping[str, Any]] | None) -> tuple[ToolCall, ...]:  # Any: JSON as it is stored
+    """The tool calls of a transcript's row."""
+    return tuple(ToolCall(**row) for row in rows or ())
 
 
 def canonical_object(value: JsonObject) -> JsonObject:

@@ -1,11 +1,11 @@
 """Taking a turn: one statement decides who holds it, and brings all it needs."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 
@@ -13,6 +13,8 @@ from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import SCHEDULE_CHANNEL, ToolCall
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import execute_as
+from apps.governance.database.sql_files import load_query
+from apps.learning.lessons.example_rules import KEYWORD_LETTERS, MIN_WORD_LETTERS
 from apps.llm.model_backend import JsonObject
 from apps.prompt.rendering.segments import SlotText
 from apps.runtime.kill_switch_checks import STOPS_ANSWERING, STOPS_SENDING, StoppedByPerson
@@ -20,22 +22,25 @@ from apps.runtime.limits.turn_budgets import LOOP_WINDOW, DayBudgetSpent, TurnKi
 from apps.runtime.limits.turn_limits import CRASHES_PER_TURN, EXTERNAL_TURN_DEADLINE, HISTORY_MESSAGES, TURN_DEADLINE
 from apps.runtime.models import ToolStep, Turn
 from apps.runtime.prompt_snapshot.part_cache import CLAIMED_PARTS
-from apps.runtime.tools.tool_server_tools import KNOWN_DESCRIPTIONS, ToolServerTool, build_server_tools
+from apps.runtime.tools.tool_server_tools import KNOWN_DESCRIPTIONS, ToolDescription, ToolServerTool, build_server_tools
 from apps.runtime.turn_store.cached_prefixes import OTHERS_CALLS, OWN_TURNS
-from apps.runtime.turn_store.claim_query import CLAIM
 from apps.runtime.turn_store.claimed_endpoint import DEFAULT_ENDPOINT, ModelEndpoint
+from apps.runtime.turn_store.json_rows import JsonRow, row_from_json
 from apps.runtime.turn_store.model_steps import AssistantMessage
 from apps.runtime.turn_store.resume import JournaledCall, JournaledStep
-from apps.runtime.turn_store.turn_context import COMPARED_CHARACTERS, MAX_EXAMPLES, JsonRow, TurnContext, row_from_json
+from apps.runtime.turn_store.turn_context import COMPARED_CHARACTERS, MAX_EXAMPLES, CallingAgent, TurnContext
 from apps.tenants.authentication.actor_resolution import GRANT_ORIGINS
 from apps.tenants.models import Agent
 
+CLAIM: Final = load_query("apps/runtime/turn_store/queries/claim_turn.sql")
 AGENTS_KEPT = 512
 # Of what a claim brings.
 _QUERY_LIMITS = {
     "history": HISTORY_MESSAGES,
     "examples": MAX_EXAMPLES,
     "compared": COMPARED_CHARACTERS,
+    "keyword_letters": KEYWORD_LETTERS,
+    "min_word_letters": MIN_WORD_LETTERS,
     "own_turns": OWN_TURNS,
     "others_calls": OTHERS_CALLS,
 }
@@ -45,22 +50,22 @@ _QUERY_LIMITS = {
 class TurnClaim:
     """A turn this worker holds, with the events it answers, what earlier workers kept of it, and what it needs to go on.
 
-    `known` are parts of prompts this process has read already, by their marks.
+    `known_parts` are parts of prompts this process has read already, by their marks.
     """
 
     turn: Turn
     conversation: Conversation
     events: tuple[InboundEvent, ...]
     context: TurnContext
-    known: dict[str, SlotText]
+    known_parts: dict[str, SlotText]
     kept: tuple[JournaledStep, ...] = ()
     asked: JsonObject | None = None
     terms: ModelEndpoint = DEFAULT_ENDPOINT
     money: TurnMoney = field(default_factory=TurnMoney)
     turns_lately: int = 1
-    others: tuple[ToolServerTool, ...] = ()
-    # Calls that a person said yes to, by what tells them apart.
-    approved: dict[str, int] = field(default_factory=dict)
+    server_tools: tuple[ToolServerTool, ...] = ()
+    # Ids of the approvals of tool calls, by the hash of the call.
+    approved_calls: dict[str, int] = field(default_factory=dict)
     # As the latest write of the turn found it.
     is_sending_paused: bool = False
 
@@ -129,8 +134,8 @@ class TurnClaim:
     @property
     def begun(self) -> "TurnClaim":
         """The same without what only its beginning reads. Thousands wait like this; one that may begin anew reads more again."""
-        earlier = self.context.earlier if self.agent.begins_anew else {}
-        return replace(self, known={}, context=replace(self.context, running=None, earlier=earlier))
+        earlier_calls = self.context.earlier_calls if self.agent.begins_anew else None
+        return replace(self, known_parts={}, context=replace(self.context, running=None, earlier_calls=earlier_calls))
 
 
 def claim_turn(conversation_id: int, *, actor: Actor, external: bool = False) -> TurnClaim | None:
@@ -139,7 +144,7 @@ def claim_turn(conversation_id: int, *, actor: Actor, external: bool = False) ->
     Nothing is, while an operator holds it: no turn begins then, and none that waits grows older. `AGENT_KEY=tenant/agent`
     restricts a worker to one agent; unset, it serves every agent (R002, R011, Z-17). `external`: for an external agent.
     """
-    known, known_tools = CLAIMED_PARTS.known(actor.tenant_id), KNOWN_DESCRIPTIONS.known(actor.tenant_id)
+    known_parts, known_tools = CLAIMED_PARTS.known(actor.tenant_id), KNOWN_DESCRIPTIONS.known(actor.tenant_id)
     given: dict[str, Any] = {
         "conversation": conversation_id,
         "external": external,
@@ -150,7 +155,7 @@ def claim_turn(conversation_id: int, *, actor: Actor, external: bool = False) ->
         "stopped": [StoppedByPerson.code, DayBudgetSpent.code],
         "lease": timedelta(seconds=settings.TURN_LEASE_SECONDS),
         "patience": EXTERNAL_TURN_DEADLINE if external else TURN_DEADLINE,
-        "known": list(known),
+        "known_parts": list(known_parts),
         "known_tools": list(known_tools),
         **_QUERY_LIMITS,
         "role": Role.AGENT.value,
@@ -162,30 +167,33 @@ def claim_turn(conversation_id: int, *, actor: Actor, external: bool = False) ->
     rows = execute_as(actor, CLAIM, given, alone=f"claim in conversation {conversation_id}")
     if not rows:
         return None
-    claim_row = json.loads(rows[0][0])
-    return _build_claim(claim_row, known, build_server_tools(claim_row["others"] or (), known_tools, actor.tenant_id))
+    return _parse_claim(json.loads(rows[0][0]), known_parts, known_tools)
 
 
-def _build_claim(claim_row: JsonRow, known: dict[str, SlotText], others: tuple[ToolServerTool, ...]) -> TurnClaim:
+def _parse_claim(
+    claim_row: JsonRow, known_parts: dict[str, SlotText], known_tools: Mapping[str, ToolDescription]
+) -> TurnClaim:
+    """What the statement brought, with a type to each part of it; nothing behind this reads its JSON."""
     conversation = row_from_json(Conversation, claim_row["conversation"])
     conversation.agent = _read_agent(claim_row["agent"])
     turn = row_from_json(Turn, claim_row["turn"])
     turn.conversation = conversation
-    calls = claim_row["calls"] or ()
+    context = TurnContext.of(claim_row)
+    model_calls = claim_row["calls"] or ()
     return TurnClaim(
-        turn,
-        conversation,
-        tuple(row_from_json(InboundEvent, event) for event in claim_row["events"] or ()),
-        TurnContext.of(claim_row),
-        known,
-        _journaled_steps(calls, claim_row["tools"] or ()),
-        next((call["user_turn"] for call in calls if call["user_turn"]), turn.external_user_turn),
-        ModelEndpoint.of(claim_row["terms"], conversation.tenant_id),
-        _money(claim_row, conversation),
-        claim_row["other_turns"] + 1,
-        others,
-        claim_row["approved"] or {},
-        claim_row["is_sending_paused"],
+        turn=turn,
+        conversation=conversation,
+        events=tuple(row_from_json(InboundEvent, event) for event in claim_row["events"] or ()),
+        context=context,
+        known_parts=known_parts,
+        kept=_journaled_steps(model_calls, claim_row["tools"] or ()),
+        asked=next((call["user_turn"] for call in model_calls if call["user_turn"]), turn.external_user_turn),
+        terms=ModelEndpoint.of(claim_row, conversation.tenant_id),
+        money=_turn_money(claim_row, conversation, context.calling_agent),
+        turns_lately=claim_row["other_recent_turns"] + 1,
+        server_tools=build_server_tools(claim_row["server_tools"] or (), known_tools, conversation.tenant_id),
+        approved_calls=claim_row["approved_calls"] or {},
+        is_sending_paused=claim_row["is_sending_paused"],
     )
 
 
@@ -195,29 +203,40 @@ def _read_agent(stated: str) -> Agent:
     return row_from_json(Agent, json.loads(stated))
 
 
-def _money(claim_row: JsonRow, conversation: Conversation) -> TurnMoney:
+def _turn_money(claim_row: JsonRow, conversation: Conversation, calling_agent: CallingAgent | None) -> TurnMoney:
     """What was set aside for others is spent where the turn has a budget; an answer has what is left of the question's."""
-    own, requested_by = conversation.agent.turn_budget_micro_usd, claim_row["requested_by"]
-    given = conversation.budget_micro_usd
-    left = None if given is None or requested_by is None else max(0, given - requested_by["spent"])
-    return TurnMoney(claim_row["turn_cost"] + claim_row["set_aside"], smallest_budget(own, left), claim_row["day_left"])
+    own, given = conversation.agent.turn_budget_micro_usd, conversation.budget_micro_usd
+    left = None if given is None or calling_agent is None else max(0, given - calling_agent.spent_micro_usd)
+    spent = claim_row["turn_cost_micro_usd"] + claim_row["set_aside_micro_usd"]
+    return TurnMoney(spent, smallest_budget(own, left), claim_row["day_left_micro_usd"])
 
 
-def _journaled_steps(calls: Sequence[JsonRow], tools: Sequence[JsonRow]) -> tuple[JournaledStep, ...]:
-    made: dict[int, dict[int, JournaledCall]] = {call["step"]: {} for call in calls}
+def _journaled_steps(model_calls: Sequence[JsonRow], tools: Sequence[JsonRow]) -> tuple[JournaledStep, ...]:
+    calls_by_step: dict[int, dict[int, JournaledCall]] = {call["step"]: {} for call in model_calls}
     for row in tools:
-        call = ToolCall(row["call_id"], row["name"], row["arguments"], row["result"], row["is_error"])
-        # What an agent elsewhere called is known before the answer it called it in.
-        made.setdefault(row["step"], {})[row["position"]] = JournaledCall(
+        call = ToolCall(
+            call_id=row["call_id"],
+            name=row["name"],
+            arguments=row["arguments"],
+            result=row["result"],
+            is_error=row["is_error"],
+        )
+        # The calls of an external agent are known before the reply that it made them in.
+        calls_by_step.setdefault(row["step"], {})[row["position"]] = JournaledCall(
             call,
             is_open=row["state"] == ToolStep.State.STARTED,
             may_be_repeated=row["repeat_safety"] != ToolStep.RepeatSafety.UNSAFE,
         )
     return tuple(
         JournaledStep(
-            AssistantMessage(call["step"], call["text"], call["assistant_message"], call["stop_reason"]),
-            made[call["step"]],
+            AssistantMessage(
+                number=call["step"],
+                text=call["text"],
+                wire=call["assistant_message"],
+                stop_reason=call["stop_reason"],
+            ),
+            calls_by_step[call["step"]],
         )
-        for call in calls
+        for call in model_calls
         if call["assistant_message"] is not None
     )

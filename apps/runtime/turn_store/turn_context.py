@@ -1,14 +1,11 @@
 """What a claim brings beside the turn: the state of the tenant and the conversation at one moment, read back from JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 from zoneinfo import ZoneInfo
 
-from django.db.models import Model
-
-from apps.conversations.rules import ToolCall
 from apps.desk.rules import SendRuleValue
 from apps.learning.lessons.rules import render_summary
 from apps.llm.model_backend import JsonObject
@@ -17,7 +14,9 @@ from apps.prompt.rendering.user_turn import remove_learning
 from apps.runtime.limits.turn_limits import history_skipped
 from apps.runtime.models import Session
 from apps.runtime.prompt_snapshot.part_cache import StoredPart
-from apps.runtime.turn_store.model_steps import replayed_message, skills_read
+from apps.runtime.turn_store.cached_prefixes import EarlierCalls, parse_earlier_calls
+from apps.runtime.turn_store.json_rows import JsonRow, row_from_json
+from apps.runtime.turn_store.model_steps import parse_tool_calls, replayed_message, skills_read
 from apps.tenants.authentication.actor_resolution import GrantRow, interned_grants
 
 UTC = "UTC"
@@ -25,16 +24,6 @@ UTC = "UTC"
 MAX_EXAMPLES = 3
 # By so much of each message examples of others are chosen.
 COMPARED_CHARACTERS = 4_000
-
-Row = TypeVar("Row", bound=Model)
-# Any: JSON as PostgreSQL made it of rows.
-JsonRow = Mapping[str, Any]
-
-
-def row_from_json(kind: type[Row], json_row: JsonRow) -> Row:
-    """A row that was read as JSON, as Django would have read it."""
-    fields = kind._meta.concrete_fields
-    return kind.from_db("default", [f.attname for f in fields], [f.to_python(json_row[str(f.column)]) for f in fields])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +67,18 @@ class History:
 
     @classmethod
     def of(cls, claim_row: JsonRow) -> Self:
-        skipped = history_skipped(claim_row["messages"])
-        kept = claim_row["messages"] - skipped
-        recent = (claim_row["history"] or [])[-kept:] if kept else []
+        message_count, withdrawn = claim_row["message_count"], claim_row["withdrawn_learning"]
+        skipped = history_skipped(message_count)
+        kept = message_count - skipped
+        recent = (
+            [(wire, parse_tool_calls(calls)) for wire, calls in (claim_row["history"] or [])[-kept:]] if kept else []
+        )
         sent = tuple(replayed_message(wire, calls) for wire, calls in recent)
-        skills = frozenset(skills_read(ToolCall(**call) for _, calls in recent for call in calls or ()))
-        if (withdrawn := claim_row["withdrawn"]) is None:
+        skills = frozenset(skills_read(call for _, calls in recent for call in calls))
+        if withdrawn is None:
             return cls(skipped, sent, skills=skills)
         messages = tuple(_without_learning(wire, render_summary(withdrawn)) for wire in sent)
-        return cls(skipped, messages, messages != sent, skills)
+        return cls(skipped, messages, is_cut=messages != sent, skills=skills)
 
 
 def _without_learning(wire: JsonObject, bullets: str) -> JsonObject:
@@ -107,7 +99,7 @@ class CallingAgent:
     agent_id: int
     version: int
     title: str
-    spent: int
+    spent_micro_usd: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,35 +149,36 @@ class TurnContext:
     is_customer_proof_required: bool
     rules: tuple[SendRuleValue, ...]
     open_escalations: int
-    # Those that were answered before; 0 where nothing may be learned.
-    turns: int
-    earlier: JsonRow
-    requested_by: CallingAgent | None = None
+    # Turns that were answered before; 0 where nothing may be learned.
+    answered_turns: int
+    earlier_calls: EarlierCalls | None
+    calling_agent: CallingAgent | None = None
     learning: PinnedLearning | None = None
-    examples: tuple[CorrectedDraft, ...] = ()
-    # The one that is most like what was written first.
-    bank: tuple[BankExample, ...] = ()
+    corrected_drafts: tuple[CorrectedDraft, ...] = ()
+    # First the one whose situation has most words of what was just written.
+    bank_examples: tuple[BankExample, ...] = ()
 
     @classmethod
     def of(cls, claim_row: JsonRow) -> Self:
+        """Parse the answer of `claim_turn.sql`, which says what each key is."""
         settings = claim_row["settings"] or {}
         return cls(
             now=datetime.fromisoformat(claim_row["now"]),
             running=CurrentSession.of(claim_row),
             history=History.of(claim_row),
             grants=tuple(
-                (place, agent, interned_grants(frozenset(names))) for place, agent, names in claim_row["grants"] or ()
+                (origin, agent, interned_grants(frozenset(names))) for origin, agent, names in claim_row["grants"] or ()
             ),
             zone=ZoneInfo(settings.get("timezone", UTC)),
             is_customer_proof_required=settings.get("is_customer_proof_required", True),
-            rules=parse_send_rules(claim_row["rules"] or ()),
-            open_escalations=claim_row["escalations"],
-            turns=claim_row["turns"],
-            earlier=claim_row["earlier"],
-            requested_by=CallingAgent(**claim_row["requested_by"]) if claim_row["requested_by"] else None,
+            rules=parse_send_rules(claim_row["send_rules"] or ()),
+            open_escalations=claim_row["open_escalations"],
+            answered_turns=claim_row["answered_turns"],
+            earlier_calls=parse_earlier_calls(claim_row["earlier_calls"]),
+            calling_agent=CallingAgent(**claim_row["calling_agent"]) if claim_row["calling_agent"] else None,
             learning=PinnedLearning(**claim_row["learning"]) if claim_row["learning"] else None,
-            examples=tuple(CorrectedDraft(**each) for each in claim_row["examples"] or ()),
-            bank=tuple(BankExample(**each) for each in claim_row["bank"] or ()),
+            corrected_drafts=tuple(CorrectedDraft(**each) for each in claim_row["corrected_drafts"] or ()),
+            bank_examples=tuple(BankExample(**each) for each in claim_row["bank_examples"] or ()),
         )
 
 

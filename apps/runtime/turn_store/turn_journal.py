@@ -1,11 +1,20 @@
-"""The turn's rows: written only by whoever still holds the fence, each write one statement or one commit."""
+"""The turn's journal: every write of a turn between its claim and its end.
+
+A worker holds a turn by its fence: the number that each claim raises by one. Every statement here begins at the turn's row, locked
+if the fence is still the worker's, and locks, checks and writes at once. So a worker that was overtaken cannot act between a check
+and a write; it gets no row, and `FenceLost` is raised. Times are the statement's by the database's clock, for `now()` would be the
+transaction's.
+
+Spend is counted by the statement that writes a model call. It is read when a turn is claimed and when its steps are recorded.
+The statements are in `queries/`, each with its reasons.
+"""
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.db import IntegrityError, connection
@@ -13,6 +22,7 @@ from django.db import IntegrityError, connection
 from apps.conversations.models import Conversation, Message
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.governance.database.sql_files import load_query
 from apps.governance.stored_text import storable_text
 from apps.llm.model_backend import Json, JsonObject
 from apps.runtime.kill_switch_checks import STOPS_ANSWERING, STOPS_SENDING, StoppedByPerson
@@ -20,20 +30,20 @@ from apps.runtime.limits.turn_limits import RESTARTS_PER_TURN
 from apps.runtime.models import Session, ToolStep, Turn
 from apps.runtime.tools.toolbox import UNKNOWN_OUTCOME, CallOutcome
 from apps.runtime.turn_store.journal_rows import cost_of, is_first_write, message_rows, without_transcript
-from apps.runtime.turn_store.journal_sql import (
-    CLOSE_TURN,
-    END_CALL,
-    ENTER_SESSION,
-    EXTEND_LEASES,
-    LOCK_TURN,
-    POSTPONE,
-    RECORD_STEPS,
-    RESTART,
-    TURNS_TO_RESTART,
-)
-from apps.runtime.turn_store.model_steps import TurnStep, replayed_message, skills_read
+from apps.runtime.turn_store.model_steps import TurnStep, parse_tool_calls, replayed_message, skills_read
 from apps.runtime.turn_store.turn_claim import TurnClaim
 from apps.telemetry.product_metrics import TURNS
+
+LOCK_TURN: Final = load_query("apps/runtime/turn_store/queries/lock_turn.sql")
+ENTER_SESSION: Final = load_query("apps/runtime/turn_store/queries/enter_session.sql")
+RECORD_STEPS: Final = load_query("apps/runtime/turn_store/queries/record_steps.sql")
+END_CALL: Final = load_query("apps/runtime/turn_store/queries/end_tool_call.sql")
+RESTART: Final = load_query("apps/runtime/turn_store/queries/restart_turn.sql")
+TURNS_TO_RESTART: Final = load_query("apps/runtime/turn_store/queries/find_turns_to_restart.sql")
+SHORTEN_HISTORY: Final = load_query("apps/runtime/turn_store/queries/shorten_history.sql")
+POSTPONE: Final = load_query("apps/runtime/turn_store/queries/postpone_turn.sql")
+EXTEND_LEASES: Final = load_query("apps/runtime/turn_store/queries/extend_leases.sql")
+CLOSE_TURN: Final = load_query("apps/runtime/turn_store/queries/close_turn.sql")
 
 
 class FenceLost(Exception):
@@ -126,7 +136,7 @@ def read_history(conversation: Conversation, *, actor: Actor) -> list[JsonObject
         history_rows = list(rows.values_list("tool_calls", "api_message"))
         before = [None, *(calls for calls, _ in history_rows)]
         return [
-            replayed_message(wire, calls)
+            replayed_message(wire, parse_tool_calls(calls))
             for calls, (_, wire) in zip(before, history_rows, strict=False)
             if wire is not None
         ]
@@ -192,25 +202,32 @@ def close_turn(
     actor: Actor,
     rules: Json = None,
 ) -> ClosedTurn:
-    """Let the reply leave the house: last step, transcript, reply and end of the turn in one statement, or nothing of it.
+    """End a turn: last step, transcript, reply and state in one statement, or nothing of it.
 
     Raises `StoppedByPerson` where one of the `stops` is on, a colleague has the conversation in hand, or the rules for
     sending are no longer `rules`, and `NewMessagesArrived` where the turn should begin anew; a turn that is given up is held
     by nothing. A person may be writing into the transcript at the same time; then its next place is looked up once more.
     """
-    given = _closing_parameters(claimed, asked, steps, ending) | {"stops": list(stops)}
-    given |= _step_parameters(without_transcript(calls, has_replied=ending.outcome is Turn.Outcome.REPLIED), ())
-    given["segments"] = _json(asked.segments) if asked and is_first_write(calls) else None
-    given["rules"] = None if rules is None else _json(rules)
+    has_replied = ending.outcome is Turn.Outcome.REPLIED
+    # The journal's rows leave out what the same commit writes into the transcript and the turn's own row.
+    last_calls = without_transcript(calls, has_replied=has_replied)
+    is_user_turn_unwritten = asked is not None and is_first_write(calls)
+    given = {
+        **_closing_parameters(claimed, asked, steps, ending),
+        **_step_parameters(last_calls, ()),
+        "segments": _json(asked.segments) if asked and is_user_turn_unwritten else None,
+        "stops": list(stops),
+        "rules": None if rules is None else _json(rules),
+    }
     try:
-        [ended] = execute_as(actor, CLOSE_TURN, given)
+        [row] = execute_as(actor, CLOSE_TURN, given)
     except IntegrityError:
-        [ended] = execute_as(actor, CLOSE_TURN, given)
-    has_ended, is_held, more_waits, has_new_messages = ended
+        [row] = execute_as(actor, CLOSE_TURN, given)
+    has_ended, is_held, is_more_due, has_new_messages = row
     if not has_ended:
         raise _explain_not_closed(is_held, has_new_messages) or FenceLost(claimed.turn)
     TURNS.labels(outcome=ending.outcome.value).inc()
-    return ClosedTurn(more_waits)
+    return ClosedTurn(is_more_due)
 
 
 def _explain_not_closed(is_held: bool, has_new_messages: bool) -> Exception | None:
@@ -231,7 +248,7 @@ def _closing_parameters(
         **_lease_parameters(claimed.turn),
         "conversation": claimed.conversation.pk,
         "agent": claimed.agent.pk,
-        "fetched": _json(_skill_reads(claimed, steps)),
+        "skill_reads": _json(_skill_reads(claimed, steps)),
         "messages": _json(_messages(claimed, asked, steps, ending)),
         "status": ending.status.value,
         "outcome": ending.outcome.value,
@@ -245,7 +262,7 @@ def _closing_parameters(
 def postpone(turn: Turn, code: str, sentence: str, seconds: float, tries: int = 0, *, actor: Actor) -> None:
     """Let go of the turn until the next attempt is due; a sweep finds it then."""
     delay = timedelta(seconds=seconds)
-    given = {**_fence_parameters(turn), "seconds": delay, "failed_calls": tries, "code": code, "failure": sentence}
+    given = {**_fence_parameters(turn), "delay": delay, "failed_calls": tries, "code": code, "failure": sentence}
     execute_as(actor, POSTPONE, given)
 
 

@@ -31,7 +31,6 @@ from apps.runtime.limits.circuit_breaker import (
 from apps.runtime.limits.retry_delay import counts_against_endpoint
 from apps.runtime.models import CircuitBreaker
 from apps.runtime.turn_store.turn_claim import TurnClaim
-from apps.runtime.turn_store.turn_context import row_from_json
 
 # While somebody looks, the others ask again after so many seconds; those that wait for a moment are spread behind it.
 PROBE_WAIT_SECONDS: Final = 5.0
@@ -111,9 +110,7 @@ def _apply_failure(
 def _current_verdict(claimed: TurnClaim, model: str) -> BreakerVerdict:
     breaker_row = claimed.terms.breakers.get(model)
     return (
-        judge_call(_breaker(row_from_json(CircuitBreaker, breaker_row)), claimed.context.now)
-        if breaker_row
-        else BreakerVerdict(CallPermission.CALL)
+        judge_call(_breaker(breaker_row), claimed.context.now) if breaker_row else BreakerVerdict(CallPermission.CALL)
     )
 
 
@@ -131,7 +128,7 @@ def _breaker(row: CircuitBreaker) -> Breaker:
 def _wait_seconds(claimed: TurnClaim, verdict: BreakerVerdict) -> float:
     breaker_row = claimed.terms.breakers[claimed.model]
     spread = random()  # noqa: S311  # not secret
-    if verdict.until is None or breaker_row["state"] == BreakerState.HALF_OPEN.value:
+    if verdict.until is None or breaker_row.state == BreakerState.HALF_OPEN.value:
         return PROBE_WAIT_SECONDS * (0.5 + spread)
     return (verdict.until - claimed.context.now).total_seconds() * (1 + SPREAD * spread)
 

@@ -15,9 +15,8 @@ from apps.llm.model_backend import BackendError, JsonObject, SpendLimitReached
 from apps.runtime.kill_switch_checks import StoppedByPerson, stop_sentence
 from apps.runtime.limits.retry_delay import retry_delay
 from apps.runtime.limits.turn_limits import MAX_HISTORY_HALVINGS, shortened_start
-from apps.runtime.turn_store.journal_sql import SHORTEN_HISTORY
 from apps.runtime.turn_store.turn_claim import TurnClaim
-from apps.runtime.turn_store.turn_journal import lock_turn, postpone, record_steps, restart
+from apps.runtime.turn_store.turn_journal import SHORTEN_HISTORY, lock_turn, postpone, record_steps, restart
 from apps.runtime.turns.circuit_breaker_store import BreakerOpen
 from apps.runtime.turns.turn_completion import pause_agent_for_spending
 

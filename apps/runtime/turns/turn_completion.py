@@ -1,4 +1,15 @@
-"""How a turn ends: its reply leaves, waits for a person or is only noted; or a person is asked, or takes over."""
+"""How a turn ends: its reply is sent, waits for a person as a draft, or is only noted; or a person is asked, or takes over.
+
+Every end is one commit. `close_turn` writes the last steps, the transcript, the reply and the turn's state by one statement
+(`turn_store/queries/close_turn.sql`), and only while this worker holds the turn and nothing changed that forbids the end. Whatever
+belongs to an end besides is written in the same transaction, behind `lock_turn`: a draft, an escalation, the answer to an agent
+that delegated. A worker that dies before the commit leaves nothing of it, and the turn is claimed again.
+
+- `deliver_reply` ends a turn that has an answer. The send mode decides: autonomous sends it, suggest makes a draft, observe notes
+  it. A scheduled run with nothing to report, and an empty answer, end in silence. A member's talk is always answered.
+- `fail_turn` ends a turn without an answer and escalates; `cancel_turn` ends one that a colleague has taken over.
+- `wait_for_budget` ends nothing: the turn is postponed until there is money again.
+"""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,6 +24,7 @@ from apps.desk.models import Escalation, SendRule
 from apps.desk.rules import Grounding, GroundingFact, SendRuleValue, grounding_of, send_mode_of
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.governance.database.sql_files import load_query
 from apps.governance.errors import Conflict
 from apps.kill_switches.actions import activate_kill_switch
 from apps.kill_switches.models import KillSwitch
@@ -42,7 +54,6 @@ from apps.runtime.tools.delegation_answers import (
 )
 from apps.runtime.tools.tool_approvals import is_waiting_call
 from apps.runtime.tools.toolbox import CallOutcome
-from apps.runtime.turn_store.journal_sql import NOTE_BUDGET_ALERT
 from apps.runtime.turn_store.model_steps import TurnStep, canonical_object, skills_read
 from apps.runtime.turn_store.turn_claim import TurnClaim
 from apps.runtime.turn_store.turn_journal import (
@@ -56,6 +67,8 @@ from apps.runtime.turn_store.turn_journal import (
     postpone,
 )
 from apps.tenants.models import Agent
+
+_NOTE_BUDGET_ALERT: Final = load_query("apps/runtime/turns/queries/note_budget_alert.sql")
 
 DRAFTED: Final = TurnEnd(Turn.Status.DONE, Turn.Outcome.DRAFTED)
 OBSERVED: Final = TurnEnd(Turn.Status.DONE, Turn.Outcome.OBSERVED)
@@ -127,29 +140,34 @@ def send_mode_at_claim(claimed: TurnClaim) -> SendMode:
 def deliver_reply(written: FinishedReply, *, actor: Actor) -> ClosedTurn:
     """End a turn with its answer. Raises `StoppedByPerson` where an operator or a colleague holds it.
 
-    It leaves by the rules as they were when the turn was claimed only if they are so still, which the statement that lets it
-    out looks at; else by those that stand now.
+    The answer is sent by the rules of the claim only if they are unchanged, which the closing statement checks; else the rules are
+    read anew, and the send mode is chosen once more.
     """
-    # A runbook that was read for an earlier reply still stands before the model, which follows it unread.
-    claimed = written.claimed
-    fetched = claimed.context.history.skills | frozenset(skills_read(written.tool_calls))
-    if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words):
+    claimed, agent, rules = written.claimed, written.claimed.agent, written.claimed.context.rules
+    has_nothing_to_report = claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words)
+    is_empty = not written.words.strip()
+    if has_nothing_to_report:
         return _end_silently(written, actor)
-    if not written.words.strip():
+    if is_empty:
         return _close_without_reply(written, SILENT, actor)
-    # Half a sentence leaves only by a person, as everything does while sending is paused.
-    agent, rules, by_person = claimed.agent, claimed.context.rules, written.is_cut
     if claimed.conversation.is_talk:
         # What holds replies to customers holds no answer to a colleague.
         return close_turn(
             claimed, written.asked, written.whole_steps, REPLIED, written.new_calls, STOPS_ANSWERING, actor=actor
         )
-    while (mode := _send_mode(claimed, rules, agent.send_mode, fetched)) is SendMode.AUTONOMOUS and not by_person:
-        try:
+    # A runbook that was read for an earlier reply is still before the model, which follows it without reading it again.
+    followed_skills = claimed.context.history.skills | frozenset(skills_read(written.tool_calls))
+    # A person completes half a sentence, and sends everything while sending is paused.
+    needs_person = written.is_cut
+    while True:
+        mode = _send_mode(claimed, rules, agent.send_mode, followed_skills)
+        if mode is SendMode.OBSERVE:
+            return _observe(written, actor)
+        if mode is not SendMode.AUTONOMOUS or needs_person:
+            return _make_draft(written, actor)
+        with suppress(StoppedByPerson):
             return _send_reply(written, _rules_as_json(agent, rules), actor)
-        except StoppedByPerson:
-            agent, rules, by_person = _reread_send_rules(claimed, actor)
-    return _observe(written, actor) if mode is SendMode.OBSERVE else _make_draft(written, actor)
+        agent, rules, needs_person = _reread_send_rules(claimed, actor)
 
 
 def _send_reply(written: FinishedReply, rules: Json, actor: Actor) -> ClosedTurn:
@@ -214,6 +232,7 @@ def _rules_as_json(agent: Agent, rules: Sequence[SendRuleValue]) -> Json:
 def _make_draft(written: FinishedReply, actor: Actor) -> ClosedTurn:
     """Lay the answer on the desk in the commit that ends the turn."""
     claimed, facts = written.claimed, tuple(_facts(written))
+    text = f"{written.words}{CUT_MARK}" if written.is_cut else written.words
     with acting_as(actor):
         lock_turn(claimed.turn)
         closed = _close_without_reply(written, DRAFTED, actor)
@@ -222,7 +241,7 @@ def _make_draft(written: FinishedReply, actor: Actor) -> ClosedTurn:
             actor=actor,
             agent_id=claimed.agent.pk,
             turn_id=claimed.turn.pk,
-            text=f"{written.words}{CUT_MARK if written.is_cut else ''}",
+            text=text,
             grounding=grounding_of(facts),
             facts=facts,
         )
@@ -231,9 +250,11 @@ def _make_draft(written: FinishedReply, actor: Actor) -> ClosedTurn:
 
 
 def _close_without_reply(written: FinishedReply, ending: TurnEnd, actor: Actor) -> ClosedTurn:
-    """The customer was told nothing, so the transcript ends before the answer; its words stand with the model's call."""
-    before = written.steps[:-1]
-    return close_turn(written.claimed, written.asked, before, ending, written.new_calls, STOPS_ANSWERING, actor=actor)
+    """Nothing is sent, so the transcript ends before the answer; the journal has its words, with the model's call."""
+    steps_before_answer = written.steps[:-1]
+    return close_turn(
+        written.claimed, written.asked, steps_before_answer, ending, written.new_calls, STOPS_ANSWERING, actor=actor
+    )
 
 
 def fail_turn(
@@ -249,10 +270,10 @@ def fail_turn(
     # A member sees for themselves that there is no answer, and why.
     outcome = Turn.Outcome.SILENT if claimed.conversation.is_talk else Turn.Outcome.ESCALATED
     ending = TurnEnd(Turn.Status.FAILED, outcome, code, sentence)
+    reason = REASON_BY_CODE.get(code, Escalation.Reason.UNSUPPORTED)
     with acting_as(actor):
         lock_turn(claimed.turn)
         closed = close_turn(claimed, asked, (), ending, new_calls, (), actor=actor)
-        reason = REASON_BY_CODE.get(code, Escalation.Reason.UNSUPPORTED)
         escalate(claimed, reason, f"The agent gave no answer. {sentence}", actor=actor)
         _tell_calling_agent(claimed, InboundEvent.Kind.ANSWER, NO_ANSWER.format(why=sentence))
     return closed
@@ -280,13 +301,12 @@ def pause_agent_for_spending(claimed: TurnClaim, *, actor: Actor) -> None:
 def wait_for_budget(claimed: TurnClaim, spent: DayBudgetSpent, *, actor: Actor) -> None:
     """The tenant's day is paid for: look again later, until there is money. A person is asked once a day for each agent."""
     turn, agent = claimed.turn, claimed.agent
+    question = "The budget of the day is spent. Customers are answered tomorrow, or once you raise it in the settings."
+    # A member reads it on the page of their talk; the one alert of the day is for people who answer customers.
+    may_alert = not claimed.conversation.is_talk
     with acting_as(actor):
         lock_turn(turn)
-        # Whoever tries the agent is told on their page; the one word of the day is for people who answer customers.
-        if not claimed.conversation.is_talk and execute_as(actor, NOTE_BUDGET_ALERT, {"agent": agent.pk}):
-            question = (
-                "The budget of the day is spent. Customers are answered tomorrow, or once you raise it in the settings."
-            )
+        if may_alert and execute_as(actor, _NOTE_BUDGET_ALERT, {"agent": agent.pk}):
             escalate(claimed, Escalation.Reason.BUDGET, question, actor=actor)
         postpone(turn, spent.code, str(spent), BUDGET_WAIT_SECONDS, turn.failed_calls, actor=actor)
 
@@ -303,7 +323,7 @@ def record_call_outcome(
 
 
 def escalate(claimed: TurnClaim, reason: Escalation.Reason, question: str, *, actor: Actor) -> None:
-    """Ask a person about this conversation, as the house; nobody about a member's talk, which nobody else reads."""
+    """Ask a person about this conversation; nobody about a member's talk, which nobody else reads."""
     if claimed.conversation.is_talk:
         return
     open_escalation(

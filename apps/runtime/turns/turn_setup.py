@@ -77,7 +77,9 @@ def _build_tool_calls(
     names = {tool.name: tool for tool in frozen.definitions}
     routed = routed_toolbox(toolbox, names)
     routing = routing_tools(routed) if is_routed(names) else ()
-    guarded = {} if _is_assistant_talk(claimed.conversation) else guarded_tools(claimed.others, {*names, *routed.tools})
+    guarded = (
+        {} if _is_assistant_talk(claimed.conversation) else guarded_tools(claimed.server_tools, {*names, *routed.tools})
+    )
     builtin_tools = {tool.name: tool for tool in (*BUILTIN_TOOLS, *routing) if tool.name in names}
     return ToolCalls(
         builtin_tools=builtin_tools | approval_request_tools(guarded, system),
@@ -87,7 +89,7 @@ def _build_tool_calls(
         context=context,
         before_keeping=partial(refuse_if_frozen, claimed.conversation, actor=system),
         guarded=guarded,
-        approved=dict(claimed.approved),
+        approved=dict(claimed.approved_calls),
         saves_left=SAVES_PER_NUDGE if saving_tool(claimed) else None,
     )
 
@@ -95,14 +97,18 @@ def _build_tool_calls(
 def _add_server_tools(toolbox: Toolbox, claimed: TurnClaim) -> Toolbox:
     """The worker's own tools, and of others what the agent may call; off the record only what keeps nothing (R178)."""
     others = [
-        tool for tool in claimed.others if tool.is_offered(off_the_record=claimed.conversation.tells_off_the_record)
+        tool
+        for tool in claimed.server_tools
+        if tool.is_offered(off_the_record=claimed.conversation.tells_off_the_record)
     ]
     return Toolbox({**{tool.definition.name: tool for tool in others}, **toolbox.tools}) if others else toolbox
 
 
 def _build_loop(claimed: TurnClaim, asked: RenderedUserTurn, frozen: SessionPrefix, system: Actor) -> ModelLoop:
     conversation, rates = claimed.conversation, claimed.terms.rates
-    account = PromptCachePlanner(frozen, claimed.model, conversation.pk, system, claimed.context.earlier, rates=rates)
+    account = PromptCachePlanner(
+        frozen, claimed.model, conversation.pk, system, claimed.context.earlier_calls, rates=rates
+    )
     steps = steps_allowed(claimed.kind, conversation.channel, claimed.agent.max_steps, claimed.steps_wanted)
     loop = ModelLoop(account, steps, settings.TURN_DEADLINE_SECONDS, money=claimed.money)
     loop.open_history(claimed.context.history, asked.wire, claimed.turn.history_halvings)
@@ -141,7 +147,7 @@ def _find_or_open_session(claimed: TurnClaim, toolbox: Toolbox, identity: Actor,
     may_be_told = claimed.customer_is_proven or turn.external_user_turn or not (running and running.tells_of_customer)
     if running and may_be_told and (is_begun or not is_session_over(running, claimed.agent, claimed.context.now)):
         turn.session = running.session
-        return prefix_from_claim(running, claimed.known)
+        return prefix_from_claim(running, claimed.known_parts)
     with acting_as(system):
         lock_turn(turn)
         frozen = open_session(

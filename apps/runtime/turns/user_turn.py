@@ -85,8 +85,8 @@ def _examples(claimed: TurnClaim) -> tuple[CorrectionExample, ...]:
 
     Those of the bank are nobody's, and are there only where the agent's page says so (R164, Z-12).
     """
-    own = claimed.context.examples if claimed.customer_is_proven else ()
-    bank = claimed.context.bank[: MAX_EXAMPLES - len(own)]
+    own = claimed.context.corrected_drafts if claimed.customer_is_proven else ()
+    bank = claimed.context.bank_examples[: MAX_EXAMPLES - len(own)]
     kept = (_bank_example(each, at) for at, each in enumerate(bank))
     return (*kept, *(_draft_example(each, at) for at, each in enumerate(own, len(bank))))
 
@@ -111,7 +111,7 @@ def saving_tool(claimed: TurnClaim) -> str:
     """The tool by which the agent is asked to save a procedure in this turn; empty where it is not asked."""
     agent, conversation = claimed.agent, claimed.conversation
     serves_customers = _serves_customers(conversation) and not conversation.tells_off_the_record
-    if not (agent.has_learning and serves_customers and is_nudged(claimed.context.turns)):
+    if not (agent.has_learning and serves_customers and is_nudged(claimed.context.answered_turns)):
         return ""
     return SKILL_SAVE if agent.may_edit_skills else DRAFT_SKILL
 
@@ -123,7 +123,7 @@ def _serves_customers(conversation: Conversation) -> bool:
 
 def _delegation(claimed: TurnClaim) -> Delegation | None:
     """Who asked, in the words of that agent's title (R054)."""
-    by = claimed.context.requested_by
+    by = claimed.context.calling_agent
     if by is None:
         return None
     return Delegation(

@@ -15,6 +15,7 @@ from django.conf import settings
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, execute_as
+from apps.governance.database.sql_files import load_query
 from apps.runtime.webhook_delivery.payloads import ContentErased, DeliveryAttempt, DeliveryRequest, build_request
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.sealed_secrets import CannotOpen
@@ -27,70 +28,13 @@ logger = logging.getLogger(__name__)
 LEASE: Final = timedelta(seconds=60)
 ACCEPTED_STATUSES: Final = range(200, 300)
 
-# What was said first is told first: nothing of a conversation overtakes what still waits before it. Nor is one that is left
-# alone tried because somebody looked before its rest began.
-_DUE_CONDITION: Final = """delivery.status = 'waiting'
-    AND greatest(delivery.next_attempt_at, delivery.lease_until) <= statement_timestamp()
-       AND webhook.tenant_id = delivery.tenant_id AND webhook.id = delivery.webhook_id AND webhook.is_active
-       AND NOT EXISTS (
-           SELECT 1 FROM webhooks_webhookhealth AS health WHERE health.tenant_id = delivery.tenant_id
-              AND health.webhook_id = delivery.webhook_id AND health.paused_until > statement_timestamp())
-       AND NOT EXISTS (
-           SELECT 1 FROM webhooks_delivery AS before WHERE before.tenant_id = delivery.tenant_id
-              AND before.webhook_id = delivery.webhook_id AND before.conversation_id = delivery.conversation_id
-              AND before.status = 'waiting' AND before.id < delivery.id)"""
-TAKE_DELIVERY: Final = f"""
-UPDATE webhooks_delivery AS delivery SET lease_until = statement_timestamp() + %(lease)s::interval, fence = delivery.fence + 1,
-       attempts = delivery.attempts + 1
-  FROM webhooks_webhook AS webhook
- WHERE delivery.tenant_id = app_tenant() AND delivery.id = %(delivery)s AND {_DUE_CONDITION}
-RETURNING statement_timestamp()
-"""  # noqa: S608  # of constants
 # Of what the webhook took long ago so much goes with each try: more than comes, so that it ends.
 PRUNED_PER_TRY: Final = 20
-# The try's end and the webhook's health in one statement. The next in line comes with it. Of tries that were under way when a
-# rest began it is known already that they fail: they neither count nor lengthen it.
-RECORD_ATTEMPT: Final = """
-WITH tried AS (
-    UPDATE webhooks_delivery SET status = %(status)s::text, next_attempt_at = statement_timestamp() + %(pause)s::interval,
-           lease_until = statement_timestamp(), http_status = %(http_status)s, failure_code = %(failure_code)s,
-           delivered_at = CASE WHEN %(status)s::text = 'delivered' THEN statement_timestamp() END
-     WHERE tenant_id = app_tenant() AND id = %(delivery)s AND fence = %(fence)s AND status = 'waiting'
-    RETURNING tenant_id, webhook_id, conversation_id, id
-), health AS (
-    INSERT INTO webhooks_webhookhealth AS health (tenant_id, webhook_id, consecutive_failures, failing_since)
-    SELECT tenant_id, webhook_id, %(failed)s::integer, CASE WHEN %(failed)s > 0 THEN statement_timestamp() END FROM tried
-    ON CONFLICT (tenant_id, webhook_id) DO UPDATE
-       SET consecutive_failures = CASE WHEN %(failed)s = 0 THEN 0
-                                       WHEN health.paused_until > %(taken_at)s::timestamptz THEN health.consecutive_failures
-                                       ELSE health.consecutive_failures + 1 END,
-           failing_since = CASE WHEN %(failed)s > 0 THEN coalesce(health.failing_since, statement_timestamp()) END,
-           paused_until = CASE WHEN %(failed)s > 0 THEN health.paused_until END
-    RETURNING health.consecutive_failures
-), gone AS (
-    DELETE FROM webhooks_delivery AS told USING (
-        SELECT old.id FROM webhooks_delivery AS old JOIN tried
-            ON tried.tenant_id = old.tenant_id AND tried.webhook_id = old.webhook_id
-         WHERE old.status = 'delivered' AND old.delivered_at < statement_timestamp() - %(kept)s::interval
-         ORDER BY old.delivered_at LIMIT %(at_once)s::integer FOR UPDATE OF old SKIP LOCKED) AS old
-     WHERE told.tenant_id = app_tenant() AND told.id = old.id
-)
-SELECT (SELECT consecutive_failures FROM health), (
-    SELECT delivery.id FROM webhooks_delivery AS delivery JOIN tried
-        ON tried.tenant_id = delivery.tenant_id AND tried.webhook_id = delivery.webhook_id
-       AND tried.conversation_id = delivery.conversation_id AND delivery.id > tried.id
-     WHERE delivery.status = 'waiting' ORDER BY delivery.id LIMIT 1)
-"""
-PAUSE_WEBHOOK: Final = """
-UPDATE webhooks_webhookhealth SET paused_until = statement_timestamp() + %(rest)s::interval
- WHERE tenant_id = app_tenant() AND webhook_id = %(webhook)s AND coalesce(paused_until <= %(taken_at)s::timestamptz, true)
-RETURNING id
-"""
-# Nothing was tried, so it says nothing of how the webhook fares.
-DROP_DELIVERY: Final = """
-UPDATE webhooks_delivery SET status = 'dead', failure_code = 'content_gone', lease_until = statement_timestamp()
- WHERE tenant_id = app_tenant() AND id = %(delivery)s AND status = 'waiting' RETURNING id
-"""
+
+TAKE_DELIVERY: Final = load_query("apps/runtime/webhook_delivery/queries/take_delivery.sql")
+RECORD_ATTEMPT: Final = load_query("apps/runtime/webhook_delivery/queries/record_attempt.sql")
+PAUSE_WEBHOOK: Final = load_query("apps/runtime/webhook_delivery/queries/pause_webhook.sql")
+DROP_DELIVERY: Final = load_query("apps/runtime/webhook_delivery/queries/drop_delivery.sql")
 
 
 @dataclass(frozen=True, slots=True)

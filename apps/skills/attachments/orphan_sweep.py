@@ -1,27 +1,19 @@
 """Bytes that nothing came to name: uploads whose act was refused or cut off."""
 
 from datetime import datetime, timedelta
+from typing import Final
 
 from django.db import connection
 
 from apps.governance.database.actor_transaction import acting_as
+from apps.governance.database.sql_files import load_query
 from apps.skills.attachments.blob_store import delete_bytes, keys_stored_before, tenants_with_files
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Tenant
 
 # An upload and its act are seconds apart.
 ORPHAN_AGE = timedelta(days=1)
-_REFERENCED_KEYS_SQL = """
-SELECT file ->> 'key' FROM skills_skill AS skill, jsonb_array_elements(skill.attachments) AS file
- WHERE skill.tenant_id = %(tenant)s
-UNION
-SELECT file ->> 'key'
-  FROM governance_changerecord AS record
-  JOIN governance_changetext AS text ON text.record_id = record.id AND text.tenant_id = record.tenant_id,
-       LATERAL (VALUES (text.before), (text.after)) AS told (row),
-       LATERAL jsonb_array_elements(coalesce(told.row -> 'attachments', '[]')) AS file
- WHERE record.tenant_id = %(tenant)s AND record.subject_type = 'skills.skill'
-"""
+_FIND_REFERENCED_FILES: Final = load_query("apps/skills/attachments/queries/find_referenced_files.sql")
 
 
 def sweep_files(now: datetime) -> int:
@@ -47,5 +39,5 @@ def _referenced_keys(tenant_id: int) -> frozenset[str] | None:
     with acting_as(system), connection.cursor() as cursor:
         if not Tenant.objects.filter(pk=tenant_id).exists():
             return None
-        cursor.execute(_REFERENCED_KEYS_SQL, {"tenant": tenant_id})
+        cursor.execute(_FIND_REFERENCED_FILES, {"tenant": tenant_id})
         return frozenset(key for (key,) in cursor.fetchall())

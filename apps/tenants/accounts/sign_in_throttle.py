@@ -13,6 +13,8 @@ from typing import Final
 from django.db import connection
 from django.utils.crypto import salted_hmac
 
+from apps.governance.database.sql_files import load_query
+
 # So many may fail before the next one has to wait; behind one address may sit a whole office.
 ATTEMPTS_PER_NAME: Final = 5
 ATTEMPTS_PER_ADDRESS: Final = 100
@@ -25,20 +27,7 @@ RETENTION_HOURS: Final = 24
 # Whoever has one IPv6 address of a network has all of them.
 _V6_NETWORK: Final = 64
 
-_COUNT_ATTEMPT: Final = """
-INSERT INTO tenants_signinattempts AS known (subject, attempts, last_attempt_at, refused_until)
-VALUES (%(subject)s, 1, statement_timestamp(), statement_timestamp())
-ON CONFLICT (subject) DO UPDATE SET (attempts, last_attempt_at, refused_until) = (
-    SELECT counted.attempts, statement_timestamp(), statement_timestamp() + interval '1 second'
-           * CASE WHEN counted.attempts < %(allowed)s THEN 0
-                  ELSE least(%(longest)s, %(first)s * power(2, least(counted.attempts - %(allowed)s, 20))) END
-      FROM (SELECT CASE WHEN known.last_attempt_at < statement_timestamp() - interval '1 hour' * %(forgotten)s THEN 1
-                        ELSE greatest(known.attempts - %(forgiven)s
-                             * extract(epoch FROM statement_timestamp() - known.last_attempt_at) / 3600, 0) + 1 END AS attempts
-           ) AS counted)
- WHERE known.refused_until <= statement_timestamp()
-RETURNING attempts
-"""
+_COUNT_ATTEMPT: Final = load_query("apps/tenants/accounts/queries/count_sign_in_attempt.sql")
 _SECONDS_LEFT: Final = """
 SELECT extract(epoch FROM refused_until - statement_timestamp()) FROM tenants_signinattempts WHERE subject = %s
 """

@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 
 from apps.governance.actors import Actor, RateLimits, Role
 from apps.governance.database.actor_transaction import acting_as, outside_tenant, tenant_id_of_key
+from apps.governance.database.sql_files import load_query
 from apps.governance.policy.policy_table import Act, codename, default_grants
 from apps.tenants.models import User
 
@@ -33,51 +34,16 @@ ALL_AGENTS: Final = 0
 # Sets of grants that are held once; a tenant seldom has more than one for a role.
 GRANT_SETS_CACHED: Final = 512
 
-# A row of the statement below: where it is said, of which agent, what; a pace is two numbers, or nothing in their places.
+# A row of the statements below: where it is said, of which agent, what; a pace is two numbers, or nothing in their places.
 GrantRow = tuple[str, int | None, Collection[Any]]  # Any: names, or such numbers
 
-# (where it is said, of which agent, what), a row for each place: asked at every request, so it is not composed anew.
-# Agents' grants go by way of the rows they were written from: one that grants nothing replaces the template all the same.
-GRANTS_QUERY: Final = """
-    SELECT %(at_template)s, NULL::bigint, array_agg(permission.codename::text)
-      FROM tenants_roletemplategroupobjectpermission granted
-      JOIN tenants_roletemplate template ON template.id = granted.content_object_id AND template.role = %(role)s
-      JOIN auth_group ON auth_group.id = granted.group_id AND auth_group.name = %(role)s
-      JOIN auth_permission permission ON permission.id = granted.permission_id
-    HAVING count(*) > 0
-     UNION ALL
-    SELECT %(at_tenant)s, NULL, array_agg(permission.codename::text)
-      FROM tenants_tenantgroupobjectpermission granted
-      JOIN auth_group ON auth_group.id = granted.group_id AND auth_group.name = %(role)s
-      JOIN auth_permission permission ON permission.id = granted.permission_id
-     WHERE granted.content_object_id = %(tenant)s
-    HAVING count(*) > 0
-     UNION ALL
-    SELECT %(at_agent)s, grants.agent_id, array_remove(array_agg(permission.codename::text), NULL)
-      FROM tenants_agentgrants grants
-      LEFT JOIN tenants_agentgroupobjectpermission granted ON granted.grants_id = grants.id
-      LEFT JOIN auth_permission permission ON permission.id = granted.permission_id
-     WHERE grants.tenant_id = %(tenant)s AND grants.role = %(role)s
-     GROUP BY grants.agent_id
-"""
+_READ_AGENT_GRANTS: Final = load_query("apps/tenants/authentication/queries/read_agent_grants.sql")
+_READ_MEMBER_GRANTS: Final = load_query("apps/tenants/authentication/queries/read_member_grants.sql")
 # The same of the agent behind a token, who is known before any tenant is.
 AGENT_BY_DIGEST: Final = (
     "SELECT tenant_id, agent_id, user_id, agent_key, permissions, requests_per_minute, requests_per_minute_of_tenant"
     " FROM resolve_agent_token(%s)"
 )
-# Only people have limits, and only their roles may read them; of an agent's pace its token tells.
-MEMBER_LIMITS_QUERY: Final = """
-     UNION ALL
-    SELECT %(at_limit)s, granted.content_object_id, ARRAY[narrowed.limited_act::text]
-      FROM tenants_memberlimit narrowed
-      JOIN tenants_membership member ON member.id = narrowed.member_id AND member.user_id = %(user)s
-      LEFT JOIN tenants_agentuserobjectpermission granted ON granted.limit_id = narrowed.id
-     WHERE narrowed.tenant_id = %(tenant)s
-     UNION ALL
-    SELECT %(at_pace)s, NULL, ARRAY[requests_per_minute::text, requests_per_minute_of_tenant::text]
-      FROM tenants_tenantsettings
-     WHERE tenant_id = %(tenant)s
-"""
 
 
 def token_digest(token: str) -> str:
@@ -105,7 +71,7 @@ def agent_actor(tenant_id: int, agent_id: int, user_id: int, agent_key: str) -> 
 def agent_with_grants(
     tenant_id: int, agent_id: int, user_id: int, agent_key: str, grant_rows: Iterable[GrantRow]
 ) -> Actor:
-    """The same of grants that were read already, by `GRANTS_QUERY`."""
+    """The same of grants that were read already, by `role_grants.sql`."""
     return _apply_grants(_agent_without_grants(tenant_id, agent_id, user_id, agent_key), grant_rows)
 
 
@@ -175,7 +141,8 @@ def member_by_username(username: str, tenant_id: int) -> Actor | None:
 
 def _read_grants(bare: Actor) -> Actor:
     """The actor with all it holds, read in one statement."""
-    statement = GRANTS_QUERY if bare.agent_id is not None else GRANTS_QUERY + MEMBER_LIMITS_QUERY
+    # Only people have limits, and only their roles may read them; an agent's rate limits come with its token.
+    statement = _READ_AGENT_GRANTS if bare.agent_id is not None else _READ_MEMBER_GRANTS
     with acting_as(bare), connection.cursor() as cursor:
         who = {"role": bare.role.value, "tenant": bare.tenant_id, "user": bare.user_id}
         cursor.execute(statement, {**GRANT_ORIGINS, **who})

@@ -1,14 +1,21 @@
 """An endpoint of a tenant's own with its key opened, for the use at hand alone."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as
 from apps.llm.model_backend import NotAuthorised
 from apps.tenants.models.endpoints import Endpoint
 from apps.tenants.sealed_secrets import CannotOpen, unseal
+
+
+@dataclass(frozen=True, slots=True)
+class SealedEndpoint:
+    """An endpoint of a tenant's own as it is stored: `ciphertext` is its sealed key, empty or None without one."""
+
+    id: int
+    base_url: str
+    ciphertext: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,14 +27,13 @@ class OpenedEndpoint:
     api_key: str = field(repr=False)
 
 
-def decrypt_endpoint(endpoint: Mapping[str, Any], tenant_id: int) -> OpenedEndpoint:  # Any: a JSON object
-    """An endpoint with its key open."""
-    sealed = endpoint["ciphertext"]
+def decrypt_endpoint(endpoint: SealedEndpoint, tenant_id: int) -> OpenedEndpoint:
+    """An endpoint with its key open; raises NotAuthorised where the key cannot be opened."""
     try:
-        api_key = unseal(sealed, tenant_id) if sealed else ""
+        api_key = unseal(endpoint.ciphertext, tenant_id) if endpoint.ciphertext else ""
     except CannotOpen as refusal:
         raise NotAuthorised(str(refusal)) from refusal
-    return OpenedEndpoint(int(endpoint["id"]), str(endpoint["base_url"]), api_key)
+    return OpenedEndpoint(endpoint.id, endpoint.base_url, api_key)
 
 
 def read_decrypted_endpoint(endpoint_id: int, *, system: Actor) -> OpenedEndpoint:
@@ -35,4 +41,5 @@ def read_decrypted_endpoint(endpoint_id: int, *, system: Actor) -> OpenedEndpoin
     with acting_as(system):
         found = Endpoint.objects.visible_to(system).filter(pk=endpoint_id)
         values = found.values("id", "base_url", "secret__ciphertext").get()
-    return decrypt_endpoint({**values, "ciphertext": values["secret__ciphertext"]}, system.tenant_id)
+    sealed = SealedEndpoint(values["id"], values["base_url"], values["secret__ciphertext"])
+    return decrypt_endpoint(sealed, system.tenant_id)

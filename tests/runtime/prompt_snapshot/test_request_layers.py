@@ -8,7 +8,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.explain.turn_retrieval import Retrieval, retrieval_of
 from apps.runtime.models import Turn
 from apps.runtime.sessions.session_prefix import load_prefix
-from apps.runtime.turn_store.model_steps import replayed_message
+from apps.runtime.turn_store.model_steps import parse_tool_calls, replayed_message
 from apps.tenants.actions import amend_agent
 from tests.support.drivers.conversation import (
     prompt,
@@ -115,7 +115,11 @@ def test_what_a_replay_of_a_turn_needs_is_kept(standin: StandIn) -> None:
         outcome = Conversation.objects.get(pk=kept.conversation_id).outcome
     sent = [message | {"content": without_cache_marks(message["content"])} for message in second["messages"]]
     calls_before = [None, *(calls for _, calls in rows)]
-    wires = [replayed_message(wire, calls) for (wire, _), calls in zip(rows, calls_before, strict=False) if wire]
+    wires = [
+        replayed_message(wire, parse_tool_calls(calls))
+        for (wire, _), calls in zip(rows, calls_before, strict=False)
+        if wire
+    ]
     assert wires[: len(sent)] == sent
     assert steps == [("list_skills", "done", sent[2]["content"][0]["content"])]
     assert (kept.reply.text, outcome) == ("Ahoy, there are none.", "solved")

@@ -9,6 +9,7 @@ import pytest
 from apps.llm.mcp_client.tool_server import ToolServerResult
 from apps.prompt.rendering.data_fences import unfence
 from apps.runtime.models import ToolStep
+from apps.runtime.tools.tool_server_refresh import SealedServer
 from apps.runtime.tools.tool_server_tools import ToolDescription, ToolServerTool, frame_result
 from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tools.actions import (
@@ -120,21 +121,17 @@ def test_a_read_that_was_lost_says_so_and_a_write_that_was_lost_is_unknown() -> 
     tool_fields = {"name": "a__b", "description": "", "input_schema": {}, "is_read_only": False, "is_idempotent": True}
     assert ToolDescription.of(tool_fields).repeat_safety is ToolStep.RepeatSafety.IDEMPOTENT
     assert ToolDescription.of({**tool_fields, "is_idempotent": False}).repeat_safety is ToolStep.RepeatSafety.UNSAFE
-    sealed = {
-        "url": "http://127.0.0.1:9",
-        "timeout_seconds": 1,
-        "max_result_bytes": 500,
-        "name": "b",
-        "secret__ciphertext": "x",
-    }
-    assert (
-        ToolServerTool(ToolDescription.of(tool_fields), 1, "", True, 1, {}).repeat_safety
-        is ToolStep.RepeatSafety.UNSAFE
+    unopened = ToolServerTool(
+        described=ToolDescription.of(tool_fields),
+        allowed_id=1,
+        sha256="",
+        needs_approval=True,
+        tenant_id=1,
+        name="b",
+        server=SealedServer("http://127.0.0.1:9", timeout_seconds=1, max_result_bytes=500, ciphertext="s3cret"),
     )
-    unopened = ToolServerTool(ToolDescription.of(tool_fields), 1, "", True, 1, sealed)
-    assert "s3cret" not in repr(
-        ToolServerTool(ToolDescription.of(tool_fields), 1, "", True, 1, {"secret__ciphertext": "s3cret"})
-    )
+    assert unopened.repeat_safety is ToolStep.RepeatSafety.UNSAFE
+    assert "s3cret" not in repr(unopened)
     outcome = asyncio.run(unopened.call({}, key="k", timeout_seconds=1))
     assert (outcome.is_error, outcome.is_unknown) == (True, False)
     assert outcome.text.startswith("Nothing was called.")

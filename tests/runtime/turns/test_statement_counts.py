@@ -9,7 +9,7 @@ from django.db import connection
 from pytest_django import Settings
 
 from apps.governance.database.prepared_statements import prepare_statement
-from apps.runtime.turn_store.journal_sql import CLOSE_TURN
+from apps.runtime.turn_store.turn_journal import CLOSE_TURN
 from apps.runtime.worker.sync_driver import answer_conversation
 from benchmarks.turn.benchmark_setup import statements_in
 from tests.support.drivers.conversation import reply, run_customer_turn, run_turn, send_customer_message, tool

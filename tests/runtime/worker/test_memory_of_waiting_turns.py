@@ -59,9 +59,9 @@ def test_what_was_brought_for_the_beginning_goes_where_no_other_beginning_can_fo
     run_customer_turn(world, "Hello", standin, thread="one")
     machine, _ = begin_waiting_turn(world, "one")
     assert machine.claimed.context.running is None
-    assert not machine.claimed.known
+    assert not machine.claimed.known_parts
     assert not machine.progress.loop.account.earlier_calls
-    assert bool(machine.claimed.context.earlier) is is_held
+    assert bool(machine.claimed.context.earlier_calls) is is_held
 
 
 @pytest.mark.slow

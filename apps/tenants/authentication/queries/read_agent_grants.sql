@@ -1,0 +1,18 @@
+-- Reads the grants of the agent role in a tenant.
+--
+-- Called by: _read_grants (apps/tenants/authentication/actor_resolution.py)
+-- Runs as: agent
+-- One statement: it is part of each request, so the grants of all places are read at once.
+-- Locks: nothing
+-- Parameters:
+--   :role         text    the role
+--   :tenant       bigint  the tenant
+--   :at_template  text    name of an origin: the template of the role
+--   :at_tenant    text    name of an origin: the tenant
+--   :at_agent     text    name of an origin: the agent
+-- Returns: a row for each place where grants are given:
+--   origin    text    the place
+--   agent_id  bigint  the agent, null where it is for all
+--   names     text[]  codenames of permissions
+
+-- include: apps/tenants/authentication/queries/fragments/role_grants.sql
