@@ -19,7 +19,7 @@ UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
 def catch_all_names(source: Source) -> Iterator[str]:
     """A file or folder for leftovers has no name in the domain."""
     for part in {*source.path.parent.parts, source.path.stem} & CATCH_ALL_NAMES:
-        yield f"{source.path}: `{part}` is a drawer; name the thing that lies in it."
+        yield f"{source.path}: `{part}` says nothing about the content; name the feature or the thing in it."
 
 
 def relative_imports(source: Source) -> Iterator[str]:

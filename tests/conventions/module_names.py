@@ -31,9 +31,9 @@ def unnamed_modules(source: Source) -> Iterator[str]:
     if stem in NOUNS.split():
         return
     if {words[0], words[-1]} & {*PRONOUNS.split()} or words[-1] in PREPOSITIONS.split():
-        yield f"{source.path}: `{stem}` points at something; name the thing."
+        yield f"{source.path}: `{stem}` begins or ends with a pronoun or a preposition; use a noun for its content."
     elif words[-1] in IRREGULAR.split() or (len(words) == 1 and _is_participle(stem)) or words[0] == "having":
-        yield f"{source.path}: `{stem}` is a participle; name the module by what is in it."
+        yield f"{source.path}: `{stem}` is a participle; use a noun for its content, such as retry_delay."
 
 
 def _is_participle(word: str) -> bool:

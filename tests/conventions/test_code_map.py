@@ -10,7 +10,7 @@ pytestmark = pytest.mark.unmeasured
 
 
 def test_code_map_is_up_to_date() -> None:
-    written = "Write it anew: python -m tests.conventions.code_map"
+    written = "docs/code-map.md is out of date. Run: .venv/bin/python -m tests.conventions.code_map"
     assert code_map.PAGE.read_text("utf-8") == code_map.code_map(), written
 
 

@@ -28,9 +28,9 @@ Status: accepted · Date: 2026-11-21
 def test_every_command_has_a_test_and_a_line_in_the_documentation() -> None:
     names = documentation.commands(documentation.product())
     tests = [source.text for source in documentation.product_tests()]
-    assert documentation.missing_names(names, tests) == [], "commands no test names"
+    assert documentation.missing_names(names, tests) == [], "these commands are named in no test"
     assert documentation.missing_names(names, documentation.documentation_pages().values()) == [], (
-        "commands no page names"
+        "these commands are named in no page of docs/; add them to docs/commands.md"
     )
 
 
