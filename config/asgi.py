@@ -1,4 +1,4 @@
-"""The ASGI entry point: Django, and the MCP endpoint beside it; each request is watched from outside both."""
+"""The ASGI entry point: Django, and the MCP endpoint beside it; the request middleware surrounds both."""
 
 import os
 from threading import Thread
@@ -13,5 +13,5 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 application = RequestLogMiddleware(AsgiDispatcher(get_asgi_application()))
 
-# In a thread of its own: the server imports this within its event loop, and waits for no database.
+# In a thread of its own: the server imports this module within its event loop, which must not wait for the database.
 Thread(target=log_role_violations, name="roles apart", daemon=True).start()

@@ -1,6 +1,6 @@
-"""When each sweep is woken, in seconds. Sweeps find whatever a lost message should have woken.
+"""How often each sweep runs, in seconds. Sweeps find work whose wake-up message was lost.
 
-Turns are not among them: the engine itself asks what is due.
+Turns are not among them: the engine itself looks for due turns.
 """
 
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ LONGEST_EXPIRY_SECONDS: Final = HOUR
 
 
 def beat_table(interval_seconds: float) -> dict[str, dict[str, Any]]:  # Any: the form of Celery's beat table
-    """The beat table; resolved conversations are looked for as often as the installation says.
+    """Return the beat table; the installation sets how often resolved conversations are looked for.
 
-    A message that no worker took until the next one comes, or for an hour, is dropped.
+    A message that no worker took is dropped when the next one comes, or after an hour.
     """
     table = {
         task: _beat_entry(seconds, min(seconds, LONGEST_EXPIRY_SECONDS), task)

@@ -1,4 +1,4 @@
-"""The Celery application and its beat table. The database is the truth; Celery is the alarm clock."""
+"""The Celery application and its beat table. The database is the truth; Celery is only the alarm clock."""
 
 import os
 import sys
@@ -16,11 +16,11 @@ from apps.telemetry.log_context import replace_log_context
 from apps.telemetry.product_metrics import TASKS
 from apps.tenants.checks import log_role_violations
 
-# The package announces its successor at every import; the notice is not about our code.
+# The package announces its successor at every import; the notice does not concern this code.
 warnings.filterwarnings("ignore", message="The 'django-fsm' package", category=UserWarning)
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
-# A channel that closes gives nothing back: when the broker had gone, the try ended the worker. What is lost so the sweeps find.
+# A closing channel must not return its messages: with the broker gone, that attempt ended the worker. The sweeps find lost work.
 virtual.Channel.do_restore = False
 
 app = Celery("preceptor")
@@ -30,7 +30,7 @@ app.autodiscover_tasks()
 
 @worker_ready.connect
 def check_roles_at_start(**kwargs: Any) -> None:
-    """Workers say at their start what the web process says at its own."""
+    """Run the same check of database roles at the start of a worker as the web process does."""
     del kwargs
     log_role_violations()
 
@@ -38,54 +38,54 @@ def check_roles_at_start(**kwargs: Any) -> None:
 @worker_ready.connect
 @beat_init.connect
 def serve_metrics(**kwargs: Any) -> None:
-    """Workers and the beat have no address of their own to be asked at."""
+    """Serve metrics on a port, since workers and the beat serve no HTTP otherwise."""
     del kwargs
     import_string("apps.operations.metrics.serve_metrics_endpoint")()
 
 
 @beat_init.connect
 def register_beat_entries(**kwargs: Any) -> None:
-    """What the beat will ring stands in the database, so that people see when it does not."""
+    """Store the beat's entries in the database, so that people see when one does not run."""
     del kwargs
     import_string("apps.runtime.health.beat_monitor.register_beat_tasks")()
 
 
 @task_prerun.connect
 def record_beat_entry(task: Any, **kwargs: Any) -> None:
-    """A worker was woken, by the beat's alarm where it is one."""
+    """Record that a worker ran a task, if the beat sent it."""
     del kwargs
     import_string("apps.runtime.health.beat_monitor.record_run")(task.name)
 
 
 @task_prerun.connect
 def set_log_context(task_id: str, task: Any, **kwargs: Any) -> None:
-    """What a task logs says which it was."""
+    """Add the task's name and id to its log lines."""
     del kwargs
     replace_log_context(task=task.name, task_id=task_id)
 
 
 @task_postrun.connect
 def clear_log_context(task: Any, state: str | None = None, **kwargs: Any) -> None:
-    """It is counted, and its thread is about nothing again."""
+    """Count the finished task, and clear the log context of its thread."""
     del kwargs
     TASKS.labels(task=task.name, result=(state or "unknown").lower()).inc()
     replace_log_context()
 
 
 class TurnEngine(bootsteps.StartStopStep):
-    """The turn engine, which Celery starts before it asks for the broker, and drains after it has left it."""
+    """The turn engine as a Celery step: started before the broker connection, drained after it is closed."""
 
     requires = ("celery.worker.components:Pool",)
 
     def start(self, parent: Any) -> None:
-        """Take turns. Children that a process pool forks later would inherit the engine's threads."""
+        """Start taking turns. A process pool is refused: children that it forks later would inherit the engine's threads."""
         if "prefork" in parent.pool_cls.__module__:
-            raise ImproperlyConfigured("A worker answers turns from one event loop. Start it with --pool=threads.")
-        # By name: the web process imports this module too, and has no use for the vendor's SDK.
+            raise ImproperlyConfigured("A worker runs its turns in one event loop. Start it with --pool=threads.")
+        # Imported by name: the web process imports this module too, and does not need the vendor's SDK.
         import_string("apps.runtime.worker.process.start")()
 
     def info(self, parent: Any) -> dict[str, Any]:  # type: ignore[override]  # Celery takes a dictionary; its stubs say none
-        """Celery's `inspect stats` shows the engine beside the pool."""
+        """Return the engine's statistics, which Celery's `inspect stats` shows beside the pool."""
         del parent
         turns = turns_under_way()
         oldest = max((turn["seconds"] for turn in turns), default=None)
@@ -94,12 +94,12 @@ class TurnEngine(bootsteps.StartStopStep):
         }
 
     def stop(self, parent: Any) -> None:
-        """Warm shutdown: what runs may finish."""
+        """Warm shutdown: turns under way may finish."""
         del parent
         import_string("apps.runtime.worker.process.stop")(settings.TURN_DRAIN_SECONDS)
 
     def terminate(self, parent: Any) -> None:
-        """Cold shutdown: what runs is given back at once."""
+        """Cold shutdown: turns under way are released at once."""
         del parent
         import_string("apps.runtime.worker.process.stop")(0)
 
@@ -108,13 +108,13 @@ app.steps["worker"].add(TurnEngine)
 
 
 def turns_under_way(state: Any = None) -> list[dict[str, Any]]:
-    """`celery -A config inspect turns`: the turns each worker answers now, the oldest first, with age and tenant."""
+    """`celery -A config inspect turns`: the turns that each worker runs, the oldest first, with age and tenant."""
     del state
     turns: list[dict[str, Any]] = import_string("apps.runtime.worker.process.turns_under_way")()
     return turns
 
 
-# Celery's own programs have loaded their commands by now; the web process imports this module too, and needs none of them.
+# Celery's own programs have loaded their commands by now; the web process imports this module too, and needs none.
 if "celery.worker.control" in sys.modules:
     import_string("celery.worker.control.Panel").register(
         turns_under_way, type="inspect", name="turns", help="Turns under way, the oldest first."

@@ -1,4 +1,4 @@
-"""The process environment, parsed once; every variable the product reads stands here."""
+"""The process environment, parsed once; this module lists every variable that the product reads."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ HOME = Path(os.environ.get("PRECEPTOR_HOME", ROOT / ".preceptor"))
 
 
 class Environment(BaseSettings):
-    """What the operator of an installation may set. Real variables win over the launcher's `<home>/env` file."""
+    """The variables that the operator of an installation may set. Real variables override the launcher's `<home>/env` file."""
 
     model_config = SettingsConfigDict(env_file=HOME / "env", extra="ignore", env_ignore_empty=True)
 

@@ -1,4 +1,4 @@
-"""What drf-spectacular writes of the API."""
+"""Settings of drf-spectacular, which writes the OpenAPI schema."""
 
 from typing import Any
 

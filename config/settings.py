@@ -41,7 +41,7 @@ def database_settings(url: str, **options: str) -> dict[str, Any]:
 
 
 def attachment_storage(environment: Environment) -> dict[str, Any]:
-    """A private folder that no address leads to, or a private bucket that signs its addresses."""
+    """Return a private folder that no URL serves, or a private bucket with signed URLs."""
     if not environment.attachments_s3_bucket:
         options: dict[str, Any] = {
             "location": environment.attachments_dir,
@@ -65,7 +65,7 @@ def attachment_storage(environment: Environment) -> dict[str, Any]:
 
 
 def demo_apps(environment: Environment) -> list[str]:
-    """The demo's app, where the environment asks for it; an installation without the package refuses."""
+    """Return the demo's app if the environment asks for it; refuse if the package is not installed."""
     if not environment.demo_app:
         return []
     if find_spec("apps.demo") is None:
@@ -90,7 +90,7 @@ ALLOWED_HOSTS = [host.strip() for host in (_hosts.split(",") if isinstance(_host
 CSRF_TRUSTED_ORIGINS = [ENV.console_url]
 
 DATABASES: dict[str, dict[str, Any]] = {"default": database_settings(ENV.database_url)}
-# A pooler gives the next transaction another connection: a cursor that outlives its transaction would not be there.
+# A pooler may give the next transaction another connection, on which a cursor of an earlier transaction does not exist.
 DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True
 if ENV.database_pool_size:
     DATABASES["default"]["OPTIONS"]["pool"] = {"min_size": 1, "max_size": ENV.database_pool_size}
@@ -98,16 +98,16 @@ DATABASE_ROLE_PREFIX = ENV.database_role_prefix or DATABASES["default"]["NAME"]
 DATABASE_LISTEN_URL = ENV.database_listen_url
 DATABASE_OWNER_URL = ENV.database_owner_url
 if DATABASE_OWNER_URL:
-    # Tables belong to a role that is no superuser, so that FORCE ROW LEVEL SECURITY means something.
+    # Tables belong to a role that is no superuser, so that FORCE ROW LEVEL SECURITY takes effect.
     DATABASES["owner"] = database_settings(DATABASE_OWNER_URL, options=f"-c role={DATABASE_ROLE_PREFIX}_owner")
     DATABASES["owner"]["NAME"] = DATABASES["default"]["NAME"]
     DATABASES["owner"]["TEST"] = {"MIRROR": "default"}
 
-# Fields of forms are drawn by templates of ours, too.
+# The product's own templates render form fields, too.
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 INSTALLED_APPS = [
     "unfold",
-    # Not the one that loads every page: the console has a site of its own, and a worker no pages.
+    # Not the autodiscovering admin app: the console has its own site, and a worker needs no pages.
     "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -155,7 +155,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "tenants.User"
 AUTHENTICATION_BACKENDS = ["django.contrib.auth.backends.ModelBackend"]
 ANONYMOUS_USER_NAME = None
-# Grants are resolved once, by tenants.identity, and asked in the door; Django's has_perm decides nothing here.
+# Grants are resolved once, by tenants.identity, and checked by `governed(...)`; Django's has_perm decides nothing here.
 SILENCED_SYSTEM_CHECKS = ["guardian.W001"]
 LOGIN_URL = "admin:login"
 
@@ -234,7 +234,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TIMEZONE = "UTC"
-# A request must not wait for a broker that is down; the sweep finds what was not said.
+# A request must not wait for a broker that is down; the sweep finds the work of a lost message.
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 1.0,
     "max_retries": 0,
@@ -252,7 +252,7 @@ SEALING_KEYS = [key.strip() for key in ENV.sealing_keys.split(",") if key.strip(
 try:
     REACHABLE_NETWORKS = parse_networks(ENV.reachable_networks)
 except ValueError as refusal:
-    raise ImproperlyConfigured(f"REACHABLE_NETWORKS holds what is no network: {refusal}.") from refusal
+    raise ImproperlyConfigured(f"REACHABLE_NETWORKS contains an entry that is not a network: {refusal}.") from refusal
 AGENT_KEY = ENV.agent_key
 AGENT_SESSION_IDLE_SECONDS = ENV.agent_session_idle_seconds
 TURN_LEASE_SECONDS = ENV.turn_lease_seconds

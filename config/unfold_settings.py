@@ -1,4 +1,4 @@
-"""How unfold draws the console: names, files, and where it asks for the sidebar."""
+"""Settings of unfold, the console's theme: names, files, and the source of the sidebar."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""URLs of the installation."""
+"""URL configuration of the installation."""
 
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
@@ -11,7 +11,7 @@ from apps.operations.readiness import readyz
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
-    """The process is alive. Nothing else is asked: a database that is away is no reason to start this process anew."""
+    """Answer that the process is alive. The database is not checked: its absence is no reason to restart this process."""
     del request
     return HttpResponse("ok\n", content_type="text/plain")
 

@@ -1,1 +1,1 @@
-"""The REST surface: a request becomes one call, a refusal a problem document; it decides nothing."""
+"""The REST API: a request becomes one call, and a refusal a problem document; domain rules are in the apps below."""

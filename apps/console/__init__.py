@@ -1,1 +1,1 @@
-"""The operators' admin site: pages that declare what they show and which act a button is; it decides nothing."""
+"""The operators' admin site: pages declare their columns, filters and actions; domain rules are in the apps below."""

@@ -1,1 +1,1 @@
-"""Conversations, the events that arrive in them and the messages that make their transcript; not how a reply is made."""
+"""Conversations, inbound events and the messages of the transcript; replies are made by `apps/runtime`."""

@@ -1,1 +1,1 @@
-"""Seeds, imports and the story the product plays against itself from outside; no part of the running product."""
+"""The demo: seeds, imports and a story played against the running product over HTTP; production images do not contain it."""

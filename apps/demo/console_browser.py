@@ -1,4 +1,4 @@
-"""What an operator does at the console, with a browser's means: pages, forms, cookies."""
+"""An operator's steps in the console, made as a browser makes them: pages, forms, cookies."""
 
 import re
 import subprocess
@@ -15,16 +15,16 @@ LOGIN: Final = "/admin/login/"
 CSRF: Final = "csrfmiddlewaretoken"
 START_AGAIN: Final = "and start the demo again; or begin anew with `make clean`. The page:"
 NO_APPROVAL: Final = (
-    "is offered no approval on the review page. Somebody limited what they may do: see Limits of members and Grants on agents in"
-    f" the console, give it back, {START_AGAIN}"
+    "has no approval button on the review page. Their permissions were limited: see Limits of members and Grants on agents"
+    f" in the console, restore them, {START_AGAIN}"
 )
 SIGN_IN_FAILED: Final = (
-    f"did not get in. If somebody deactivated them, see Members in the console, let them in again, {START_AGAIN}"
+    f"could not sign in. If their membership was deactivated, reactivate it under Members, {START_AGAIN}"
 )
 
 
 def log_in(browser: HttpVisitor, username: str, password: str) -> str:
-    """Sign in by the form; says who is in."""
+    """Sign in by the form; return a line that names the user."""
     page = browser.get(f"{LOGIN}?next={HOME}")
     form = _find_form(page, lambda form: "password" in form.asked, "The login page has no login form.")
     browser.submit(page, form, username=username, password=password)
@@ -32,7 +32,7 @@ def log_in(browser: HttpVisitor, username: str, password: str) -> str:
 
 
 def follow_link(browser: HttpVisitor, username: str) -> str:
-    """Sign in by a one-time link; says who is in."""
+    """Sign in by a one-time link; return a line that names the user."""
     command = [sys.executable, "manage.py", "login_link", username]
     printed = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     links = re.findall(r"https?://\S+", printed.stdout)
@@ -44,7 +44,7 @@ def follow_link(browser: HttpVisitor, username: str) -> str:
 
 
 def approve_draft(browser: HttpVisitor, skill_id: int, who: str) -> None:
-    """Open a draft's review page and say yes to exactly what stands on it."""
+    """Open a draft's review page and approve exactly the version that it shows."""
     page = browser.get(f"{HOME}skills/skill/{skill_id}/change/")
     form = _find_form(page, lambda form: form.action.endswith("/decide/approve/"), f"{who} {NO_APPROVAL}")
     answer = browser.submit(page, form)

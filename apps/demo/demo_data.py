@@ -1,4 +1,4 @@
-"""Who appears in the demo, and what its customers write."""
+"""The people of the demo, and the messages that its customers write."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -7,17 +7,17 @@ TENANT: Final = "acme"
 BUSINESS: Final = "Acme"
 AGENT: Final = "support"
 OPERATOR: Final = "operator@acme.example"
-# Members talk with it in the console; no customer reaches it.
+# An assistant: members talk to it in the console; no customer reaches it.
 ASSISTANT: Final = "aide"
 ASSISTANT_TITLE: Final = "Aide"
 ASSISTANT_IDENTITY: Final = "I am Aide. I help the people of Acme to see what waits for them, and I say where I looked."
-# The story signs in as somebody else, so that the login link shown to the person at the terminal still works afterwards.
+# The story signs in as another person, so that the login link shown at the terminal still works afterwards.
 REVIEWER: Final = "reviewer@acme.example"
 
 
 @dataclass(frozen=True, slots=True)
 class CustomerRequest:
-    """Something two customers write about, so that the second can be served by what was learned from the first."""
+    """A request that two customers write about, so that the second can be served by a skill learned from the first."""
 
     topics: tuple[str, ...]
     first_customer: str
@@ -25,7 +25,7 @@ class CustomerRequest:
     second_customer: str
 
 
-# Each has words of its own: a skill learned from one must not be taken for another.
+# Each request has words of its own: a skill learned from one must not be taken for another.
 CUSTOMER_REQUESTS: Final = (
     CustomerRequest(
         ("change", "invoice"),

@@ -1,4 +1,4 @@
-"""Prices for the demo's agents: the stand-in is on no price list, and pages without a cost would show half of what they can."""
+"""Prices for the demo's agents: no price list has the stand-in, and without costs several pages would be half empty."""
 
 from dataclasses import asdict
 from decimal import Decimal
@@ -16,13 +16,13 @@ from apps.tenants.models import Agent, ModelPrice
 PRICE_REASON: Final = (
     "Example prices of the demo, so that the stand-in's calls cost something. Nobody is billed by them."
 )
-# For a model that the product's list does not name.
+# For a model that the product's price list does not contain.
 DEFAULT_RATES: Final = TokenRates(Decimal(2), Decimal(10), Decimal("0.2"), Decimal("2.5"), Decimal(4))
 MODEL_FIELDS: Final = ("model", "fallback_model", "distil_model_mid", "distil_model_long")
 
 
 def set_example_prices(admin: Actor) -> None:
-    """Price each model that the tenant's agents use. A tenant that has a price, whoever set it, keeps what it has."""
+    """Set a price for each model that the tenant's agents use, unless the tenant has any price already."""
     with acting_as(admin):
         if ModelPrice.objects.visible_to(admin).exists():
             return

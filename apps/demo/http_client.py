@@ -1,4 +1,4 @@
-"""HTTP as somebody outside speaks it: an integration with a token, or a person's browser with cookies and forms."""
+"""HTTP from outside: an integration with a token, or a person's browser with cookies and forms."""
 
 import html
 import json
@@ -19,7 +19,7 @@ REFUSAL_CHARACTERS: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class PageResponse:
-    """What came back, from where, and how long it took."""
+    """A response: its address, its text, and how long it took."""
 
     status: int
     url: str
@@ -28,7 +28,7 @@ class PageResponse:
 
     @property
     def json(self) -> Any:
-        """The body as JSON; whatever is none is an empty object."""
+        """Return the body as JSON; an empty object if it is not JSON."""
         try:
             return json.loads(self.text)
         except ValueError:
@@ -36,7 +36,7 @@ class PageResponse:
 
     @property
     def refusal(self) -> str:
-        """What an answer that was not hoped for says of itself."""
+        """Return the explanation in an unexpected response."""
         problem = self.json if isinstance(self.json, dict) else {}
         detail = problem.get("detail") or _refusal_text(self.text)
         return " ".join(filter(None, [str(self.status), problem.get("code"), " ".join(detail.split())]))
@@ -49,7 +49,7 @@ class PageResponse:
 
 
 def _refusal_text(text: str) -> str:
-    """Of a page what it alerts to, or else its title; of other texts how they begin."""
+    """Return a page's alert or its title; of other texts, the beginning."""
     match = re.search(r'role="alert">(.*?)</div>', text, re.DOTALL) or re.search(
         r"<title>(.*?)</title>", text, re.DOTALL
     )
@@ -58,7 +58,7 @@ def _refusal_text(text: str) -> str:
 
 @dataclass(slots=True)
 class HtmlForm:
-    """A form of a page, with what it would send if nobody typed anything."""
+    """A form of a page, with the values that it would send unchanged."""
 
     action: str
     fields: dict[str, str] = field(default_factory=dict)
@@ -66,27 +66,27 @@ class HtmlForm:
 
 
 class HttpVisitor:
-    """Remembers cookies, and speaks as an agent where it has a token."""
+    """A client that keeps cookies, and acts as an agent if it has a token."""
 
     def __init__(self, base_url: str, token: str = "") -> None:
         self._base_url = base_url
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        # No proxy: what is visited runs beside us.
+        # No proxy: the server runs on the same machine.
         self._opener = build_opener(ProxyHandler({}), HTTPCookieProcessor(CookieJar()))
 
     def get(self, path: str) -> PageResponse:
         return self._send("GET", urljoin(self._base_url, path), self._headers)
 
     def send(self, method: str, path: str, body: object, **headers: str) -> PageResponse:
-        """A JSON body; header names are given with underscores."""
+        """Send a JSON body; header names are given with underscores."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         content = {"Content-Type": "application/json"} | self._headers | named
         return self._send(method, urljoin(self._base_url, path), content, json.dumps(body).encode())
 
     def submit(self, page: PageResponse, form: HtmlForm, **typed: str) -> PageResponse:
-        """Send a form of a page as a browser does, with what was typed into it."""
+        """Submit a form of a page as a browser does, with the typed values."""
         body = urlencode(form.fields | typed).encode()
-        # A browser says which page the form stood on; over https Django asks for it.
+        # A browser sends the page of the form as the referrer; over https Django requires it.
         return self._send("POST", urljoin(page.url, form.action), {"Referer": page.url}, body)
 
     def _send(self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None) -> PageResponse:

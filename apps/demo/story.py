@@ -1,4 +1,4 @@
-"""`python -m apps.demo.story`: one lesson from first message to second customer, played from outside against live servers."""
+"""`python -m apps.demo.story`: one lesson from the first message to the second customer, played against live servers."""
 
 import hashlib
 import os
@@ -39,7 +39,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class StoryMessage:
-    """One message and what became of it."""
+    """One message and its reply."""
 
     conversation_id: int
     reply: dict[str, Any]
@@ -47,7 +47,7 @@ class StoryMessage:
 
 @dataclass(slots=True)
 class Story:
-    """The people and programs of the story, and what it has come to so far."""
+    """The people and programs of the story, and its progress."""
 
     agent: HttpVisitor
     browser: HttpVisitor
@@ -65,7 +65,7 @@ class Story:
             ("The next message is answered in the same session, and its prompt is read from the cache", self.go_on),
             ("Resolving the conversation returns at once", self.resolve),
             ("An operator signs in to the console", self.sign_in),
-            ("Off-thread, the conversation is looked at and one draft skill appears", self.learn),
+            ("In the background, the conversation is reviewed and one draft skill appears", self.learn),
             ("The agent cannot approve a skill", self.refuse_agent),
             ("The operator approves on the review page", self.approve),
             ("The next conversation's prompt lists the skill, and the agent uses it", self.use),
@@ -142,7 +142,8 @@ class Story:
         expect(moved.status == 403, f"The agent's approval was answered with {moved.status}: {quote_line(moved.text)}")
         patched = self.agent.send("PATCH", path, {"status": "approved"})
         expect(
-            patched.json.get("ignored_fields") == ["status"], f"The status was not stripped: {quote_line(patched.text)}"
+            patched.json.get("ignored_fields") == ["status"],
+            f"The status in the request was not ignored: {quote_line(patched.text)}",
         )
         now = self._get_json(self.browser, f"skills/{self.skill['id']}/")
         expect(now["status"] == self.skill["status"], f"The skill became {now['status']}.")
@@ -214,7 +215,10 @@ class Story:
         return self._get_results(self.agent, "skills/?page_size=100")
 
     def _skill_of(self, extraction: dict[str, Any]) -> dict[str, Any]:
-        """The draft, the one it adds to, or the skill that says the same; of a retired one only the reason says the name."""
+        """Return the drafted skill, the one it adds to, or the one with the same content.
+
+        For a retired one, only the reason has its name.
+        """
         skill_id = extraction["skill_id"] or next(
             (skill["id"] for skill in self._read_skills() if f" {skill['name']} " in extraction["reason"]), None
         )
@@ -238,14 +242,15 @@ class Story:
 
 
 def _matter_without_skill(skills: list[dict[str, Any]]) -> CustomerRequest:
-    """What no skill covers yet; when all is known, what a live skill covers."""
+    """Return a request that no skill covers yet; if all are covered, one that a live skill covers."""
     covering = {matter: [skill for skill in skills if _covers(skill, matter)] for matter in CUSTOMER_REQUESTS}
     fresh = [matter for matter in CUSTOMER_REQUESTS if not covering[matter]]
     known = [
         matter for matter in CUSTOMER_REQUESTS if any(skill["status"] != "deprecated" for skill in covering[matter])
     ]
     expect(
-        bool(fresh or known), "Every shipped matter's skill was rejected or deprecated. Begin anew with `make clean`."
+        bool(fresh or known),
+        "The skill of every request of the demo was rejected or deprecated. Run `make clean` and start again.",
     )
     return (fresh or known)[0]
 
@@ -272,7 +277,7 @@ def _wait_for(look: Callable[[], Found | None], otherwise: str) -> Found:
 
 
 def main() -> int:
-    """0 only if every step held."""
+    """Play the story; return 0 only if every step passed."""
     missing = [name for name in ("CONSOLE_URL", "DEMO_TOKEN", "DEMO_OPERATOR_LOGIN") if not os.environ.get(name)]
     if missing:
         print(f"Set {', '.join(missing)}; `make demo` does, and plays the story.", file=sys.stderr)

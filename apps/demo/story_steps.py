@@ -1,4 +1,4 @@
-"""How a step of the story is told: whether it held, and what it can show for it."""
+"""Runs the steps of the story and prints for each whether it passed, with its evidence."""
 
 import json
 import sys
@@ -15,12 +15,12 @@ QUOTED_CHARACTERS: Final = 400
 
 
 class StepFailed(Exception):
-    """A step of the story turned out otherwise; the message says how."""
+    """A step of the story failed; the message says how."""
 
 
 def play_steps(steps: Sequence[StoryStep]) -> bool:
-    """Take the steps one after the other and print each; after one that does not hold the rest have nothing to stand on."""
-    # A terminal that knows no tick shows a question mark instead of ending the story.
+    """Run the steps in order and print each. After a failure the remaining steps are skipped."""
+    # A terminal that cannot print a tick shows a question mark instead of ending the story.
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a text stream, whatever typeshed allows for
     console = Console(highlight=False, soft_wrap=True)
     for number, (title, take) in enumerate(steps, 1):
@@ -29,7 +29,7 @@ def play_steps(steps: Sequence[StoryStep]) -> bool:
         except (StepFailed, OSError) as failure:
             console.print(f"[red]✗[/] {number}. ", end="")
             console.print(f"{title}\n     {failure}", markup=False)
-            console.print(f"  {len(steps) - number} more steps were not tried.", markup=False)
+            console.print(f"  {len(steps) - number} more steps were skipped.", markup=False)
             return False
         console.print(f"[green]✓[/] {number}. ", end="")
         console.print(title, markup=False)
@@ -39,19 +39,19 @@ def play_steps(steps: Sequence[StoryStep]) -> bool:
 
 
 def expect(true: bool, otherwise: str) -> None:
-    """Go on only if it is so."""
+    """Raise StepFailed unless the condition is true."""
     if not true:
         raise StepFailed(otherwise)
 
 
 def quote_line(text: str) -> str:
-    """Somebody's words on one line."""
+    """Return a quotation on one line."""
     line = " ".join(text.split())
     return f"“{line}”" if len(line) <= QUOTED_CHARACTERS else f"“{line[:QUOTED_CHARACTERS]}…”"
 
 
 def tool_call_lines(calls: Sequence[Mapping[str, Any]]) -> Evidence:
-    """The tools that were called, with what they were given."""
+    """Return the tools that were called, with their arguments."""
     return [
         f"tool {call['name']}({json.dumps(call['arguments'], ensure_ascii=False)[:QUOTED_CHARACTERS]})"
         f"{' failed: ' + call['result'] if call['is_error'] else ''}"
@@ -60,7 +60,7 @@ def tool_call_lines(calls: Sequence[Mapping[str, Any]]) -> Evidence:
 
 
 def usage_summary(reply: Mapping[str, Any]) -> str:
-    """The model that answered, and its tokens by billing class."""
+    """Return the model that answered, and its tokens by billing class."""
     usage = reply["usage"]
     written = usage["cache_write_5m_tokens"] + usage["cache_write_1h_tokens"]
     return (
@@ -70,6 +70,6 @@ def usage_summary(reply: Mapping[str, Any]) -> str:
 
 
 def changed_lines(before: str, after: str) -> Evidence:
-    """The lines of a prompt that one session has and another has not."""
+    """Return the lines of a prompt that one session has and the other has not."""
     changes = unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0)
     return [line for line in changes if line[:1] in "+-" and line[:3] not in ("+++", "---") and line[1:].strip()]

@@ -1,1 +1,1 @@
-"""What waits for a person of a conversation: drafts, escalations and the rules that make replies wait; it knows no runtime."""
+"""Work on conversations that waits for a person: drafts, escalations and send rules; it does not import the runtime."""

@@ -1,1 +1,1 @@
-"""The kernel every governed write passes: actors, policy, the door, change records, proposals; it knows no noun."""
+"""The kernel of every governed write: actors, the policy, authorization, change records and proposals; it knows no domain app."""

@@ -1,1 +1,1 @@
-"""What people have stopped for now: learning, sending, an agent; not how a turn waits for it."""
+"""Kill switches that stop learning, sending or an agent; waiting for them is in `apps/runtime`."""

@@ -1,4 +1,4 @@
-"""Acts on switches. Both hold before the next model call; what waits then is neither lost nor answered twice."""
+"""Governed writes on kill switches. Both take effect before the next model call; no waiting message is lost or answered twice."""
 
 from django.utils import timezone
 
@@ -12,8 +12,8 @@ from apps.kill_switches.models import KillSwitch
 def activate_kill_switch(
     kind: KillSwitch.Kind, *, actor: Actor, reason: str, agent_id: int | None = None, channel: str = ""
 ) -> KillSwitch:
-    """Stop something at once. Messages go on arriving and wait; nothing that was learned is undone."""
-    refuse_blank(reason, "Say why; everybody reads it while the switch is on.")
+    """Activate a switch at once. Messages keep arriving and wait; nothing that was learned is undone."""
+    refuse_blank(reason, "Say why; everybody sees the reason while the switch is on.")
     switch = KillSwitch(
         tenant_id=actor.tenant_id,
         kind=kind,
@@ -28,7 +28,7 @@ def activate_kill_switch(
 def deactivate_kill_switch(
     switch: KillSwitch, *, actor: Actor, reason: str = "", read_at: int | None = None
 ) -> KillSwitch:
-    """Let it go on. What waited is taken up by the next sweep, in the order it arrived."""
+    """Deactivate a switch. The next sweep takes up the waiting work in the order in which it arrived."""
     with governed(Act.KILL_SWITCH_DEACTIVATE, switch, actor=actor, read_at=read_at, reason=reason) as row:
         row.lift()
         row.deactivated_by = actor.label

@@ -1,4 +1,4 @@
-"""The switch: one thing stopped for a tenant, an agent or a channel, until somebody lifts it."""
+"""The kill switch: learning, sending or answering stopped for a tenant, an agent or a channel, until a person resumes it."""
 
 from typing import ClassVar, Self
 
@@ -22,34 +22,34 @@ from apps.kill_switches.rules import (
 
 
 class SwitchQuerySet(GovernedQuerySet["KillSwitch"]):
-    """Adjectives for switches."""
+    """Queryset filters for switches."""
 
     def on(self) -> Self:
-        """Those in force."""
+        """Switches that are on."""
         return self.filter(status=KillSwitch.Status.ON)
 
     def reaching(self, agent_id: int, channel: str) -> Self:
-        """Those that hold for one agent on one channel."""
+        """Switches that apply to one agent on one channel."""
         whom = models.Q(agent=None) | models.Q(agent=agent_id)
         return self.filter(whom, models.Q(channel="") | models.Q(channel=channel))
 
     def of_kinds(self, *kinds: "KillSwitch.Kind") -> Self:
-        """Those of some kinds."""
+        """Switches of these kinds."""
         return self.filter(kind__in=kinds)
 
 
 class KillSwitch(Governed):
-    """What somebody stopped. Narrow as it was thrown it stays; a wider stop is another switch."""
+    """A stop that a person set. Its scope never changes; a wider stop is another switch."""
 
     class Kind(models.TextChoices):
-        """What stops."""
+        """The activity that is stopped."""
 
         FREEZE_LEARNING = FREEZE_LEARNING, "Freeze learning"
         PAUSE_SENDING = PAUSE_SENDING, "Pause autonomous sending"
         PAUSE_AGENT = PAUSE_AGENT, "Pause answering"
 
     class Status(models.TextChoices):
-        """Off is terminal: the next stop is a switch of its own, with its own reason."""
+        """Off is terminal: the next stop is a new switch with its own reason."""
 
         ON = "on"
         OFF = "off"
@@ -61,7 +61,7 @@ class KillSwitch(Governed):
         blank=True,
         on_delete=models.PROTECT,
         related_name="+",
-        help_text="Empty: for every agent, those to come included.",
+        help_text="Empty: every agent, including agents added later.",
     )
     channel = models.CharField(
         max_length=40,
@@ -71,7 +71,7 @@ class KillSwitch(Governed):
     )
     reason = models.TextField(
         validators=[validate_storable_text, MaxLengthValidator(REASON_CHARACTERS)],
-        help_text="People read it on every page while the switch is on.",
+        help_text="Shown on every page while the switch is on.",
     )
     status = StateField(max_length=10, choices=Status.choices, default=Status.ON)
     activated_by = models.CharField(max_length=200, editable=False)
@@ -90,7 +90,7 @@ class KillSwitch(Governed):
                 condition=models.Q(status="on"),
                 nulls_distinct=False,
                 name="one_kill_switch_of_a_kind_is_on_per_scope",
-                violation_error_message="This is stopped there already; the switch that is on says why.",
+                violation_error_message="A switch for this is on already; see its reason. Resume it first to set another one.",
             ),
             models.CheckConstraint(
                 condition=models.Q(status="on") | ~models.Q(deactivated_by=""),
@@ -104,9 +104,9 @@ class KillSwitch(Governed):
 
     @property
     def sentence(self) -> str:
-        """What it stops, for whom and where."""
+        """Return what the switch stops, and for which agents and channels, as a sentence."""
         return stopped_sentence(self.kind, SwitchScope(self.agent.key if self.agent else "", self.channel))
 
     @transition(field=status, source=Status.ON, target=Status.OFF)
     def lift(self) -> None:
-        """What it stopped goes on."""
+        """Turn the switch off."""

@@ -1,4 +1,4 @@
-"""Where a switch holds, and how it is said; pure."""
+"""The scope of a switch, and its description in words; pure."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ _STOPPED_SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class SwitchScope:
-    """Where a switch holds: an agent or all of them, a channel or all of them."""
+    """The scope of a switch: one agent or all of them, one channel or all of them."""
 
     agent_key: str = ""
     channel: str = ""
@@ -30,5 +30,5 @@ class SwitchScope:
 
 
 def stopped_sentence(kind: str, reach: SwitchScope) -> str:
-    """What a switch stops, as one sentence without its reason, which is for people."""
+    """Return what a switch stops, as one sentence. Its reason is only for people and is left out."""
     return f"{_STOPPED_SENTENCES[kind]} for {reach}."

@@ -1,1 +1,1 @@
-"""Starts and stops the processes Preceptor needs on one machine; it is not part of the product and knows no Django."""
+"""Starts and stops the processes that Preceptor needs on one machine; it imports no Django."""

@@ -1,4 +1,4 @@
-"""Children that never outlive the process that started them."""
+"""Starts child processes that never outlive the process that started them."""
 
 import ctypes
 import os
@@ -41,7 +41,7 @@ def spawn_child(
     complaints: IO[bytes] | None = None,
     foreground: bool = False,
 ) -> subprocess.Popen[bytes]:
-    """Start a child that receives `when_orphaned` if we die, however we die; Ctrl-C reaches it only in the foreground."""
+    """Start a child that receives `when_orphaned` if this process dies. Ctrl-C reaches it only in the foreground."""
     _refuse_other_threads()
     child = subprocess.Popen(
         [str(word) for word in command],
@@ -62,7 +62,7 @@ def spawn_child(
 
 
 def stop_child(child: subprocess.Popen[bytes], first: signal.Signals, grace_seconds: float) -> None:
-    """Ask with `first`, wait, then kill the child and everything in its session's group."""
+    """Send `first`, wait, then kill the child and everything in its session's group."""
     if child.poll() is None:
         _signal_group(child, first)
         try:
@@ -92,7 +92,7 @@ def is_alive(process_id: int) -> bool:
 
 
 def command_of(process_id: int) -> bytes:
-    """The command line of a process, its words separated somehow; nothing when it is gone."""
+    """Return the command line of a process, its words separated by NUL or spaces; empty when the process is gone."""
     cmdline = Path(f"/proc/{process_id}/cmdline")
     if cmdline.parent.parent.joinpath("self").exists():
         return cmdline.read_bytes() if cmdline.exists() else b""
@@ -107,13 +107,13 @@ def last_lines(log: Path, count: int = 15) -> str:
 
 
 def _refuse_other_threads() -> None:
-    # Linux sends the parent-death signal when the spawning thread ends, not the process.
+    # Linux sends the parent-death signal when the spawning thread ends, not only when the process ends.
     if threading.current_thread() is not threading.main_thread():
         raise CannotStart("Start the parts from the main thread: they end together with the thread that started them.")
 
 
 def _set_parent_death_signal(libc: ctypes.CDLL, parent_id: int, when_orphaned: signal.Signals) -> Callable[[], None]:
-    # Popen changes the user before it calls this; changing it afterwards would clear the parent-death signal.
+    # Popen changes the user before it calls this function; changing it afterwards would clear the parent-death signal.
     def ask_for_the_signal() -> None:
         libc.prctl(PR_SET_PDEATHSIG, int(when_orphaned))
         if os.getppid() != parent_id:

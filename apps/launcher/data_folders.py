@@ -1,4 +1,4 @@
-"""Where the embedded parts keep their files, so that the user they run as can reach them."""
+"""Folders for the files of the embedded parts, which the user they run as can reach."""
 
 import fcntl
 import hashlib
@@ -26,12 +26,12 @@ def default_home() -> Path:
 
 
 def make_home(home: Path) -> Path:
-    # Root's PostgreSQL runs as `nobody`, who must be able to pass through; nobody but the owner may look in.
+    # Root's PostgreSQL runs as `nobody`, who must be able to pass through this folder; only the owner may list it.
     return make_folder(home, 0o711 if os.geteuid() == 0 else 0o700)
 
 
 def make_folder(folder: Path, mode: int) -> Path:
-    """Make it with exactly this mode, whatever the umask; a folder that is there keeps its own."""
+    """Create a folder with exactly this mode, whatever the umask; an existing folder keeps its mode."""
     if not folder.is_dir():
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(mode)
@@ -39,7 +39,7 @@ def make_folder(folder: Path, mode: int) -> Path:
 
 
 def database_account() -> SystemUser | None:
-    """PostgreSQL refuses to run as root, so root's runs as `nobody`; anybody else's runs as themselves."""
+    """Return the user that PostgreSQL runs as: `nobody` under root, since it refuses to run as root; None for any other user."""
     if os.geteuid() != 0:
         return None
     entry = pwd.getpwnam("nobody")
@@ -69,9 +69,9 @@ def can_run(command: list[str | Path], account: SystemUser | None) -> bool:
 
 
 def reachable_folder(home: Path, account: SystemUser | None, *, throwaway: bool) -> Path:
-    """The home itself, or a folder outside it when `account` may not pass through a directory above it.
+    """Return the home, or a folder outside it when `account` may not pass through a directory above the home.
 
-    Nobody's directories are opened wider for this; the home gets a link that says where its data went.
+    No existing directory gets wider permissions; the home gets a link to the folder with its data.
     """
     make_home(home)
     if account is None or can_enter(home, account):
@@ -86,7 +86,7 @@ def reachable_folder(home: Path, account: SystemUser | None, *, throwaway: bool)
 
 
 def private_folder(folder: Path, account: SystemUser | None) -> Path:
-    """A folder of mode 0700 that belongs to the account (or to us)."""
+    """Return a folder of mode 0700 that belongs to the account, or to this user without one."""
     folder.mkdir(mode=0o700, exist_ok=True)
     if account:
         os.chown(folder, account.user_id, account.group_id)
@@ -95,9 +95,9 @@ def private_folder(folder: Path, account: SystemUser | None) -> Path:
 
 
 def socket_folder(folder: Path, socket_name: str, account: SystemUser | None) -> Path:
-    """The folder itself, or a short one when the socket's path would be too long or hard to quote."""
+    """Return the folder, or a short one when the socket's path would be too long or hard to quote."""
     name = f"preceptor-{os.geteuid()}-{_path_digest(folder)}"
-    # The last one is short everywhere; private_folder() refuses it when somebody else made it.
+    # The last candidate is short on every system; private_folder() refuses it if another user made it.
     candidates = (folder, Path(tempfile.gettempdir()) / name, Path("/tmp") / name)  # noqa: S108
     chosen = next(candidate for candidate in candidates if _may_hold_socket(candidate / socket_name))
     return private_folder(chosen, account)
@@ -105,18 +105,21 @@ def socket_folder(folder: Path, socket_name: str, account: SystemUser | None) ->
 
 @contextmanager
 def hold_file_lock(lock: Path, *, wait: bool = True) -> Iterator[None]:
-    """One holder at a time; the kernel lets go when it dies. Without `wait`, BlockingIOError says it is held."""
-    # Mode 0600: whoever may open the file could hold the lock.
+    """Hold an exclusive file lock; the kernel releases it when the process dies.
+
+    Without `wait`, a taken lock is BlockingIOError.
+    """
+    # Mode 0600: any user who may open the file could take the lock.
     with os.fdopen(os.open(lock, os.O_WRONLY | os.O_CREAT, 0o600), "w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
 
 
 def _refuse_other_owner(folder: Path, user_id: int) -> None:
-    # A folder in a shared directory could have been made by somebody else before us.
+    # In a shared directory, another user could have created the folder first.
     found = folder.lstat()
     if folder.is_symlink() or found.st_uid != user_id:
-        raise CannotStart(f"{folder} belongs to somebody else. Remove it, or set PRECEPTOR_HOME to another folder.")
+        raise CannotStart(f"{folder} belongs to another user. Remove it, or set PRECEPTOR_HOME to another folder.")
 
 
 def _may_hold_socket(path: Path) -> bool:

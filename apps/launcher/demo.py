@@ -1,4 +1,4 @@
-"""`make demo`: everything on one machine, a box that says where, and the story played against it."""
+"""`make demo`: starts everything on one machine, prints a box with the addresses, and plays the story against it."""
 
 import json
 import os
@@ -22,7 +22,7 @@ Embedded = dict[str, Postgres | Valkey | None]
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """What `manage.py seed_demo --json` made: who may log in, and how."""
+    """The result of `manage.py seed_demo --json`: the accounts that may log in, and their passwords or links."""
 
     operator_login: str
     operator_password: str | None
@@ -38,7 +38,7 @@ class Seed:
 
 
 def run_demo(home: Path, *, once: bool, preferred_port: int) -> int:
-    """Start everything, play the story, and stay until somebody stops us; with `once` return the story's code."""
+    """Start everything, play the story, and stay until a signal arrives; with `once`, return the story's exit code."""
     progress, given = LauncherProgress(), ProvidedParts.by(os.environ)
     with ExitStack() as running:
         _take_demo_lock(make_home(home), running)
@@ -68,7 +68,7 @@ def run_demo(home: Path, *, once: bool, preferred_port: int) -> int:
 
 
 def _take_demo_lock(home: Path, running: ExitStack) -> None:
-    # Two demos in one home would run two workers and two clocks on one database.
+    # Two demos in one home would run two workers and two beat processes on one database.
     try:
         running.enter_context(hold_file_lock(home / "demo.lock", wait=False))
     except BlockingIOError:
@@ -80,7 +80,7 @@ def _take_demo_lock(home: Path, running: ExitStack) -> None:
 def _start_databases(embedded: Embedded, running: ExitStack, progress: LauncherProgress) -> None:
     for name, part in embedded.items():
         if part is None:
-            progress.say(f"{name}: the one your environment names.")
+            progress.say(f"{name}: taken from your environment.")
             continue
         running.callback(part.stop)
         with progress.step(name):
@@ -101,12 +101,12 @@ def _set_up_database(supervisor: Supervisor, progress: LauncherProgress, owner: 
 def _start_programs(
     supervisor: Supervisor, progress: LauncherProgress, home: Path, console_url: str, standin_url: str | None
 ) -> Seed:
-    """Web, worker and beat start while the content is written, each waited for in turn."""
+    """Start web, worker and beat while the content is written, waiting for each in turn."""
     programs = [_web_program(console_url), _worker_program(), _beat_program(home)]
     for program in programs:
         supervisor.start(program)
     with progress.step("Demo content", "done"):
-        # No price list names the stand-in, and a real model is never priced by examples.
+        # No price list names the stand-in. A real model must never be billed at example prices.
         prices = ("--example-prices",) if standin_url else ()
         seed = Seed.parse(supervisor.run("seed_demo", python_command("manage.py", "seed_demo", "--json", *prices)))
     for program in [_standin_program(standin_url), *programs] if standin_url else programs:
@@ -138,7 +138,7 @@ def _worker_program() -> Program:
 
 
 def _beat_program(home: Path) -> Program:
-    # An empty pid file: a beat that was killed would leave one behind and refuse the next start.
+    # An empty pid file name: a killed beat would leave a pid file behind, and the next start would refuse to run.
     schedule = ("--schedule", str(home / "beat"), "--pidfile=")
     return Program(
         "beat",
@@ -160,8 +160,8 @@ def _story_environment(seed: Seed, console_url: str) -> dict[str, str]:
 
 
 def _show_box(progress: LauncherProgress, seed: Seed, console_url: str, standin_url: str | None) -> None:
-    standin = "stand-in model (figures of learning quality are plumbing, costs go by example prices)"
-    model = standin if standin_url else "the one your environment names"
+    standin = "stand-in model (shows how learning works, not how good it is; costs use example prices)"
+    model = standin if standin_url else "taken from your environment"
     lines = {"Console": f"{console_url}/", "Operator": seed.operator_login, "Password": seed.operator_password}
     if seed.login_link_path:
         lines["Log in once"] = console_url + seed.login_link_path
@@ -183,7 +183,7 @@ def _example_curl(token: str, console_url: str) -> str:
 
 
 def _closing_sentence(code: int, console_url: str) -> str:
-    held = "Every step of the story held." if code == 0 else f"The story failed with code {code}."
+    held = "Every step of the story passed." if code == 0 else f"The story failed with code {code}."
     return f"{held} The console stays at {console_url}/ until you press Ctrl-C."
 
 

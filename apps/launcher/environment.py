@@ -1,4 +1,4 @@
-"""What the processes are told about each other: the user's own environment first, then the embedded parts."""
+"""The environment of the child processes: the user's own variables first, then the addresses of the embedded parts."""
 
 import base64
 import os
@@ -20,7 +20,7 @@ DATABASE = "preceptor"
 LOGIN_ROLE = "preceptor_login"
 OWNER_URL_VARIABLE = "DATABASE_OWNER_URL"
 STANDIN_KEY = "stand-in"
-# Made once and kept, whatever the environment says for now.
+# Generated once and kept, whatever the environment contains at the moment.
 GENERATED_KEYS = ("SECRET_KEY", "SEALING_KEYS")
 HEADER = (
     "# Written by the launcher for plain manage.py commands. Variables of your own environment win over this file.\n"
@@ -38,7 +38,7 @@ class PartAddresses:
 
 @dataclass(frozen=True, slots=True)
 class ProvidedParts:
-    """Which parts the user's environment brings along."""
+    """The parts that the user's environment provides."""
 
     database: bool
     redis: bool
@@ -60,7 +60,7 @@ class ProvidedParts:
 def run_databases(
     home: Path, *, throwaway: bool = False, environ: Mapping[str, str] = os.environ
 ) -> Iterator[PartAddresses]:
-    """Run what the environment does not bring, and stop on leaving what was started on entering."""
+    """Run the parts that the environment does not provide, and stop those that this call started when the block ends."""
     given = ProvidedParts.by(environ)
     postgres = None if given.database else Postgres(home, throwaway)
     valkey = None if given.redis else Valkey(home, throwaway)
@@ -73,7 +73,7 @@ def run_databases(
 
 
 def addresses_of_parts(postgres: Postgres | None, valkey: Valkey | None, environ: Mapping[str, str]) -> PartAddresses:
-    """The addresses of running parts; the embedded database is created when it is not there yet."""
+    """Return the addresses of the running parts; create the embedded database if it does not exist yet."""
     if postgres:
         create_database(postgres.url)
     return PartAddresses(
@@ -98,10 +98,11 @@ def write_environment(
     standin_url: str | None,
     environ: Mapping[str, str] = os.environ,
 ) -> dict[str, str]:
-    """Choose what the user's environment leaves open, keep it in `<home>/env`, and return the children's environment.
+    """Choose values that the user's environment leaves open, write them to `<home>/env`, and return the children's environment.
 
-    Values of the user's own environment, passwords and keys among them, are never copied to the file. The owner of the
-    database is in neither: what serves requests must not be able to become it. `owner_environment` adds it where tables are made.
+    Values from the user's environment, passwords and keys among them, are never copied to the file. The database owner is
+    in neither: a process that serves requests must not be able to become the owner. `owner_environment` adds it for
+    commands that create tables.
     """
     chosen = {
         "DATABASE_URL": parts.database_url,
@@ -120,23 +121,23 @@ def write_environment(
 
 
 def _sealing_key() -> str:
-    """Thirty-two random bytes, as `cryptography` wants a Fernet key written."""
+    """Return thirty-two random bytes in the encoding of a Fernet key."""
     return base64.urlsafe_b64encode(secrets.token_bytes(32)).decode()
 
 
 def owner_environment(parts: PartAddresses) -> dict[str, str]:
-    """What a command needs besides to make roles and tables."""
+    """Return the variables that a command needs in addition to create roles and tables."""
     return {OWNER_URL_VARIABLE: parts.owner_url}
 
 
 def _no_proxy_hosts(environ: Mapping[str, str]) -> str:
-    # A proxy of the machine must not be asked for the servers that run on it.
+    # The machine's proxy must not be used for servers on the machine itself.
     named = environ.get("NO_PROXY") or environ.get("no_proxy") or ""
     return ",".join(filter(None, (named, "127.0.0.1", "localhost")))
 
 
 def read_environment(home: Path) -> dict[str, str]:
-    """What an earlier start chose; nothing before the first."""
+    """Return the values that an earlier start chose; empty before the first start."""
     file = home / "env"
     if not file.exists():
         return {}
@@ -145,7 +146,7 @@ def read_environment(home: Path) -> dict[str, str]:
 
 
 def _write_private(file: Path, text: str) -> None:
-    # Renamed into place: a manage.py that starts meanwhile reads the old file or the new one, never half of it.
+    # Renamed into place: a manage.py that starts meanwhile reads the old file or the new one, never a part of it.
     unfinished = file.with_suffix(f".{os.getpid()}")
     unfinished.unlink(missing_ok=True)
     with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as handle:

@@ -1,4 +1,4 @@
-"""Watches a parent for its child where the kernel has no parent-death signal (macOS). A script, never imported."""
+"""Watches a parent for its child where the kernel has no parent-death signal (macOS). Run as a script, never imported."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ def _is_alive(process_id: int) -> bool:
 
 
 def watch_parent(parent_id: int, child_id: int, signal_number: int) -> None:
-    """Return when the child is gone; signal it first if the parent goes before it."""
+    """Return when the child has ended; send it the signal if the parent ends first."""
     while _is_alive(child_id):
         if os.getppid() != parent_id:
             os.kill(child_id, signal_number)

@@ -64,7 +64,7 @@ class Postgres:
     def __init__(self, home: Path, throwaway: bool = False) -> None:
         self.home = home.absolute()
         self.throwaway = throwaway
-        # A name of its own: deleting a throwaway can never delete what somebody keeps in the same home.
+        # A name of its own: deleting a throwaway cluster can never delete data that somebody keeps in the same home.
         self._name = "throwaway" if throwaway else "postgres"
         self.log = self.home / "log" / f"{self._name}.log"
         self._account = database_account()
@@ -75,7 +75,7 @@ class Postgres:
 
     @property
     def url(self) -> str:
-        """The superuser's address, on the database `postgres`."""
+        """Return the superuser's URL of the database `postgres`."""
         return self.url_for(SUPERUSER, database=SUPERUSER)
 
     def url_for(self, role: str, *, database: str) -> str:
@@ -83,16 +83,16 @@ class Postgres:
 
     @property
     def is_ours(self) -> bool:
-        """True when this object started the server, so that `stop` ends it."""
+        """Return whether this object started the server, so that `stop` ends it."""
         return self.child is not None
 
     def is_running(self) -> bool:
         return _postmaster_status(self._data) == "ready" and _accepts_connections(self._sockets / SOCKET_NAME)
 
     def start(self) -> None:
-        """Make the cluster if there is none, and return when it answers. Data of an earlier run is kept."""
+        """Create the cluster if there is none, and return when the server answers. Data of an earlier run is kept."""
         if self.child is not None and not self.is_running():
-            # A killed server answers no more before it can be waited for.
+            # A killed server may stop answering before its process has ended.
             self.stop()
         self.log.parent.mkdir(mode=0o700, exist_ok=True)
         with hold_file_lock(self.home / f"{self._name}.lock"):
@@ -103,7 +103,7 @@ class Postgres:
                 self._launch(binaries)
 
     def stop(self) -> None:
-        """Stop what `start` started. A throwaway cluster is deleted with its data."""
+        """Stop the server if `start` started it. A throwaway cluster is deleted with its data."""
         if self.child is None:
             return
         stop_child(self.child, signal.SIGQUIT if self.throwaway else signal.SIGINT, STOP_SECONDS)
@@ -112,12 +112,12 @@ class Postgres:
             self._delete_throwaway_data()
 
     def _wait_until_settled(self) -> bool:
-        """Wait for a server that is starting or stopping; say whether one runs then."""
+        """Wait while a server starts or stops; return whether one runs then."""
         wait_until(lambda: _postmaster_status(self._data) in {"ready", ""}, START_SECONDS)
         if self.is_running():
             return True
         if _postmaster_status(self._data) and not _is_postgres_of(_process_id(self._data), self._data):
-            # The number in the file belongs to another program by now; PostgreSQL would refuse to start over it.
+            # The pid in the file belongs to another program by now; PostgreSQL would refuse to start because of it.
             (self._data / "postmaster.pid").unlink()
         if self.throwaway:
             self._delete_throwaway_data()
@@ -141,7 +141,7 @@ class Postgres:
         return None
 
     def _run_initdb(self, binaries: Path) -> None:
-        """Built beside its place and renamed, so that an interrupted start leaves no half-made cluster."""
+        """Run initdb in a temporary folder and rename the folder, so that an interrupted start leaves no half-made cluster."""
         unfinished = self._data.with_name("data.new")
         shutil.rmtree(unfinished, ignore_errors=True)
         locale = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
@@ -161,14 +161,14 @@ class Postgres:
         unfinished.rename(self._data)
 
     def _launch(self, binaries: Path) -> None:
-        """Start the server, and again while the processes of a killed one still hold its memory."""
+        """Start the server, and retry while the processes of a killed one still use its shared memory."""
         wait_until(lambda: not self._is_blocked_by_memory(binaries), START_SECONDS, poll_seconds=0.2)
         if not self.is_running():
             self.stop()
             raise CannotStart(f"PostgreSQL did not start:\n{last_lines(self.log)}")
 
     def _is_blocked_by_memory(self, binaries: Path) -> bool:
-        """Try once; True when the server ended because a killed one's memory is still in use."""
+        """Try to start once; return True if the server ended because a killed one's memory is still in use."""
         settings = SETTINGS | {"unix_socket_directories": str(self._sockets)}
         settings |= THROWAWAY_SETTINGS if self.throwaway else {}
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
@@ -191,7 +191,7 @@ class Postgres:
 
 
 def _postmaster_status(data: Path) -> str:
-    """What the cluster's own file says (starting, ready, stopping), or nothing when its process is gone."""
+    """Return the status in the cluster's pid file (starting, ready, stopping), or nothing if its process has ended."""
     try:
         lines = (data / "postmaster.pid").read_text().splitlines()
     except (FileNotFoundError, NotADirectoryError):
@@ -216,22 +216,22 @@ def _accepts_connections(path: Path) -> bool:
 
 
 def _log_since(log: Path, size_bytes: int) -> str:
-    """What the log gained since it had this size: an earlier try may have ended for another reason."""
+    """Return the log since it had this size: an earlier attempt may have ended for another reason."""
     return log.read_bytes()[size_bytes:].decode(errors="replace")
 
 
 def _plain_environment() -> dict[str, str]:
-    # PGDATA, PGPORT and their like would change what the binaries do.
+    # PGDATA, PGPORT and similar variables would change how the binaries behave.
     return {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
 
 
 def embedded_program(name: str) -> Path:
-    """One of PostgreSQL's client programs, as the wheel brings it."""
+    """Return the path of one of PostgreSQL's client programs from the wheel."""
     return _wheel_folder() / BINARIES / name
 
 
 def _wheel_folder() -> Path:
-    # find_spec, not import: the wheel's own Python layer is never run.
+    # find_spec, not import: the wheel's own Python layer must not run.
     spec = find_spec(WHEEL)
     if spec is None or spec.origin is None:
         raise CannotStart(
@@ -242,7 +242,7 @@ def _wheel_folder() -> Path:
 
 
 def _reachable_binaries(folder: Path, account: SystemUser | None) -> Path:
-    """The wheel's binaries, or a copy of them where the account may not reach the virtual environment."""
+    """Return the wheel's binaries, or a copy of them where the account cannot reach the virtual environment."""
     wheel = _wheel_folder()
     if _can_run_from(wheel, account):
         return wheel / BINARIES
@@ -261,13 +261,13 @@ def _can_run_from(wheel: Path, account: SystemUser | None) -> bool:
 
 
 def _copy_wheel(wheel: Path, software: Path) -> None:
-    """Both of the wheel's folders with their layout kept, since the binaries look for their libraries beside it."""
+    """Copy both folders of the wheel and keep their layout, since the binaries look for their libraries beside them."""
     unfinished = software.with_name(f"{software.name}.{os.getpid()}")
     shutil.copytree(wheel / INSTALLATION_FOLDER, unfinished / WHEEL / INSTALLATION_FOLDER, symlinks=True)
     libraries = wheel.with_name(f"{WHEEL}.libs")
     if libraries.exists():
         shutil.copytree(libraries, unfinished / libraries.name, symlinks=True)
-    # The environment may have been made under a umask that lets nobody else read it.
+    # The environment may have been created under a umask that lets no other user read it.
     for copied in (unfinished, *unfinished.rglob("*")):
         if not copied.is_symlink():
             mode = stat.S_IMODE(copied.stat().st_mode)

@@ -1,4 +1,4 @@
-"""What the person at the terminal sees while the parts start."""
+"""Progress output for the person at the terminal while the parts start."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ NAME_WIDTH = 22
 
 
 class LauncherProgress:
-    """One line per step with its seconds; a spinner meanwhile where there is a terminal."""
+    """Prints one line per step with its seconds, and a spinner meanwhile on a terminal."""
 
     def __init__(self) -> None:
         self.console = Console(highlight=False, soft_wrap=True)

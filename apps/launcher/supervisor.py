@@ -25,12 +25,12 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class PartStopped(Exception):
-    """A process ended that should have stayed; the message carries the end of its log."""
+    """A process ended that should have kept running; the message contains the end of its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A process to keep running, and how to tell that it is ready from the log it writes."""
+    """A process to keep running, and how to detect from its log that it is ready."""
 
     name: str
     command: tuple[str, ...]
@@ -38,7 +38,7 @@ class Program:
 
 
 class Supervisor:
-    """Runs programs in the project's folder. What it started is stopped in reverse order when it is left."""
+    """Runs programs in the project's folder, and stops them in reverse order when the block ends."""
 
     def __init__(self, logs: Path, env: Mapping[str, str]) -> None:
         self._logs = logs
@@ -61,7 +61,7 @@ class Supervisor:
         self.watch_over(program.name, child, self._log(program.name))
 
     def watch_over(self, name: str, child: subprocess.Popen[bytes], log: Path) -> None:
-        """Take the end of this child for a failure; it is stopped by whoever started it."""
+        """Treat the end of this child as a failure. The caller that started the child stops it."""
         self._watched.append((name, child, log))
 
     def await_ready(self, program: Program) -> None:
@@ -70,7 +70,7 @@ class Supervisor:
             raise CannotStart(f"{program.name} was not ready after {READY_SECONDS} seconds:\n{last_lines(log)}")
 
     def run(self, name: str, command: Sequence[str], env: Mapping[str, str] | None = None) -> str:
-        """Run a command to its end and return what it printed; its complaints go to the log of that name."""
+        """Run a command to its end and return its output; its error output goes to the log of that name."""
         log, printed = self._log(name), self._logs / f"{name}.out"
         with log.open("wb") as complaints, printed.open("wb") as output:
             env = {**self._env, **(env or {})}
@@ -81,14 +81,14 @@ class Supervisor:
             code, output_text = self._wait(child), printed.read_text()
         finally:
             stop_child(child, signal.SIGTERM, STOP_SECONDS)
-            # What a command prints may hold a password; it does not stay on disk.
+            # The output may contain a password, so it is not kept on disk.
             printed.unlink()
         if code != 0:
             raise CannotStart(f"{name} failed with code {code}:\n{output_text}{last_lines(log)}")
         return output_text
 
     def play(self, command: Sequence[str], env: Mapping[str, str]) -> int:
-        """Run a command that prints to the terminal and return its code, watching the programs meanwhile."""
+        """Run a command that prints to the terminal and return its exit code, watching the programs meanwhile."""
         child = spawn_child(command, when_orphaned=signal.SIGKILL, cwd=PROJECT, env={**self._env, **env})
         try:
             return self._wait(child)
@@ -96,7 +96,7 @@ class Supervisor:
             stop_child(child, signal.SIGTERM, STOP_SECONDS)
 
     def watch(self) -> None:
-        """Return never; raise when a program ends or a person stops us."""
+        """Watch until a program ends or a signal arrives, and raise then; never return."""
         wait_until(self._check, FOREVER_SECONDS, WATCH_SECONDS)
 
     def _wait(self, child: subprocess.Popen[bytes]) -> int:
@@ -114,7 +114,7 @@ class Supervisor:
 
 
 def answers_http(url: str) -> Callable[[Path], bool]:
-    """Ready when the address answers 200, whatever proxies the environment names."""
+    """Return a check that passes when the address answers 200; proxies from the environment are ignored."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def is_ready(_: Path) -> bool:
@@ -128,12 +128,12 @@ def answers_http(url: str) -> Callable[[Path], bool]:
 
 
 def log_contains(words: str) -> Callable[[Path], bool]:
-    """Ready when the program has written these words."""
+    """Return a check that passes when the program's log contains these words."""
     return lambda log: words in log.read_text(errors="replace")
 
 
 def free_port(preferred: int) -> int:
-    """The preferred port, or one the system picks when somebody else listens there."""
+    """Return the preferred port, or a free one if another program listens on it."""
     for port in (preferred, 0):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -147,14 +147,14 @@ def free_port(preferred: int) -> int:
 
 @contextmanager
 def stop_on_signals() -> Iterator[None]:
-    """The first Ctrl-C, TERM or hang-up raises KeyboardInterrupt; later ones cannot disturb the stopping."""
+    """Raise KeyboardInterrupt at the first Ctrl-C, TERM or hang-up; later signals do not interrupt the shutdown."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         for ending in STOP_SIGNALS:
             signal.signal(ending, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    # nohup asks for the hang-up to be ignored; a shell's background job is given an ignored SIGINT unasked.
+    # nohup ignores the hang-up signal on purpose; a shell starts background jobs with SIGINT ignored.
     ignored = {signal.SIGHUP} if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else set()
     before = {ending: signal.signal(ending, end) for ending in STOP_SIGNALS if ending not in ignored}
     try:
@@ -165,7 +165,7 @@ def stop_on_signals() -> Iterator[None]:
 
 
 def run_in_foreground(command: Sequence[str], env: Mapping[str, str]) -> int:
-    """Give the command the terminal; Ctrl-C is its business, TERM is passed on."""
+    """Give the command the terminal. It handles Ctrl-C itself; TERM is passed on to it."""
     child = spawn_child(command, when_orphaned=signal.SIGTERM, env=env, foreground=True)
     signal.signal(signal.SIGINT, lambda *_: None)
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())

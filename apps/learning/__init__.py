@@ -1,1 +1,1 @@
-"""Processes that turn resolved conversations into draft skills; it owns verdicts, never the skills themselves."""
+"""Learning from conversations and edits: extraction, reflection, lessons, digest and distillation; skills are in `apps/skills`."""

@@ -9,9 +9,9 @@ class LearningConfig(AppConfig):
     name = "apps.learning"
 
     def ready(self) -> None:
-        """Say what webhooks are told of its rows."""
+        """Register the payloads that webhooks receive about learning rows."""
         from apps.learning.distillation.webhook_payload import run_payload
-        from apps.learning.lessons.webhook_payload import version_payload  # models are there only now
+        from apps.learning.lessons.webhook_payload import version_payload  # the models are loaded only now
         from apps.webhooks.outbox import PAYLOAD_BUILDERS
         from apps.webhooks.rules import WebhookEvent
 

@@ -7,7 +7,7 @@ from apps.conversations.rules import ConversationLine, ToolCall
 
 
 def transcript(conversation: Conversation) -> list[ConversationLine]:
-    """What was said and done, with each tool call's result at the call, and what people reported as wrong."""
+    """Return the messages and tool calls, each call with its result, and the reports of wrong replies."""
     rows = Message.objects.filter(conversation=conversation).exclude(sender=Message.Sender.TOOL).order_by("position")
     wrong = _report_reasons(conversation)
     return [
@@ -17,7 +17,7 @@ def transcript(conversation: Conversation) -> list[ConversationLine]:
 
 
 def _report_reasons(conversation: Conversation) -> Mapping[int, str]:
-    """By message, in the house's words alone: what a person wrote about it reaches no model from here."""
+    """Return report reasons by message, as fixed phrases: a person's own explanation must not reach a model from here."""
     reasons: dict[int, dict[str, None]] = {}
     for report in conversation.reports.standing().order_by("pk"):
         reasons.setdefault(report.message_id, {})[report.get_reason_code_display()] = None

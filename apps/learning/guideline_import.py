@@ -1,4 +1,4 @@
-"""A support desk's written guidelines as runbooks: flows, each with subflows of actions and instructions; pure."""
+"""Converts a support desk's written guidelines to runbooks: flows, each with subflows of actions and instructions; pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from apps.learning.extraction.draft_validation import RUNBOOK_SECTIONS
 from apps.llm.model_backend import Json
 from apps.skills.skill_validation import DESCRIPTION_CHARACTERS, slug
 
-# What a guideline's button is called where there is none.
+# The name of a guideline's button that has none.
 _NO_BUTTON: Final = frozenset({"", "n/a"})
 _EMPTY_SECTION_TEXT: Final = "The guideline says nothing of this."
 
 
 @dataclass(frozen=True, slots=True)
 class Guideline:
-    """One runbook as it would be drafted."""
+    """One runbook before it is drafted."""
 
     name: str
     title: str
@@ -26,18 +26,18 @@ class Guideline:
 
 @dataclass(frozen=True, slots=True)
 class MalformedGuideline:
-    """A guideline that is none; `where` names flow and subflow, `reason` says what to mend."""
+    """A malformed guideline; `where` names flow and subflow, `reason` says what to correct."""
 
     where: str
     reason: str
 
 
 class NotGuidelines(Exception):
-    """The file as a whole has another form."""
+    """The file as a whole has another format."""
 
 
 def parse_guidelines(found: Json) -> Iterator[Guideline | MalformedGuideline]:
-    """Every subflow of every flow, in the order of the file. Raises NotGuidelines where there is nothing of the kind."""
+    """Yield every subflow of every flow, in the order of the file. Raises NotGuidelines if the file has another format."""
     if not isinstance(found, Mapping) or not found:
         raise NotGuidelines("Expected an object with a flow under each of its names.")
     for flow, flow_data in found.items():
@@ -67,7 +67,7 @@ def _parse_guideline(flow: str, title: str, about: str, subflow: Json) -> Guidel
 
 
 def _format_step(action: Json) -> str:
-    """One numbered step with its remarks below it; empty, where nothing is said."""
+    """Return one numbered step with its remarks below it; empty for an action without text."""
     if not isinstance(action, Mapping):
         return ""
     text, button = _normalize_text(action.get("text")), _normalize_text(action.get("button"))
@@ -79,7 +79,7 @@ def _format_step(action: Json) -> str:
 
 
 def _normalize_texts(found: Json) -> list[str]:
-    """The words of a list, or of a single text."""
+    """Return the texts of a list, or of a single text."""
     if isinstance(found, str):
         found = [found]
     if not isinstance(found, Sequence):
@@ -92,7 +92,7 @@ def _normalize_text(found: Json) -> str:
 
 
 def _truncate_description(text: str) -> str:
-    """The beginning of a text, as whole sentences where more than one ends in time, else as whole words."""
+    """Return the beginning of a text: whole sentences if at least one fits, else whole words."""
     if len(text) <= DESCRIPTION_CHARACTERS:
         return text
     cut = text[: DESCRIPTION_CHARACTERS - 1]

@@ -1,4 +1,4 @@
-"""What came of one conversation: everything whose record names it, what those changed, and what of it still stands."""
+"""The descendants of one conversation: all rows whose records name it, what these changed, and what remains of it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from apps.prompt.memory_lines.line_diff import distinct_lines, split_lines, stri
 from apps.skills.models import Skill
 from apps.skills.quarantine import quarantine_skill
 
-# The texts that are told line by line.
+# The text fields that are tracked line by line.
 _LINE_FIELDS: Final[Mapping[type[Governed], tuple[str, ...]]] = {
     AgentMemory: ("body",),
     MemoryBlock: ("body",),
@@ -33,7 +33,7 @@ _PROPOSAL_TYPE: Final = Proposal._meta.label_lower
 
 @dataclass(frozen=True, slots=True)
 class Descendant:
-    """One row that carries something of the conversation: since which version, by which records, and what stands of it."""
+    """One row with content of the conversation: since which version, by which records, and what remains of it."""
 
     record_type: str
     record_id: int
@@ -48,7 +48,7 @@ class Descendant:
 
     @property
     def state(self) -> str:
-        """Where it is now, in a word."""
+        """Return the present state in a word."""
         match self.row:
             case None:
                 return "gone"
@@ -64,7 +64,7 @@ class Descendant:
 
     @property
     def can_be_quarantined(self) -> bool:
-        """Whether one act takes it away from everybody."""
+        """Return whether one act removes its content from all prompts."""
         return bool(
             (isinstance(self.row, Skill) and self.row.status != Skill.Status.DEPRECATED and not self.row.is_quarantined)
             or (isinstance(self.row, Proposal) and self.row.state == Proposal.State.OPEN)
@@ -73,7 +73,7 @@ class Descendant:
 
 
 def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]:
-    """Every row that one conversation reached, oldest first: by the evidence of its records, and through proposals."""
+    """Return every row that the conversation reached, oldest first, by the evidence of records and through proposals."""
     with acting_as(actor):
         direct = records_by_evidence(
             actor.tenant_id, ({CONVERSATION: conversation.pk}, {CONVERSATIONS: [conversation.pk]})
@@ -87,12 +87,12 @@ def descendants(conversation: Conversation, *, actor: Actor) -> list[Descendant]
 
 
 def quarantine_descendants(conversation: Conversation, *, actor: Actor, reason: str) -> list[Descendant]:
-    """Take away all that can be taken away, one act each, in one commit and for one reason; returns what was."""
+    """Quarantine all that can be quarantined, one act each, in one commit and with one reason; return those rows."""
     authorize(actor, Act.PROPOSAL_QUARANTINE, conversation.tenant_id)
-    refuse_blank(reason, "Say why; whoever releases any of it has to know.")
+    refuse_blank(reason, "Say why; the person who later releases any of it needs the reason.")
     with acting_as(actor):
         taken = [found for found in descendants(conversation, actor=actor) if found.can_be_quarantined]
-        # Proposals first: lines that are taken out need the place of the one that is open.
+        # Proposals first: quarantined lines need the place of the open proposal.
         for found in sorted(taken, key=lambda each: not isinstance(each.row, Proposal)):
             _quarantine_row(found, conversation, actor, reason)
     return taken
@@ -114,7 +114,7 @@ def _quarantine_row(found: Descendant, conversation: Conversation, actor: Actor,
 
 
 def _later_skill_changes(found: Iterable[ChangeRecord], actor: Actor) -> list[ChangeRecord]:
-    """Later changes of the skills it reached: each version is based on the one before."""
+    """Return later changes of the reached skills: each version is based on the one before."""
     skill = Skill._meta.label_lower
     first: dict[int, int] = {}
     for record in found:
@@ -158,7 +158,7 @@ def _make_descendant(kind: str, pk: int, records: list[ChangeRecord]) -> Descend
 
 
 def _added_lines(record: ChangeRecord, texts: tuple[str, ...]) -> Iterator[str]:
-    """The lines a change brought in; where its text was erased, none are known."""
+    """Yield the lines that a change added; none if its text was erased."""
     text: Any = getattr(record, "text", None)
     for name in texts if text is not None else ():
         before = distinct_lines(str(text.before.get(name, "")))

@@ -19,7 +19,7 @@ from apps.tenants.endpoints.price_overrides import tenant_rates
 
 
 class ModelUsage(TypedDict):
-    """The columns that every journal of the learning has."""
+    """The usage columns that every journal of learning has."""
 
     model: str
     is_stand_in: bool
@@ -29,7 +29,7 @@ class ModelUsage(TypedDict):
 
 
 def usage_columns(reply: ModelReply | None, *, actor: Actor) -> ModelUsage:
-    """What the answer used: `cost_micro_usd` is None of the stand-in and of a model without a price, and 0 where none was asked."""
+    """Return the usage of an answer: `cost_micro_usd` is None without a known price, and 0 if no model was called."""
     if reply is None:
         return {"model": "", "is_stand_in": False, "input_tokens": 0, "output_tokens": 0, "cost_micro_usd": 0}
     return {
@@ -47,14 +47,14 @@ _RECORD_LEARNING_SPEND: Final = load_query("apps/learning/queries/record_learnin
 
 
 class LearningBudgetReserved(BackendError):
-    """Four fifths of the tenant's budget of the day are spent; the rest is for customers' replies."""
+    """Four fifths of the tenant's daily budget are spent; the rest is for customers' replies."""
 
     code: ClassVar[str] = "day_budget_spent"
     who_acts: ClassVar[ErrorOwner] = ErrorOwner.OPERATOR
 
     def __init__(self) -> None:
         super().__init__(
-            "Four fifths of the day's budget are spent, and what is left is for customers. This goes on tomorrow, or soon"
+            "Four fifths of the day's budget are spent; the rest is kept for customers. Learning continues tomorrow, or soon"
             " after the budget is raised.",
             retry_after_seconds=BUDGET_RETRY_SECONDS,
         )
@@ -62,10 +62,10 @@ class LearningBudgetReserved(BackendError):
 
 @dataclass(frozen=True, slots=True)
 class MeteredBackend:
-    """A backend whose answers are counted as what an agent's learning cost, in a commit of their own.
+    """A backend that counts each answer as spend of an agent's learning, in a commit of its own.
 
-    So money is counted where what it bought is thrown away, as when learning was frozen meanwhile. A worker that dies between the
-    answer and the count leaves one call uncounted. The budget is overrun by one call of each worker at most.
+    So spend is counted even if the result is discarded, as when learning was frozen meanwhile. A worker that dies between
+    the answer and the count leaves one call uncounted. Each worker overruns the budget by one call at most.
     """
 
     backend: ModelBackend
@@ -73,7 +73,7 @@ class MeteredBackend:
     actor: Actor
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """As the backend answers. Raises `LearningBudgetReserved` where the day's money is for customers now."""
+        """Call the backend. Raises `LearningBudgetReserved` if the rest of the day's budget is kept for customers."""
         with acting_as(self.actor), connection.cursor() as cursor:
             cursor.execute("SELECT is_learning_budget_reserved(app_tenant())")
             if cursor.fetchall()[0][0]:

@@ -1,4 +1,4 @@
-"""The tables of learning, where Django looks for them; each feature's folder has its own."""
+"""Imports the models of learning for Django; each feature's folder defines its own."""
 
 from apps.learning.contradictions.models import Contradiction, ContradictionScan
 from apps.learning.digest.models import DigestClaim, DigestRun

@@ -1,13 +1,13 @@
-"""When a look of the learning is tried again after the model failed over it."""
+"""The delay before learning retries after the model failed."""
 
-# How long a conversation waits for its next look after the model failed over it, and after how many failures it waits no more.
+# The delay after a failed model call, and the number of failures after which there is no retry.
 FIRST_WAIT_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 3600.0
 MOST_FAILURES = 30
 
 
 def retry_delay_seconds(failures: int, asked_seconds: float | None, jitter: float) -> float:
-    """Seconds until the next look after so many failures: doubling from a minute to an hour, less up to a half by `jitter`.
+    """Return the seconds until the next attempt: doubling from a minute to an hour, less up to a half by `jitter`.
 
     Never sooner than the endpoint asks for, up to that hour.
     """

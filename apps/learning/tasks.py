@@ -1,4 +1,4 @@
-"""Alarm clocks of the learning: ids in, one call."""
+"""Celery tasks of learning: ids in, one call."""
 
 from celery import shared_task
 
@@ -12,64 +12,64 @@ from apps.tenants.due_work import due_work
 
 @shared_task
 def extract_skill(tenant_id: int, conversation_id: int) -> None:
-    """Look at one resolved conversation."""
+    """Extract from one resolved conversation."""
     attempt_extraction(tenant_id, conversation_id)
 
 
 @shared_task
 def sweep() -> None:
-    """Look at every resolved conversation that has no verdict yet."""
+    """Extract from every resolved conversation without a verdict."""
     for tenant_id, conversation_id in due_work("extractions"):
         extract_skill.delay(tenant_id, conversation_id)
 
 
 @shared_task
 def capture_lessons(tenant_id: int, agent_id: int) -> None:
-    """Look at what taught one agent something."""
+    """Capture the lessons of one agent."""
     attempt_capture(tenant_id, agent_id)
 
 
 @shared_task
 def digest_lessons(tenant_id: int, agent_id: int) -> None:
-    """Make a version of what one agent's lessons show."""
+    """Digest the lessons of one agent into a version."""
     attempt_digest(tenant_id, agent_id)
 
 
 @shared_task
 def sweep_lessons() -> None:
-    """Look at every draft, question, turn and proposal that was settled and that no case names."""
+    """Capture every settled draft, question, turn and proposal without a case."""
     for tenant_id, agent_id in due_work("lesson_captures"):
         capture_lessons.delay(tenant_id, agent_id)
 
 
 @shared_task
 def reflect_on_day(tenant_id: int, agent_id: int) -> None:
-    """Look at the latest day of one agent."""
+    """Reflect on the latest day of one agent."""
     attempt_reflection(tenant_id, agent_id)
 
 
 @shared_task
 def sweep_days() -> None:
-    """Look at the day of every agent that reflects, once it is eleven in the evening there (R119)."""
+    """Reflect for every agent that does so, once it is eleven in the evening there (R119)."""
     for tenant_id, agent_id in due_work("reflections"):
         reflect_on_day.delay(tenant_id, agent_id)
 
 
 @shared_task
 def sweep_digests() -> None:
-    """Look at every agent with lessons that no digest has read."""
+    """Digest for every agent with undigested lessons."""
     for tenant_id, agent_id in due_work("digests"):
         digest_lessons.delay(tenant_id, agent_id)
 
 
 @shared_task
 def distil_memory(tenant_id: int, agent_id: int) -> None:
-    """Distil what is due of one agent's memory."""
+    """Distil the due tiers of one agent's memory."""
     attempt_distillation(tenant_id, agent_id)
 
 
 @shared_task
 def sweep_distillation() -> None:
-    """Distil the memory of every agent with a tier that is due."""
+    """Distil the memory of every agent with a due tier."""
     for tenant_id, agent_id in due_work("distillations"):
         distil_memory.delay(tenant_id, agent_id)

@@ -1,4 +1,4 @@
-"""A conversation without what identifies somebody."""
+"""Masks personal data in a conversation."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,14 +13,12 @@ from apps.text_analysis.pii.known_values import KnownValues, codes_in
 from apps.text_analysis.pii.masking import PiiMasker
 from apps.text_analysis.pii.tool_result_values import known_values_from
 
-# Whose words a line of a transcript is that a customer wrote.
+# The source of a transcript line that a customer wrote.
 CUSTOMER = "customer"
 
 
 def known_values_in(lines: Sequence[ConversationLine], end_user_key: str) -> KnownValues:
-    """What is somebody's in a conversation: the customer's key, how they introduced themselves, codes that were said, what tools
-    were told and answered.
-    """
+    """Return known personal values of a conversation: the customer's key, introductions, codes, tool arguments and results."""
     calls = [call for line in lines for call in line.tool_calls]
     arguments = [str(value) for call in calls for value in call.arguments.values()]
     codes = codes_in((*(line.text for line in lines), *arguments, *(call.result for call in calls)))
@@ -30,7 +28,7 @@ def known_values_in(lines: Sequence[ConversationLine], end_user_key: str) -> Kno
 
 
 def mask_transcript(lines: Iterable[ConversationLine], firewall: PiiMasker) -> list[ConversationLine]:
-    """What was said and done, without what identifies somebody."""
+    """Return the messages and tool calls with personal data masked."""
 
     def hidden(value: Any) -> Any:  # Any: JSON
         match value:
@@ -56,7 +54,7 @@ def mask_transcript(lines: Iterable[ConversationLine], firewall: PiiMasker) -> l
 
 
 def _parse_json(result: str) -> object:
-    """Nothing where a tool answered in words."""
+    """Parse a tool's result; None if it is plain text."""
     try:
         return json.loads(result)
     except (ValueError, RecursionError):

@@ -1,1 +1,1 @@
-"""The model at arm's length: requests, replies, prices and a stand-in to practise on; it holds no prompt or tool."""
+"""The model interface: requests, replies, errors, prices and usage; it holds no prompt and no tool."""

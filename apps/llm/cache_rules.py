@@ -1,8 +1,8 @@
 """The provider's published cache rules, as a calculation: what a request reads and writes, given what is cached now.
 
-The rules are those of MEASUREMENTS A3. One entry is written per breakpoint; a read walks back a limited number of
-positions from each breakpoint; below the model's minimum prefix nothing is cached and nothing says so. The stand-in
-bills with it, and so does the simulation of a month.
+The rules are those of MEASUREMENTS A3. One entry is written per breakpoint; a read looks back a limited number of positions
+from each breakpoint; below the model's minimum prefix nothing is cached, without any notice. The stand-in bills by these
+rules, and the simulation of a month uses them.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     from apps.llm.model_backend import CacheLifetime
 
-# Enough to tell prefixes apart; every call keeps several.
+# Enough bytes to tell prefixes apart; every call keeps several prefixes.
 DIGEST_BYTES = 8
-# Of so many prefixes there is one object each.
+# Up to this many prefixes are shared as one object each.
 PREFIXES_KEPT = 4096
 LIFETIME_SECONDS: Mapping[CacheLifetime, int] = {"5m": 300, "1h": 3600}
 
 
 @dataclass(frozen=True, slots=True)
 class CacheRules:
-    """What a model's cache does, as published on `as_of`.
+    """The rules of a model's cache, as published on `as_of`.
 
     A run of neighbouring blocks of one of `run_kinds` counts as one position of the look-back.
     """
@@ -41,7 +41,7 @@ class CacheRules:
 
 @dataclass(frozen=True, slots=True)
 class CacheBlock:
-    """A piece of the prompt in hashing order (tools, system, messages); `mark` is a breakpoint behind it."""
+    """A block of the prompt in hashing order (tools, system, messages); `mark` is a breakpoint behind it."""
 
     content: bytes
     kind: str
@@ -51,7 +51,7 @@ class CacheBlock:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A prompt up to the end of one block: its hash, its length, and how far the look-back counts it."""
+    """A prompt up to the end of one block: its hash, its length in tokens, and its position for the look-back."""
 
     digest: bytes
     tokens: int
@@ -59,13 +59,13 @@ class Prefix:
     mark: CacheLifetime | None = None
 
     def marked(self, mark: CacheLifetime | None) -> Prefix:
-        """The same with a mark behind it, or with none."""
+        """Return the same prefix with this mark, or with none."""
         return self if self.mark == mark else _interned_prefix(self.digest, self.tokens, self.position, mark)
 
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """A cached prefix: how long a use keeps it, and until when the last use does."""
+    """A cached prefix: the lifetime that each use gives it, and when it expires."""
 
     lifetime_seconds: int
     expires_at: float
@@ -73,7 +73,7 @@ class CacheEntry:
 
 @dataclass(frozen=True, slots=True)
 class TokenBill:
-    """How the tokens of a prompt are charged."""
+    """The tokens of a prompt by billing class."""
 
     read: int
     written_5m: int
@@ -97,9 +97,9 @@ def settle(
     rules: CacheRules,
     now: float,
 ) -> CacheSettlement:
-    """Caches are never shared between scopes: a scope names the account and the model.
+    """Calculate what a request reads and writes. A scope names the account and the model; scopes never share caches.
 
-    The caller adds `entries` to what is cached when the response begins; `now` is when the request started.
+    The caller adds `entries` to the cache when the response begins; `now` is when the request started.
     """
     return settle_prefixes(tuple(hash_prefixes(blocks, scope, rules)), cached=cached, rules=rules, now=now)
 
@@ -107,7 +107,7 @@ def settle(
 def settle_prefixes(
     along: Sequence[Prefix], *, cached: Mapping[bytes, CacheEntry], rules: CacheRules, now: float
 ) -> CacheSettlement:
-    """The same for a prompt whose prefixes are hashed already."""
+    """Calculate the same as `settle` for a prompt whose prefixes are already hashed."""
     marked = tuple(
         index for index, prefix in enumerate(along) if prefix.mark and prefix.tokens >= rules.minimum_prefix_tokens
     )
@@ -117,7 +117,7 @@ def settle_prefixes(
 
 
 def hash_prefixes(blocks: Iterable[CacheBlock], scope: str, rules: CacheRules) -> Iterator[Prefix]:
-    """A change of one byte changes the hash of every prefix from there on; a mark is not content."""
+    """Yield the prefix at the end of each block. Changing one byte changes every later hash; a mark is not content."""
     digest = start_digest(scope)
     tokens = 0
     position = -1
@@ -132,24 +132,24 @@ def hash_prefixes(blocks: Iterable[CacheBlock], scope: str, rules: CacheRules) -
 
 @lru_cache(PREFIXES_KEPT)
 def _interned_prefix(digest: bytes, tokens: int, position: int, mark: CacheLifetime | None) -> Prefix:
-    """Thousands of waiting calls hold once what they have in common."""
+    """Return one shared object for equal prefixes, since thousands of waiting calls have them in common."""
     return Prefix(digest, tokens, position, mark)
 
 
 def start_digest(scope: str) -> bytes:
-    """The hash of nothing at all, for one account and model."""
+    """Return the hash of an empty prompt for one account and model."""
     return hashlib.sha256(scope.encode()).digest()[:DIGEST_BYTES]
 
 
 def extend_digest(prefix_digest: bytes, content_digest: bytes) -> bytes:
-    """The hash of a prefix that is longer by one block. Both parts have one length, so no cut reads like another."""
+    """Return the hash of a prefix with one more block. Both parts have a fixed length, so no two splits give the same bytes."""
     return hashlib.sha256(prefix_digest + content_digest).digest()[:DIGEST_BYTES]
 
 
 def _highest_hit(
     along: Sequence[Prefix], marked: Sequence[int], cached: Mapping[bytes, CacheEntry], rules: CacheRules, now: float
 ) -> int:
-    """The index of the longest prefix that is read, or -1."""
+    """Return the index of the longest prefix that is read from the cache, or -1."""
     for breakpoint_index in reversed(marked):
         oldest = along[breakpoint_index].position - rules.look_back_positions + 1
         for index in range(breakpoint_index, -1, -1):
@@ -176,7 +176,7 @@ def _bill(along: Sequence[Prefix], marked: Sequence[int], read: int) -> TokenBil
 def _entries_after(
     along: Sequence[Prefix], marked: Sequence[int], hit: int, cached: Mapping[bytes, CacheEntry], now: float
 ) -> dict[bytes, CacheEntry]:
-    """A use refreshes an entry for the entry's own lifetime; a longer mark on what is only read prolongs nothing."""
+    """Return the entries after this request. A use renews an entry for its own lifetime; a longer mark does not extend a read."""
     read_lifetime = cached[along[hit].digest].lifetime_seconds if hit >= 0 else 0
     entries = {}
     for index in {*marked, hit} - {-1}:
@@ -185,7 +185,7 @@ def _entries_after(
         if known is not None:
             lifetime = known.lifetime_seconds
         elif index < hit:
-            # Below the hit nothing is paid for, so what is written there lives no longer than what was read.
+            # The part before the hit is not paid for, so an entry written there lives no longer than the entry that was read.
             lifetime = min(lifetime, read_lifetime)
         entries[along[index].digest] = CacheEntry(lifetime, now + lifetime)
     return entries

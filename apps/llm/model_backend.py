@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 JsonObject: TypeAlias = dict[str, Json]
 CacheLifetime: TypeAlias = Literal["5m", "1h"]
-# Hears the text of an answer piece by piece.
+# Receives the text of an answer piece by piece.
 Listener: TypeAlias = Callable[[str], None]
 
 
@@ -73,7 +73,7 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call consumed; the five counts never overlap."""
+    """The tokens that a call used; the five counts never overlap."""
 
     input_tokens: int
     output_tokens: int
@@ -91,7 +91,7 @@ class Usage:
 
     @property
     def cached_tokens(self) -> int:
-        """How long the prefix is that is cached after the call."""
+        """Return the length of the prefix that is cached after the call, in tokens."""
         return self.cache_read_tokens + self.cache_write_tokens
 
     def __add__(self, other: Usage) -> Usage:
@@ -118,7 +118,7 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """The model's wish to have a tool called."""
+    """A tool call that the model asks for."""
 
     tool_use_id: str
     name: str
@@ -127,7 +127,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """One answer of a model. `blocks` go back unchanged as the assistant's content in the next request."""
+    """One reply of a model. `blocks` go back unchanged as the assistant's content in the next request."""
 
     message_id: str
     model: str
@@ -140,24 +140,24 @@ class ModelReply:
 
 
 class ModelBackend(Protocol):
-    """Something that answers requests: the vendor, or whatever speaks its language at another address."""
+    """A client that answers requests: the vendor's API, or a compatible one at another address."""
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Answer once, or raise a `BackendError`. It never retries: the turn decides that."""
 
 
 class AsyncBackend(Protocol):
-    """The same for many calls that wait together on one event loop."""
+    """A backend for many concurrent calls on one event loop."""
 
     async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
-        """As `ModelBackend.complete`; with a listener the text is also told as it comes. Cancelling it hangs up."""
+        """Answer like `ModelBackend.complete`; a listener also receives the text as it arrives. Cancelling it hangs up."""
 
     async def aclose(self) -> None:
-        """Let go of every connection; calls under way end as lost."""
+        """Close every connection; calls under way end with ConnectionLost."""
 
 
 class ErrorOwner(StrEnum):
-    """Who has to do something before the same request can succeed."""
+    """Who has to act before the same request can succeed."""
 
     NOBODY = "nobody"
     OPERATOR = "operator"
@@ -165,7 +165,7 @@ class ErrorOwner(StrEnum):
 
 
 class BackendError(Exception):
-    """A model call that brought no reply."""
+    """A model call that returned no reply."""
 
     code: ClassVar[str] = "backend_error"
     who_acts: ClassVar[ErrorOwner] = ErrorOwner.DEVELOPER
@@ -176,33 +176,33 @@ class BackendError(Exception):
 
     @property
     def is_worth_retrying(self) -> bool:
-        """Time alone may heal it."""
+        """Return whether the same request may succeed later without any other change."""
         return self.who_acts is ErrorOwner.NOBODY
 
 
 class Overloaded(BackendError):
-    """The provider has no capacity just now."""
+    """The provider has no capacity at the moment."""
 
     code = "overloaded"
     who_acts = ErrorOwner.NOBODY
 
 
 class RateLimited(BackendError):
-    """We ask faster than the account allows."""
+    """The account sends more requests than its limit allows."""
 
     code = "rate_limited"
     who_acts = ErrorOwner.NOBODY
 
 
 class ConnectionLost(BackendError):
-    """The answer did not arrive, or only a part of it."""
+    """The answer did not arrive, or only in part."""
 
     code = "connection_lost"
     who_acts = ErrorOwner.NOBODY
 
 
 class TimedOut(BackendError):
-    """Nothing came within the time the request allowed."""
+    """No answer arrived within the time that the request allowed."""
 
     code = "timed_out"
     who_acts = ErrorOwner.NOBODY
@@ -237,20 +237,20 @@ class NotAuthorised(BackendError):
 
 
 class EndpointRefused(BackendError):
-    """The endpoint's address leads where it may not, or sends us elsewhere."""
+    """The endpoint's address leads to a forbidden network, or the endpoint redirects elsewhere."""
 
     code = "endpoint_refused"
     who_acts = ErrorOwner.OPERATOR
 
 
 class BadRequest(BackendError):
-    """We sent something the API refuses; the same bytes will be refused again."""
+    """The API refuses the request; the same bytes will be refused again."""
 
     code = "bad_request"
 
 
 class ContextExceeded(BackendError):
-    """The request is longer than the model can read."""
+    """The request is longer than the model's context."""
 
     code = "context_exceeded"
 

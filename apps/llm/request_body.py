@@ -1,4 +1,4 @@
-"""A request as the Messages API takes it, its cache marks in place."""
+"""A request as the Messages API takes it, with its cache marks in place."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 # Any: the SDK's own parameters are overloaded TypedDicts; the stand-in's validation and the API check the shape.
 def arguments_of(request: ModelRequest) -> dict[str, Any]:
-    """In the order in which the SDK writes them."""
+    """Return the request's parameters in the order in which the SDK writes them."""
     arguments: dict[str, Any] = {
         "max_tokens": request.max_tokens,
         "messages": _mark_messages(request.messages, request.message_marks),
@@ -32,11 +32,13 @@ def _cache_control(lifetime: CacheLifetime | None) -> JsonObject:
 
 
 def _mark_messages(messages: tuple[JsonObject, ...], marks: tuple[MessageMark, ...]) -> list[JsonObject]:
-    """The same messages with breakpoints; the caller's own are left as they are."""
+    """Return the messages with breakpoints; the caller's messages are not changed."""
     marked = list(messages)
     for mark in marks:
         if not 0 <= mark.message_index < len(marked):
-            sentence = f"A cache mark points at message {mark.message_index}, and there are {len(marked)}."
+            sentence = (
+                f"A cache mark points at message {mark.message_index}, but there are only {len(marked)} messages."
+            )
             raise BadRequest(sentence)
         message = marked[mark.message_index]
         marked[mark.message_index] = message | {"content": _mark_content(message.get("content"), mark)}
@@ -48,7 +50,7 @@ def _mark_content(content: Json, mark: MessageMark) -> list[Json]:
     block = blocks[mark.block_index] if 0 <= mark.block_index < len(blocks) else None
     if not isinstance(block, dict) or "cache_control" in block:
         sentence = (
-            f"Block {mark.block_index} of message {mark.message_index} cannot carry a cache mark, or does so twice."
+            f"Block {mark.block_index} of message {mark.message_index} cannot carry a cache mark, or carries two."
         )
         raise BadRequest(sentence)
     return [*blocks[: mark.block_index], block | _cache_control(mark.lifetime), *blocks[mark.block_index + 1 :]]

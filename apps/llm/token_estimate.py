@@ -4,10 +4,10 @@ BYTES_PER_TOKEN = 4
 
 
 def estimate_tokens(text: str | bytes) -> int:
-    """A fixed yardstick: the same bytes always count the same, on every machine."""
+    """Return an estimate of a text's tokens: the same bytes give the same count on every machine."""
     return tokens_in_bytes(len(text.encode() if isinstance(text, str) else text))
 
 
 def tokens_in_bytes(size_bytes: int) -> int:
-    """The same of so many bytes."""
+    """Return the estimate for a number of bytes."""
     return -(-size_bytes // BYTES_PER_TOKEN)

@@ -1,1 +1,1 @@
-"""MCP at `/mcp`: the API's own requests as tools for an agent's token, and nothing an agent may not do over REST."""
+"""The MCP server at `/mcp`: its tools are requests of the REST API made with an agent's token, under the same permissions."""

@@ -1,1 +1,1 @@
-"""What an agent remembers of its trade and of a customer, written by the agent itself; not procedures."""
+"""Agent memory, memory blocks and tiers, and customer profiles, mostly written by the agent; procedures are skills."""

@@ -1,1 +1,1 @@
-"""What agents keep in mind for later: reminders, tasks and scratch notes; not what they know, which is memory."""
+"""An agent's notebook: reminders, tasks and scratch notes; lasting knowledge is memory."""

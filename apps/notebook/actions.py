@@ -1,4 +1,4 @@
-"""Acts on notes: people and the agent itself write them, finish them and drop them; old scratch the system drops."""
+"""Governed writes on notes: people and the agent write, finish and drop them; the system drops old scratch notes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,10 +27,10 @@ def write_note(
     conversation_id: int | None = None,
     taint: Taint | None = None,
 ) -> Note:
-    """Note something for later. Sessions that open from now on may be told.
+    """Write a note for later. Sessions that open from now on may show it.
 
-    What an agent writes while it answers a customer is that customer's, whatever it asks for. `taint` says whose words an agent
-    uses; where nobody said, they are held to be a customer's.
+    A note that an agent writes while it answers a customer belongs to that customer, whatever the agent asks for. `taint`
+    is the source of the text that an agent uses; without it, the text counts as a customer's.
     """
     note = Note(tenant_id=actor.tenant_id, agent_id=agent_id, conversation_id=conversation_id, author=actor.label)
     with acting_as(actor), governed(Act.NOTE_WRITE, note, actor=actor) as row:
@@ -45,7 +45,7 @@ def write_note(
 def amend_note(
     note: Note, *, actor: Actor, values: Mapping[str, Any], read_at: int | None = None, taint: Taint | None = None
 ) -> Note:
-    """Say it otherwise, or put it off. Whoever changes the words signs for them."""
+    """Change the text or the due time of a note. A person who changes the text becomes its author."""
     _refuse_other_customer(note, actor)
     with governed(Act.NOTE_AMEND, note, actor=actor, read_at=read_at) as row:
         _refuse_settled(row)
@@ -58,7 +58,7 @@ def amend_note(
 
 
 def finish_note(note: Note, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Note:
-    """It was done. Sessions already open keep what they were told."""
+    """Mark a note as done. Open sessions keep their prompt."""
     _refuse_other_customer(note, actor)
     with governed(Act.NOTE_FINISH, note, actor=actor, read_at=read_at, reason=reason) as row:
         row.finish()
@@ -66,7 +66,7 @@ def finish_note(note: Note, *, actor: Actor, read_at: int | None = None, reason:
 
 
 def drop_note(note: Note, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Note:
-    """It no longer matters."""
+    """Drop a note that no longer matters."""
     _refuse_other_customer(note, actor)
     with governed(Act.NOTE_DROP, note, actor=actor, read_at=read_at, reason=reason) as row:
         row.drop()
@@ -74,7 +74,7 @@ def drop_note(note: Note, *, actor: Actor, read_at: int | None = None, reason: s
 
 
 def _normalise_lines(text: str) -> str:
-    # A browser sends other line ends than it was given.
+    # A browser sends other line endings than it received.
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
@@ -86,7 +86,10 @@ def _note_key(wanted: str, actor: Actor) -> str:
 
 
 def _note_taint(row: Note, actor: Actor, taint: Taint | None) -> Taint:
-    """Whose words stand there; a customer's, and what a program gave an agent, never stand where every customer is served."""
+    """Return the source of a note's text.
+
+    Text of a customer or a program may not enter a note that every customer's turns show.
+    """
     if actor.is_person:
         return Taint.OPERATOR
     own_taint = taint or Taint.CUSTOMER
@@ -98,7 +101,7 @@ def _note_taint(row: Note, actor: Actor, taint: Taint | None) -> Taint:
 
 
 def _refuse_other_customer(note: Note, actor: Actor) -> None:
-    """While it answers a customer an agent changes what is theirs and nothing that holds for all; PostgreSQL refuses the same."""
+    """Refuse a write by an agent, while it answers a customer, to another note than theirs; PostgreSQL refuses it too."""
     if actor.customer_key is not None and _note_key(note.end_user_key, actor) != note.end_user_key:
         raise NotPermitted("This note is not this customer's, so nothing said here changes it. Leave it as it is.")
 

@@ -15,10 +15,10 @@ from apps.notebook.rules import REMINDER, SCRATCH, TASK, TEXT_CHARACTERS, note_f
 
 
 class NoteQuerySet(GovernedQuerySet["Note"]):
-    """Adjectives for notes."""
+    """Queryset filters for notes."""
 
     def visible_to(self, actor: Actor) -> Self:
-        """An agent's own; in a turn those without a customer and those of the customer it answers, once proven (R006, R007)."""
+        """An agent's own notes; in a turn, those without a customer and of the customer it answers, once proven (R006, R007)."""
         rows = super().visible_to(actor)
         if actor.role is not Role.AGENT:
             return rows
@@ -28,26 +28,26 @@ class NoteQuerySet(GovernedQuerySet["Note"]):
         return rows.filter(end_user_key__in={"", actor.customer_key} if actor.customer_is_proven else {""})
 
     def open(self) -> Self:
-        """Those that are neither done nor dropped."""
+        """Notes that are neither done nor dropped."""
         return self.filter(status=Note.Status.OPEN)
 
     def kept_by(self, agent_id: int, end_user_key: str) -> Self:
-        """Those of one agent about one customer, or about none."""
+        """Notes of one agent about one customer, or, with an empty key, without a customer."""
         return self.filter(agent_id=agent_id, end_user_key=end_user_key)
 
 
 class Note(Governed):
-    """What an agent keeps in mind for later; about one customer and seen in turns for them alone, or about none (R177)."""
+    """A note that an agent keeps for later. With a customer, only turns for that customer show it (R177)."""
 
     class Kind(models.TextChoices):
-        """A reminder is shown once its time has come, a task while it is open, scratch for some days."""
+        """A reminder is shown once its time has come, a task while it is open, a scratch note for some days."""
 
         REMINDER = REMINDER, "Reminder"
         TASK = TASK, "Task"
         SCRATCH = SCRATCH, "Scratch"
 
     class Status(models.TextChoices):
-        """Done and dropped are final; what comes up again is a note of its own."""
+        """Done and dropped are final; a matter that comes up again gets a new note."""
 
         OPEN = "open"
         DONE = "done"
@@ -62,14 +62,14 @@ class Note(Governed):
         "due",
         null=True,
         blank=True,
-        help_text="From when on a reminder is shown. A task may have a time, scratch has none.",
+        help_text="When to start showing a reminder. A task may have a time, a scratch note has none.",
     )
     end_user_key = models.CharField(
         "customer",
         max_length=200,
         blank=True,
         validators=[validate_storable_text],
-        help_text="Channel and id, such as slack:U12345: seen in turns for them alone. Empty: for all the agent does.",
+        help_text="Channel and id, such as slack:U12345: shown only in turns for this customer. Empty: shown in all turns.",
     )
     conversation = models.ForeignKey(
         "conversations.Conversation", null=True, editable=False, on_delete=models.PROTECT, related_name="+"
@@ -108,19 +108,19 @@ class Note(Governed):
         return self.text.partition("\n")[0][:80]
 
     def clean(self) -> None:
-        """A reminder says when, scratch does not, and each says something in a few lines."""
+        """Validate that a reminder has a due time, a scratch note has none, and the text has a few lines."""
         if found := note_flaws(self.kind, self.text, self.due_at):
             raise ValidationError(found)
 
     @property
     def is_approved(self) -> bool:
-        """Whether a person wrote what stands there; other words are fenced in the prompt (Z-22)."""
+        """Return whether a person wrote the text; other text is fenced in the prompt (Z-22)."""
         return self.taint == Taint.OPERATOR
 
     @transition(field=status, source=Status.OPEN, target=Status.DONE)
     def finish(self) -> None:
-        """It was done; no later session is told of it."""
+        """Mark as done; later sessions do not show it."""
 
     @transition(field=status, source=Status.OPEN, target=Status.DROPPED)
     def drop(self) -> None:
-        """It no longer matters; no later session is told of it."""
+        """Drop it; later sessions do not show it."""

@@ -1,4 +1,4 @@
-"""What a note may be, whose it is, how many there may be, and when a reminder is due; pure."""
+"""Rules of notes: valid fields, the customer a note belongs to, the limit of open notes, and when a reminder is due; pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ TEXT_LINES: Final = 8
 OPEN_PER_AGENT: Final = 50
 OPEN_PER_CUSTOMER: Final = 20
 OLDEST_NAMED: Final = 3
-# Scratch that nobody touched for so long is dropped.
+# A scratch note that nobody changed for this long is dropped.
 SCRATCH_LIFETIME: Final = timedelta(days=7)
 
 REMINDER: Final = "reminder"
@@ -27,13 +27,13 @@ CUSTOMER_WORDS_REFUSAL: Final = (
 
 @dataclass(frozen=True, slots=True)
 class NoteRefusal:
-    """Why a note cannot be written here."""
+    """The reason why a note cannot be written here."""
 
     reason: str
 
 
 def note_flaws(kind: str, text: str, due_at: datetime | None) -> dict[str, str]:
-    """What is wrong with a note, by field."""
+    """Return the flaws of a note, by field."""
     found = {}
     if not text.strip():
         found["text"] = "A note says something. Write a line."
@@ -49,9 +49,10 @@ def note_flaws(kind: str, text: str, due_at: datetime | None) -> dict[str, str]:
 
 
 def customer_key_for_note(wanted: str, served: str | None, *, is_proven: bool) -> str | NoteRefusal:
-    """Whose a note is that an agent writes: in a turn that of whom it answers, whatever it asks for; outside one as it says.
+    """Return the customer of an agent's note: in a turn, the customer it answers; outside a turn, the one that it names.
 
-    A turn that a schedule began answers nobody and counts as proven; one with somebody who is not named does not (R007).
+    A turn that a schedule began answers nobody and counts as proven; one with a customer who is not named does not
+    (R007).
     """
     if served is None:
         return wanted
@@ -61,12 +62,12 @@ def customer_key_for_note(wanted: str, served: str | None, *, is_proven: bool) -
 
 
 def open_note_limit(end_user_key: str) -> int:
-    """How many notes may be open: of one customer, or without any."""
+    """Return how many notes may be open for one customer, or without a customer."""
     return OPEN_PER_CUSTOMER if end_user_key else OPEN_PER_AGENT
 
 
 def limit_refusal(open_ids: Sequence[int], end_user_key: str) -> str:
-    """The refusal of one more note, which says what to do; empty while there is room. Ids come oldest first."""
+    """Return the refusal of one more note, with what to do; empty while there is room. Ids come oldest first."""
     limit = open_note_limit(end_user_key)
     if len(open_ids) < limit:
         return ""
@@ -79,5 +80,5 @@ def limit_refusal(open_ids: Sequence[int], end_user_key: str) -> str:
 
 
 def is_due(due_at: datetime | None, now: datetime) -> bool:
-    """Whether a reminder's time has come; what has no time is never due."""
+    """Return whether a reminder's time has come; a note without a time is never due."""
     return due_at is not None and due_at <= now

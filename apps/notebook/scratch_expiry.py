@@ -1,4 +1,4 @@
-"""Scratch that nobody touched for long: dropped by the calendar, through the same act as by anybody."""
+"""Drops scratch notes that nobody changed for a long time, by the same action that people use."""
 
 import logging
 from datetime import datetime
@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 def drop_old_scratch(tenant_id: int, note_id: int, now: datetime) -> None:
-    """Drop one note, unless somebody settled or changed it meanwhile."""
+    """Drop one note, unless it was settled or changed meanwhile."""
     actor = system_actor(tenant_id, "calendar")
     with acting_as(actor):
         old = (

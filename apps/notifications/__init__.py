@@ -1,1 +1,1 @@
-"""What people are told by e-mail of what waits for them; not what webhooks are told, nor who decides what."""
+"""E-mails to people about work that waits for them, and the sweep that queues webhook events about reviews."""

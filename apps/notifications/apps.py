@@ -9,8 +9,8 @@ class NoticesConfig(AppConfig):
     name = "apps.notifications"
 
     def ready(self) -> None:
-        """Say what webhooks are told of reviews."""
-        from apps.notifications.review_webhooks import review_payload  # models are there only now
+        """Register the payload that webhooks receive about reviews."""
+        from apps.notifications.review_webhooks import review_payload  # the models are loaded only now
         from apps.webhooks.outbox import PAYLOAD_BUILDERS
         from apps.webhooks.rules import WebhookEvent
 

@@ -1,7 +1,7 @@
-"""Telling one person what waits: look, keep that a message is on its way, hand it over, note it.
+"""Sends one person an e-mail about pending items: find them, store the message, send it, record the outcome.
 
-The row is kept before the message leaves, and noted after. Whoever dies in between leaves a lease that runs out; the message
-is then sent once more under the same Message-ID, by which readers of mail fold the two.
+The row is stored before the message is sent, and updated afterwards. A worker that dies in between leaves a lease that ends;
+the message is then sent once more under the same Message-ID, by which mail readers recognise the copy.
 """
 
 import logging
@@ -46,13 +46,13 @@ from apps.webhooks.rules import retry_pause
 
 logger = logging.getLogger(__name__)
 
-# Somebody who is no member any more, or has no address, may be one again.
+# A person who is no member any more, or has no address, may become one again or get one.
 NO_RECIPIENT_PAUSE: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class OutgoingEmail:
-    """A message that is on its way."""
+    """A message that is about to be sent."""
 
     notice: EmailNotification
     to: str
@@ -60,7 +60,7 @@ class OutgoingEmail:
 
 
 def notify_person(tenant_id: int, terms_id: int, *, now: datetime) -> None:
-    """Look once at what waits for a person, and tell them what is due. May run twice, and at the same time."""
+    """Check once what is pending for a person, and send what is due. May run twice, and at the same time."""
     server: MailServer | None = settings.MAIL_SERVER
     system = system_actor(tenant_id, "notifications")
     held = claim_preferences(terms_id, actor=system) if server else None
@@ -73,7 +73,7 @@ def notify_person(tenant_id: int, terms_id: int, *, now: datetime) -> None:
 
 
 def prepare_email(held: PreferencesLease, *, actor: Actor, now: datetime) -> OutgoingEmail | None:
-    """Make and keep the message that is due; where none is, let go until the next look."""
+    """Store and return the message that is due; if none is, release the lease until the next check."""
     to, member = _recipient(held)
     if not to or member is None:
         release_preferences(held, now + NO_RECIPIENT_PAUSE, actor=actor)
@@ -101,7 +101,7 @@ def prepare_email(held: PreferencesLease, *, actor: Actor, now: datetime) -> Out
 
 
 def send_email(server: MailServer, email: OutgoingEmail) -> SendFailure | None:
-    """Send it, while no transaction is open; the same row makes the same Message-ID."""
+    """Send the message while no transaction is open; the same row gives the same Message-ID."""
     own_page = f"{_console_url()}{reverse(f'admin:{PREFERENCES_PAGE}')}"
     message_id = email_message_id(email.notice)
     message = email.message
@@ -111,7 +111,7 @@ def send_email(server: MailServer, email: OutgoingEmail) -> SendFailure | None:
 def record_outcome(
     held: PreferencesLease, notice: EmailNotification, failed: SendFailure | None, *, actor: Actor, now: datetime
 ) -> None:
-    """Note what a try came to: done, tried again later, or given up."""
+    """Record the outcome of an attempt: sent, to be retried, or given up."""
     with acting_as(actor):
         tenant = TenantSettings.objects.visible_to(actor).get()
     terms = held.terms.in_zone(tenant.timezone)
@@ -125,13 +125,13 @@ def record_outcome(
 
 
 def email_message_id(notice: EmailNotification) -> str:
-    """The same for each try at a message, and of no other."""
+    """Return a Message-ID that is the same for each attempt at a message, and unique to it."""
     host = urlsplit(settings.CONSOLE_URL).hostname or "localhost"
     return f"<notice-{notice.tenant_id}-{notice.pk}-{notice.created_at:%Y%m%d%H%M%S}@{host}>"
 
 
 def _recipient(held: PreferencesLease) -> tuple[str, Actor | None]:
-    """The person's address, and the person with all they may see now."""
+    """Return the person's address, and the person as an actor with their present permissions."""
     tenant_id, user_id = held.terms.tenant_id, held.terms.user_id
     with outside_tenant():
         roles = dict(memberships_of(user_id))
@@ -146,7 +146,7 @@ def _due_plan(
     waits: Mapping[NotificationKind, PendingItems],
     now: datetime,
 ) -> NotificationPlan | None:
-    """What was begun comes first, quiet hours or a change of mind apart; its words are made anew."""
+    """Return the message that is due. One that was begun comes first, outside quiet hours; its text is rendered again."""
     if notice is not None:
         soon = (DeliveryTiming.AT_ONCE, DeliveryTiming.DIGEST) if notice.is_digest else (DeliveryTiming.AT_ONCE,)
         return None if is_quiet(terms, now) else NotificationPlan(notice.is_digest, terms.kinds(*soon))
@@ -169,12 +169,12 @@ def _release_until_next(
 
 
 def _still_pending(held: PreferencesLease, waits: Mapping[NotificationKind, PendingItems]) -> dict[str, Sequence[int]]:
-    """What of that which was told waits still, and what is not looked at now because it is not wanted."""
+    """Return the already notified ids that still wait, and all ids of kinds that are not read because they are off."""
     notified_ids: Mapping[str, Sequence[int]] = held.terms.notified_ids
     read = {kind.value: each for kind, each in waits.items()}
     return {name: read[name].still(ids) if name in read else ids for name, ids in notified_ids.items()}
 
 
 def _console_url() -> str:
-    """The console's address, to which paths are added."""
+    """Return the console's address without a slash at the end."""
     return str(settings.CONSOLE_URL).rstrip("/")

@@ -1,4 +1,4 @@
-"""What an e-mail says: how much waits, for how long, and where to see it. No word of a customer stands in one."""
+"""The text of an e-mail: how many items wait, for how long, and links to them. No text of a customer is in it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.urls import reverse
 from apps.notifications.pending_items import MAX_READ, PendingItems
 from apps.notifications.rules import NotificationKind
 
-# One of it, several of it, and the list in the console that shows just these.
+# The singular, the plural, and the console list that shows exactly these items.
 KIND_LABELS: Final[Mapping[NotificationKind, tuple[str, str]]] = {
     NotificationKind.ESCALATIONS: ("escalation", "escalations"),
     NotificationKind.TOOL_APPROVALS: ("call to approve", "calls to approve"),
@@ -34,7 +34,7 @@ _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=
 
 @dataclass(frozen=True, slots=True)
 class EmailText:
-    """Subject and text."""
+    """Subject and text of an e-mail."""
 
     subject: str
     text: str
@@ -48,19 +48,19 @@ def render_email(
     console: str,
     now: datetime,
 ) -> EmailText:
-    """The e-mail about what waits; `console` is the address of the console, without a slash at the end."""
+    """Return the e-mail about pending items; `console` is the address of the console, without a slash at the end."""
     lines = [f"Waiting for people in {tenant}:", ""]
     for each in found:
         new = len(each.new(notified_ids.get(each.kind.value, ())))
         lines += [f"- {count_label(each, now)}{f', {new:,} new' if new < len(each.ids) and new else ''}"]
         lines += [f"  {console}{_list_path(each.kind)}"]
-    lines += ["", "What customers wrote stands in the console alone, never in these messages."]
-    lines += [f"What you are told and when, or to stop it: {console}{reverse(f'admin:{PREFERENCES_PAGE}')}", ""]
+    lines += ["", "Customers' messages are shown only in the console, never in these e-mails."]
+    lines += [f"Change or stop these e-mails: {console}{reverse(f'admin:{PREFERENCES_PAGE}')}", ""]
     return EmailText(f"[{tenant}] {', '.join(count_label(each, now) for each in found)}", "\n".join(lines))
 
 
 def count_label(found: PendingItems, now: datetime) -> str:
-    """Such as `3 escalations (oldest 40 min)`."""
+    """Return a label such as `3 escalations (oldest 40 min)`."""
     count = len(found.ids)
     one, several = KIND_LABELS[found.kind]
     count_text = f"{MAX_READ:,} or more {several}" if found.is_cut else f"{count:,} {one if count == 1 else several}"
@@ -76,7 +76,7 @@ def _count_details(found: PendingItems, now: datetime) -> Iterator[str]:
 
 
 def age_label(waited: timedelta) -> str:
-    """Such as `40 min`, `3 h` or `2 days`."""
+    """Return an age such as `40 min`, `3 h` or `2 days`."""
     if waited < _HOUR:
         return f"{max(waited // _MINUTE, 0)} min"
     if waited < _DAY:

@@ -1,4 +1,4 @@
-"""What a person wants to be told by e-mail, and the messages made of it."""
+"""A person's notification preferences, and the e-mails sent to them."""
 
 from typing import ClassVar, Final
 from zoneinfo import ZoneInfo
@@ -18,12 +18,12 @@ DEFAULT_DIGEST_HOUR: Final = 8
 
 
 def timing_field() -> "models.CharField[str, str]":
-    """How soon one kind is told."""
+    """Return a field for how soon one kind is notified."""
     return models.CharField(max_length=7, choices=TIMING_CHOICES, default=DeliveryTiming.NEVER.value)
 
 
 class NotificationPreferences(models.Model):
-    """What one person wants to be told of a tenant, and where telling them stands. No row: nothing."""
+    """The notification preferences of one person in a tenant, and the state of delivery. Without a row, nothing is sent."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     user = models.ForeignKey("tenants.User", on_delete=models.PROTECT, related_name="+")
@@ -37,9 +37,9 @@ class NotificationPreferences(models.Model):
     quiet_start_hour = models.PositiveSmallIntegerField(choices=HOURS, null=True)
     quiet_end_hour = models.PositiveSmallIntegerField(choices=HOURS, null=True)
     timezone = models.CharField(max_length=60, default="", help_text="Empty: the tenant's.")
-    # The workers' word from here on.
+    # Columns from here on are written by workers only.
     notified_ids = models.JSONField(
-        default=dict, help_text="What of that which waits stood in a message: row ids by kind."
+        default=dict, help_text="Pending items that an e-mail already listed: row ids by kind."
     )
     last_digest_at = models.DateTimeField(db_default=Now())
     next_check_at = models.DateTimeField(db_default=Now())
@@ -62,7 +62,7 @@ class NotificationPreferences(models.Model):
         return f"Notices to #{self.user_id}"
 
     def in_zone(self, of_tenant: str) -> ZonedPreferences:
-        """As the rules read it; `of_tenant` is the tenant's zone."""
+        """Return the preferences as the rules read them; `of_tenant` is the tenant's time zone."""
         quiet = (
             None
             if self.quiet_start_hour is None or self.quiet_end_hour is None
@@ -73,15 +73,15 @@ class NotificationPreferences(models.Model):
 
 
 class EmailNotification(models.Model):
-    """One message to a person. What it says is made of what waits when it is sent, and kept nowhere."""
+    """One e-mail to a person. Its text is rendered from the items pending when it is sent, and is not stored."""
 
     class Status(models.TextChoices):
-        """On its way, sent, given up, or not sent because all of it was settled before."""
+        """Waiting to be sent, sent, given up, or skipped because all items were settled before."""
 
-        WAITING = "waiting", "On its way"
+        WAITING = "waiting", "Waiting"
         SENT = "sent", "Sent"
         DEAD = "dead", "Given up"
-        SKIPPED = "skipped", "Not sent: all was settled before"
+        SKIPPED = "skipped", "Not sent: everything was settled before"
 
     tenant = models.ForeignKey("tenants.Tenant", db_index=False, on_delete=models.PROTECT, related_name="+")
     preferences = models.ForeignKey(
@@ -91,7 +91,7 @@ class EmailNotification(models.Model):
     status = models.CharField(max_length=10, choices=Status.choices, db_default=Status.WAITING)
     created_at = models.DateTimeField(db_default=Now())
     attempts = models.PositiveSmallIntegerField(db_default=0)
-    failure = models.CharField(max_length=40, db_default="", help_text="What the last try came to, where it failed.")
+    failure = models.CharField(max_length=40, db_default="", help_text="The error of the last attempt, if it failed.")
     sent_at = models.DateTimeField(null=True)
 
     class Meta:

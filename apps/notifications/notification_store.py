@@ -1,6 +1,6 @@
-"""The one writer of what people are told: their own terms, who sends just now, and what became of a message.
+"""The only writer of notification state: a person's preferences, the lease of the sending worker, and the outcome of e-mails.
 
-No change record: how somebody wants to be told changes nothing that agents or customers meet.
+There is no change record: preferences change nothing that agents or customers see.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,31 +17,31 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import MissingActor, NotPermitted
 from apps.notifications.models import EmailNotification, NotificationPreferences
 
-# Longer than a mail server may keep one waiting, try and note included.
+# Longer than a mail server may keep a worker waiting, with the attempt and its record included.
 LEASE_SECONDS: Final = 180
 MEMBER_ROLES: Final = frozenset({Role.OPERATOR, Role.ADMIN})
 
 
 @dataclass(frozen=True, slots=True)
 class PreferencesLease:
-    """The terms that this worker looks at, as they stood when it took them."""
+    """The preferences that this worker processes, as they were when it took the lease."""
 
     terms: NotificationPreferences
     fence: int
 
 
 def own_preferences(actor: Actor) -> NotificationPreferences:
-    """What the person who acts wants to be told; not saved yet where they never said."""
+    """Return the acting person's preferences; unsaved defaults if they never set any."""
     user_id = _acting_user_id(actor)
     rows = NotificationPreferences.objects.filter(tenant_id=actor.tenant_id, user_id=user_id)
     return rows.first() or NotificationPreferences(tenant_id=actor.tenant_id, user_id=user_id)
 
 
 def set_preferences(*, actor: Actor, values: Mapping[str, object]) -> None:
-    """Say what one wants to be told; what waits already and was not told is looked at at once, for a digest at its next hour."""
+    """Save one's own preferences. Pending items not notified yet are checked at once, for a digest at its next hour."""
     if actor.role not in MEMBER_ROLES:
         raise NotPermitted(
-            "Only members of the tenant are told what waits in it. Platform staff reads it in the console."
+            "Only members of the tenant get notifications. Platform staff can see pending items in the console."
         )
     with acting_as(actor):
         anew = {**values, "last_digest_at": Now(), "next_check_at": Now()}
@@ -52,7 +52,7 @@ def set_preferences(*, actor: Actor, values: Mapping[str, object]) -> None:
 
 
 def claim_preferences(terms_id: int, *, actor: Actor) -> PreferencesLease | None:
-    """Take a person's terms for one look; None where another worker has them, or the next look is not due."""
+    """Lease a person's preferences for one check; None if another worker has them, or the next check is not due."""
     lease = Now() + Func(Value(LEASE_SECONDS), template="make_interval(secs => %(expressions)s)")
     with acting_as(actor):
         due = NotificationPreferences.objects.filter(
@@ -65,7 +65,7 @@ def claim_preferences(terms_id: int, *, actor: Actor) -> PreferencesLease | None
 
 
 def waiting_notification(held: PreferencesLease) -> EmailNotification | None:
-    """The message that an earlier try left."""
+    """Return the message that an earlier attempt left."""
     return EmailNotification.objects.filter(
         tenant_id=held.terms.tenant_id, preferences=held.terms, status=EmailNotification.Status.WAITING
     ).first()
@@ -79,7 +79,7 @@ def begin_notification(
     is_digest: bool,
     actor: Actor,
 ) -> EmailNotification:
-    """Keep, before it is sent, that a message is on its way and of what the person is told by it."""
+    """Store the message and the notified ids before it is sent."""
     with acting_as(actor):
         _leased_rows(held).update(notified_ids=dict(notified_ids))
         if notice is None:
@@ -90,7 +90,7 @@ def begin_notification(
 
 
 def mark_skipped(notice: EmailNotification, *, actor: Actor) -> None:
-    """Note that nothing was left to tell."""
+    """Record that nothing was left to notify."""
     with acting_as(actor):
         EmailNotification.objects.filter(pk=notice.pk, status=EmailNotification.Status.WAITING).update(
             status=EmailNotification.Status.SKIPPED
@@ -106,7 +106,7 @@ def record_attempt(
     next_check_at: datetime,
     actor: Actor,
 ) -> None:
-    """Note what a try came to, and let go. A worker that was overtaken notes nothing."""
+    """Record the outcome of an attempt and release the lease. A worker that lost its lease records nothing."""
     status = (
         EmailNotification.Status.SENT
         if not failure
@@ -131,9 +131,9 @@ def release_preferences(
     notified: Mapping[str, Sequence[int]] | None = None,
     is_digest: bool = False,
 ) -> bool:
-    """Give the terms back until the next look, unless the person changed them or another worker took them meanwhile.
+    """Release the lease until the next check, unless the person changed the preferences or another worker took them.
 
-    What was settled is forgotten by `notified`; `is_digest` says that the hour of the digest was looked at.
+    `notified` drops the ids that were settled; `is_digest` records that the hour of the digest was processed.
     """
     noted: dict[str, object] = {"lease_until": Now()}
     if notified is not None:
@@ -153,5 +153,5 @@ def _leased_rows(held: PreferencesLease) -> QuerySet[NotificationPreferences]:
 
 def _acting_user_id(actor: Actor) -> int:
     if actor.user_id is None:
-        raise MissingActor("Only people are told what waits.")
+        raise MissingActor("Only people get notifications.")
     return actor.user_id

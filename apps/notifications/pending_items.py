@@ -1,4 +1,4 @@
-"""What waits, as the person who is told of it may see it: which rows, and since when."""
+"""Pending items as one person may see them: row ids, and since when the oldest waits."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,13 +17,14 @@ from apps.runtime.models import Turn
 from apps.tools.models import ToolApproval
 from apps.webhooks.models import Delivery, Webhook
 
-# Of a kind the newest are read, so that a heap of thousands costs one short read; a message then says "1,000 or more".
+# Only the newest rows of a kind are read, so that a backlog of thousands costs one short read; a message then says "1,000 or
+# more".
 MAX_READ: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class PendingItems:
-    """What waits of one kind, the newest first."""
+    """Pending items of one kind, the newest first."""
 
     kind: NotificationKind
     ids: tuple[int, ...] = ()
@@ -32,15 +33,15 @@ class PendingItems:
 
     @property
     def is_cut(self) -> bool:
-        """Whether there may be more than was read."""
+        """Return whether there may be more items than were read."""
         return len(self.ids) == MAX_READ
 
     def new(self, notified_ids: Iterable[int]) -> frozenset[int]:
-        """What the person was not told of."""
+        """Return the items that the person was not notified of."""
         return frozenset(self.ids) - set(notified_ids)
 
     def still(self, notified_ids: Iterable[int]) -> list[int]:
-        """What of that which was told waits still. What lies below the cut may come up again, and stays told."""
+        """Return the notified items that still wait. Items below the cut may come up again, and stay notified."""
         ids = frozenset(self.ids)
         lowest = min(self.ids) if self.is_cut else 0
         return sorted(each for each in notified_ids if each in ids or each < lowest)
@@ -49,7 +50,7 @@ class PendingItems:
 def find_pending_items(
     actor: Actor, kinds: Iterable[NotificationKind], now: datetime
 ) -> Mapping[NotificationKind, PendingItems]:
-    """What waits of these kinds, one statement each; run as whoever is told."""
+    """Return the pending items of these kinds, one statement each, with the permissions of the notified person."""
     rows = _rows_by_kind(actor, now)
     return {kind: _read_pending(kind, *rows[kind], now) for kind in kinds}
 
@@ -59,7 +60,7 @@ def _rows_by_kind(actor: Actor, now: datetime) -> Mapping[NotificationKind, tupl
     stuck = Q()
     for which in stuck_turns(now).values():
         stuck |= which
-    # What members ask their own assistant is theirs alone.
+    # What members ask their own assistant is visible to them alone.
     turns = Turn.objects.filter(stuck, tenant_id=actor.tenant_id, conversation__member_user_id=None)
     hooks = Webhook.objects.visible_to(actor).values("pk")
     return {

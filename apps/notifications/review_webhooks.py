@@ -8,12 +8,12 @@ from apps.governance.models import Proposal
 from apps.llm.model_backend import JsonObject
 from apps.tenants.authentication.actor_resolution import system_actor
 
-# What was told stays at least a day, by which the database knows that it was; what is older is told to nobody anew.
+# Deliveries are kept for at least a day and show which reviews were sent already; an older review is not sent again.
 _ENQUEUE_REVIEWS: Final = load_query("apps/notifications/queries/enqueue_reviews.sql")
 
 
 def enqueue_reviews(tenant_id: int, webhook_id: int) -> None:
-    """Note for one webhook every proposal of the last day that waits and that it was not told of."""
+    """Queue a delivery for every waiting proposal of the last day that this webhook was not sent yet."""
     execute_as(system_actor(tenant_id, "outbox"), _ENQUEUE_REVIEWS, {"webhook": webhook_id})
 
 

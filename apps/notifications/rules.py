@@ -1,4 +1,4 @@
-"""When a person is told of what waits, and of what; pure."""
+"""When a person is notified of pending items, and of which kinds; pure."""
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 
 class NotificationKind(StrEnum):
-    """What a person can be told of, what presses most first."""
+    """The kinds of pending items that a person can be notified of, the most urgent first."""
 
     ESCALATIONS = "escalations"
     TOOL_APPROVALS = "tool_approvals"
@@ -20,21 +20,21 @@ class NotificationKind(StrEnum):
 
 
 class DeliveryTiming(StrEnum):
-    """How soon."""
+    """How soon a kind is notified."""
 
     NEVER = "never"
     AT_ONCE = "at-once"
     DIGEST = "digest"
 
 
-# What is told at once is looked for so often, and after a message of it not for a while: what comes meanwhile is one more.
+# Kinds notified at once are checked this often, and after an e-mail not for a while, so that new items are collected in one.
 CHECK_INTERVAL: Final = timedelta(minutes=1)
 MESSAGE_GAP: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class ZonedPreferences:
-    """What one person wants to be told, and when, by the clock of their zone. Hours are 0 to 23."""
+    """What one person wants to be notified of, and when, by the clock of their zone. Hours are 0 to 23."""
 
     chosen: Mapping[NotificationKind, DeliveryTiming]
     digest_hour: int
@@ -42,20 +42,20 @@ class ZonedPreferences:
     zone: ZoneInfo
 
     def kinds(self, *soon: DeliveryTiming) -> tuple[NotificationKind, ...]:
-        """The kinds that are told so soon."""
+        """Return the kinds with one of these timings."""
         return tuple(kind for kind in NotificationKind if self.chosen[kind] in soon)
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationPlan:
-    """A message that is due, and the kinds it speaks of."""
+    """A message that is due, and the kinds that it lists."""
 
     is_digest: bool
     kinds: tuple[NotificationKind, ...]
 
 
 def quiet_hours_flaw(begins: int | None, ends: int | None, digest_hour: int) -> str:
-    """Why these cannot be quiet hours; empty if they can, or if there are none."""
+    """Return why these cannot be quiet hours; empty if they can, or if there are none."""
     if begins is None and ends is None:
         return ""
     if begins is None or ends is None:
@@ -73,7 +73,7 @@ def quiet_hours_flaw(begins: int | None, ends: int | None, digest_hour: int) -> 
 def plan_notification(
     terms: ZonedPreferences, new: Set[NotificationKind], *, now: datetime, last_digest_at: datetime
 ) -> NotificationPlan | None:
-    """The message that is due now, given of which kinds there is something the person was not told of; None if none is."""
+    """Return the message that is due now, given the kinds with new items; None if none is."""
     if is_quiet(terms, now):
         return None
     every = terms.kinds(DeliveryTiming.AT_ONCE, DeliveryTiming.DIGEST)
@@ -84,17 +84,17 @@ def plan_notification(
 
 
 def is_digest_due(terms: ZonedPreferences, *, now: datetime, last_digest_at: datetime) -> bool:
-    """Whether the hour of a digest has come since the last one was looked at."""
+    """Return whether the hour of a digest has come since the last one was processed."""
     return _next_hour(terms.digest_hour, last_digest_at, terms.zone) <= now
 
 
 def is_quiet(terms: ZonedPreferences, now: datetime) -> bool:
-    """Whether nothing may be sent just now."""
+    """Return whether `now` is in the quiet hours."""
     return terms.quiet is not None and _is_in_hours(now.astimezone(terms.zone).hour, *terms.quiet)
 
 
 def next_check(terms: ZonedPreferences, now: datetime, *, told_at_once: bool = False) -> datetime:
-    """When to look again: at the next digest, and before it wherever something is to be told at once."""
+    """Return the time of the next check: the next digest, or earlier if any kind is notified at once."""
     digest = _next_hour(terms.digest_hour, now, terms.zone)
     if not terms.kinds(DeliveryTiming.AT_ONCE):
         return digest
@@ -105,12 +105,12 @@ def next_check(terms: ZonedPreferences, now: datetime, *, told_at_once: bool = F
 
 
 def _is_in_hours(hour: int, begins: int, ends: int) -> bool:
-    """Whether an hour is one of these, which may go round midnight."""
+    """Return whether an hour is within this range, which may include midnight."""
     return begins <= hour < ends if begins < ends else hour >= begins or hour < ends
 
 
 def _next_hour(hour: int, after: datetime, zone: ZoneInfo) -> datetime:
-    """The first moment later than this at which it is that hour there."""
+    """Return the first moment after `after` at which it is that hour in the zone."""
     day = after.astimezone(zone).date()
     today = datetime.combine(day, time(hour), tzinfo=zone).astimezone(UTC)
     if today > after:

@@ -1,4 +1,4 @@
-"""Where e-mail goes out, and how one message is handed over."""
+"""The outgoing mail server, and the delivery of one message to it."""
 
 import smtplib
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from urllib.parse import unquote, urlsplit
 from django.core.mail import EmailMessage
 from django.core.mail.backends.smtp import EmailBackend
 
-# Each step of the talk with a mail server, in seconds.
+# Timeout of each step of the SMTP dialogue, in seconds.
 STEP_SECONDS: Final = 15
 SCHEME_PORTS: Final = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """The installation's mail server, and whom its messages are from."""
+    """The installation's mail server, and the sender of its messages."""
 
     host: str
     port: int
@@ -27,21 +27,23 @@ class MailServer:
 
 @dataclass(frozen=True, slots=True)
 class SendFailure:
-    """A message that the server did not take. What it said may quote an address, so only its kind is kept."""
+    """A failed delivery. The server's reply may quote an address, so only the kind of failure is kept."""
 
     said: str
     is_final: bool = False
 
 
 def mail_server(url: str, sender: str) -> MailServer | None:
-    """Read `EMAIL_URL`; None where it is empty. Raises ValueError with what is wrong, without the password."""
+    """Parse `EMAIL_URL`; None if it is empty. Raises ValueError with the flaw, without the password."""
     if not url:
         return None
     parts = urlsplit(url)
     if parts.scheme not in SCHEME_PORTS or not parts.hostname:
-        raise ValueError("EMAIL_URL is smtp://host, smtp+tls://user:password@host:587 or smtps://user:password@host.")
+        raise ValueError(
+            "EMAIL_URL must be smtp://host, smtp+tls://user:password@host:587 or smtps://user:password@host."
+        )
     if "@" not in sender:
-        raise ValueError("EMAIL_FROM is an address such as preceptor@example.com. EMAIL_URL needs it.")
+        raise ValueError("EMAIL_FROM must be an address such as preceptor@example.com. It is required with EMAIL_URL.")
     port = parts.port or SCHEME_PORTS[parts.scheme]
     return MailServer(
         parts.hostname, port, unquote(parts.username or ""), unquote(parts.password or ""), parts.scheme, sender
@@ -49,7 +51,7 @@ def mail_server(url: str, sender: str) -> MailServer | None:
 
 
 def send(server: MailServer, to: str, subject: str, text: str, *, message_id: str, own_page: str) -> SendFailure | None:
-    """Hand one message over. None: the server took it."""
+    """Deliver one message to the server. None means that the server accepted it."""
     headers = {"Message-ID": message_id, "Auto-Submitted": "auto-generated", "List-Unsubscribe": f"<{own_page}>"}
     message = EmailMessage(subject, text, server.sender, [to], headers=headers, connection=_connection(server))
     try:

@@ -1,4 +1,4 @@
-"""Alarm clocks of notices: ids in, one call."""
+"""Celery tasks of notifications: ids in, one call."""
 
 from celery import shared_task
 from django.utils import timezone
@@ -10,25 +10,25 @@ from apps.tenants.due_work import due_work
 
 @shared_task
 def send_notice(tenant_id: int, terms_id: int) -> None:
-    """Tell one person what is due."""
+    """Send one person what is due."""
     notify_person(tenant_id, terms_id, now=timezone.now())
 
 
 @shared_task
 def sweep() -> None:
-    """Look at everybody whose next look is due."""
+    """Check every person whose next check is due."""
     for tenant_id, terms_id in due_work("notifications"):
         send_notice.delay(tenant_id, terms_id)
 
 
 @shared_task
 def note_reviews(tenant_id: int, webhook_id: int) -> None:
-    """Note for one webhook the reviews that wait."""
+    """Queue the waiting reviews for one webhook."""
     enqueue_reviews(tenant_id, webhook_id)
 
 
 @shared_task
 def sweep_review_webhooks() -> None:
-    """Look at every webhook that was not told of a review."""
+    """Check every webhook that was not sent a waiting review."""
     for tenant_id, webhook_id in due_work("review_webhooks"):
         note_reviews.delay(tenant_id, webhook_id)

@@ -1,1 +1,1 @@
-"""What keeps an installation running: backups, and the proof that they can be restored; it holds no row of its own."""
+"""Running an installation: backups, restore drills, readiness checks and metrics; it has no tables."""

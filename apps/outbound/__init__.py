@@ -1,1 +1,1 @@
-"""Requests to addresses that a tenant typed in, guarded against SSRF down to the socket; not what is asked or answered there."""
+"""HTTP requests to addresses that tenants enter, guarded against SSRF at the socket."""

@@ -1,4 +1,4 @@
-"""Names looked up in threads of their own: one whose name server is silent keeps none waiting who asks somebody else."""
+"""Resolves host names in a thread pool of its own, so that a silent name server delays only the requests that need it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Final
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-# So many names at once.
+# At most this many names at once.
 MOST_THREADS: Final = 64
 
 
 class DnsThreadPool:
-    """Threads that ask name servers, and nobody else's."""
+    """Threads that are used only for DNS lookups."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(MOST_THREADS, thread_name_prefix="names")
@@ -23,18 +23,18 @@ class DnsThreadPool:
     async def found(
         self, host: str, port: int, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[tuple[socket.AddressFamily, int, str, int]]:
-        """Family, protocol, address and port of each address of a name."""
+        """Return family, protocol, address and port of each address of a name."""
         ask = partial(socket.getaddrinfo, host, port, family, socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
         found = await asyncio.get_running_loop().run_in_executor(self._threads, ask)
         return [(of, protocol, str(address[0]), int(address[1])) for of, _, protocol, _, address in found]
 
     def close(self) -> None:
-        """Wait for nobody who is still asked."""
+        """Shut the pool down without waiting for lookups under way."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class DnsThreadPoolResolver(AbstractResolver):
-    """The same as connectors want it."""
+    """The thread pool behind the resolver interface of aiohttp's connectors."""
 
     def __init__(self) -> None:
         self._pool = DnsThreadPool()
@@ -42,7 +42,7 @@ class DnsThreadPoolResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """Every address of a name."""
+        """Return every address of a name."""
         return [
             ResolveResult(
                 hostname=host,
@@ -56,5 +56,5 @@ class DnsThreadPoolResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Wait for nobody who is still asked."""
+        """Shut the pool down without waiting for lookups under way."""
         self._pool.close()

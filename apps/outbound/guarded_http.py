@@ -1,7 +1,7 @@
-"""HTTP over aiohttp to an address that a tenant typed in: no socket to an inner address, no proxy, no redirect, no cookie.
+"""HTTP over aiohttp to an address that a tenant entered: no socket to an internal address, no proxy, no redirect, no cookie.
 
-`guarded_connector` is the guard. `GuardedTransport` puts it below clients that are made of httpx2: the model's SDK, and the client
-of tool servers. Both belong to the event loop in which they were first used, and are closed there.
+`guarded_connector` is the guard. `GuardedTransport` puts it below clients that use httpx2: the model's SDK, and the client of
+tool servers. Both belong to the event loop in which they were first used, and are closed there.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from apps.outbound.ssrf import Networks
 
-# The first that fits: aiohttp's errors are each other's kinds, the narrow ones before the wide.
+# The first match counts: aiohttp's errors inherit from each other, so the narrow ones come before the wide ones.
 _ERRORS: Final[tuple[tuple[type[BaseException], type[httpx2.TransportError]], ...]] = (
     (aiohttp.ConnectionTimeoutError, httpx2.ConnectTimeout),
     (TimeoutError, httpx2.ReadTimeout),
@@ -40,7 +40,7 @@ def guarded_connector(
     keepalive_seconds: float = 15.0,
     resolver: DnsThreadPoolResolver | None = None,
 ) -> aiohttp.TCPConnector:
-    """Open sockets to public addresses and the `allowed` networks alone, up to `connections` at once; 0 is any number."""
+    """Return a connector to public addresses and the `allowed` networks only, with up to `connections` at once; 0 is no limit."""
     return aiohttp.TCPConnector(
         limit=connections,
         keepalive_timeout=keepalive_seconds,
@@ -51,7 +51,7 @@ def guarded_connector(
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """A transport for httpx2 clients over a guarded connector. Errors are raised as those of httpx2."""
+    """A transport for httpx2 clients over a guarded connector. Errors are raised as httpx2 errors."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             await self._session.close()
 
     def _opened_session(self) -> aiohttp.ClientSession:
-        # Not before the first request: a session belongs to the loop that runs when it is made.
+        # Not before the first request: a session belongs to the loop that runs when it is created.
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=self._make_connector(),
@@ -108,7 +108,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 
 class _ResponseStream(httpx2.AsyncByteStream):
-    """The bytes of an answer as they come; closed before its end, its connection is not used again."""
+    """The bytes of a response as they arrive. If it is closed early, its connection is not used again."""
 
     def __init__(self, answer: aiohttp.ClientResponse) -> None:
         self._answer = answer
@@ -129,18 +129,18 @@ def _body(request: httpx2.Request) -> bytes | httpx2.AsyncByteStream | None:
     except httpx2.RequestNotRead:
         stream = request.stream
         if not isinstance(stream, httpx2.AsyncByteStream):
-            raise TypeError("A body that is sent piece by piece has to be asynchronous.") from None
+            raise TypeError("A streamed request body must be an asynchronous iterator.") from None
         return stream
 
 
 def _headers(request: httpx2.Request) -> list[tuple[str, str]]:
-    # aiohttp says itself how a body without a length is framed.
+    # aiohttp frames a body without a length by itself.
     headers = request.headers.multi_items()
     return [(name, value) for name, value in headers if name.lower() != "transfer-encoding"]
 
 
 def _timeout(request: httpx2.Request) -> aiohttp.ClientTimeout:
-    """Seconds to wait for a free connection, to connect, and between two bytes; no limit for the whole request."""
+    """Return the seconds to wait for a free connection, to connect, and between two bytes; the whole request has no limit."""
     seconds = request.extensions.get("timeout", {})
     return aiohttp.ClientTimeout(
         total=None, connect=seconds.get("pool"), sock_connect=seconds.get("connect"), sock_read=seconds.get("read")
@@ -158,5 +158,5 @@ def _as_httpx2_errors() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _ssl_context() -> ssl.SSLContext:
-    # Reading the certificates takes longer than most calls.
+    # Cached: reading the certificates takes longer than most calls.
     return httpx2.create_ssl_context(trust_env=False)

@@ -1,4 +1,4 @@
-"""The guard where a socket is opened: whatever a name resolves to by then, none is opened to an address that is not reachable."""
+"""The SSRF guard at the socket: no socket is opened to a forbidden address, whatever the name resolves to by then."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AddressRefused(OSError):
 
 
 def socket_factory(allowed: Networks) -> SocketFactoryType:
-    """What opens a connector's sockets, or refuses to."""
+    """Return a function that opens a connector's sockets and refuses forbidden addresses."""
 
     def opened(found: AddrInfoType) -> socket.socket:
         family, kind, protocol, _, address = found
@@ -30,7 +30,7 @@ def socket_factory(allowed: Networks) -> SocketFactoryType:
 
 
 def is_address_refusal(error: BaseException | None) -> bool:
-    """Whether that lies at the bottom of a broken connection; clients on the way keep its words, not always its type."""
+    """Return whether a refused address caused this error; clients keep its message, but not always its type."""
     while error is not None:
         if isinstance(error, AddressRefused) or PRIVATE_ADDRESS in str(error):
             return True

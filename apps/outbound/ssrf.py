@@ -1,7 +1,7 @@
-"""Where an address that a tenant typed in may lead: the public Internet, and what the installation allows besides; pure.
+"""The addresses that a tenant may enter: the public Internet, and the networks that the installation allows; pure.
 
-An address is judged twice. What it says is judged when it is written; what its name resolves to is judged at the moment of
-connecting, socket by socket, so a name that answers something else by then reaches nothing either.
+An address is checked twice: as text when it is saved, and by the addresses that its name resolves to when a socket is opened.
+A name that resolves to another address by then reaches no internal address either.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ Networks: TypeAlias = "Sequence[IPv4Network | IPv6Network]"
 PORTS: Final = {"http": 80, "https": 443}
 SCHEMES: Final = tuple(PORTS)
 LOOPBACK_NAMES: Final = ("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback")
-# Set aside, whatever the interpreter's own list says: site-local, documentation, the way to translators of 6to4.
+# Reserved, whatever the interpreter's own list says: site-local, documentation, and the anycast addresses of 6to4 relays.
 _RESERVED_NETWORKS: Final = (ip_network("fec0::/10"), ip_network("3fff::/20"), ip_network("192.88.99.0/24"))
-# Networks of IPv6 whose last 32 bits are an IPv4 address that a translator connects to.
+# IPv6 networks whose last 32 bits are an IPv4 address that a translator connects to.
 _TRANSLATION_PREFIXES: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("::/96"))
 
 
 def parse_networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
-    """The networks of a setting, separated by commas. Raises ValueError for what is none."""
+    """Return the networks of a comma-separated setting. Raises ValueError for an entry that is not a network."""
     return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
 
 
 def url_flaw(url: str, allowed: Networks = ()) -> str:
-    """Why this address cannot be taken, in one sentence; empty if it can, as far as it says itself."""
+    """Return why this address cannot be used, in one sentence; empty if the address itself shows no reason."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port
     except ValueError:
-        return "This is no address of the web. Write it like https://models.example."
+        return "This is not a web address. Write it like https://models.example."
     if parts.scheme not in SCHEMES or not host:
         return "The address has to begin with https:// or http:// and name a host."
     if parts.username is not None or parts.password is not None:
-        return "The address carries a name or a password. Leave them out; the key has a field of its own."
+        return "The address contains a user name or a password. Remove it; the key has a field of its own."
     if parts.query or parts.fragment or "?" in url or "#" in url:
-        return "The address may not carry a question mark or a hash; the path ends it."
+        return "The address may not contain a question mark or a hash. Remove it and everything after it."
     if any(character.isspace() or not character.isprintable() for character in url):
-        return "The address holds a space or a character that cannot be seen. Remove it."
+        return "The address contains a space or an invisible character. Remove it."
     literal = _parse_ip_literal(host)
     inside = host.rstrip(".").lower() in LOOPBACK_NAMES or host.lower().rstrip(".").endswith(".localhost")
     if literal is not None:
@@ -57,7 +57,7 @@ def url_flaw(url: str, allowed: Networks = ()) -> str:
 
 
 def origin_of(url: str) -> tuple[str, str | None, int | None]:
-    """Which server an address is of: what is kept for it follows to no other."""
+    """Return scheme, host and port of an address. Secrets kept for one server are never sent to another one."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or PORTS.get(parts.scheme)
 
@@ -69,7 +69,7 @@ PRIVATE_ADDRESS: Final = (
 
 
 def is_reachable(address: Address | str, allowed: Networks = ()) -> bool:
-    """Whether a socket may be opened to this address: it is public, or in a network that the installation allows."""
+    """Return whether a socket may be opened to this address: it is public, or in a network that the installation allows."""
     parsed = ip_address(address.partition("%")[0]) if isinstance(address, str) else address
     meant = _embedded_ipv4(parsed)
     if any(each in network for each in (parsed, meant) for network in allowed if each.version == network.version):
@@ -84,7 +84,7 @@ def _is_reserved(address: Address) -> bool:
 
 
 def _embedded_ipv4(address: Address) -> Address:
-    """The IPv4 address that one of IPv6 only wraps, else the address itself."""
+    """Return the IPv4 address that an IPv6 address embeds, else the address itself."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:
@@ -99,7 +99,7 @@ def _embedded_ipv4(address: Address) -> Address:
 
 
 def _parse_ip_literal(host: str) -> Address | None:
-    """The address a host is written as, in any of the forms that a resolver would take for one: 0x7f.1, 017700000001, 127.1."""
+    """Parse a host that is an IP address in any form that a resolver accepts: 0x7f.1, 017700000001, 127.1."""
     try:
         return ip_address(host.partition("%")[0])
     except ValueError:

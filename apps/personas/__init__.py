@@ -1,1 +1,1 @@
-"""Who an agent is, whom it represents and which rules it keeps, written by operators, never by the agent; not what it remembers."""
+"""An agent's persona, overlays, identity cards and standing rules, written by operators and never by the agent."""

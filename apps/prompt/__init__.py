@@ -1,1 +1,1 @@
-"""What a model is told: plain values in, text out; it reads no database, no clock and no settings."""
+"""Prompt rendering: plain values in, text out, without a database, a clock or settings."""

@@ -1,4 +1,4 @@
-"""What tools a text names, and what they do: the one home of the house tools' names."""
+"""The names of the built-in tools, the tools that a text names, and what each one does."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ ENQUEUE_PARENT: Final = "enqueue_parent"
 LIST_RESOURCES: Final = "list_resources"
 USE_RESOURCE: Final = "use_resource"
 CALL_TOOL: Final = "call_tool"
-# Of an assistant, in a member's talk.
+# Tools of an assistant, in a member's conversation.
 LIST_WAITING: Final = "list_waiting"
 LIST_PROPOSALS: Final = "list_proposals"
 LIST_CONVERSATIONS: Final = "list_conversations"
@@ -36,49 +36,49 @@ READ_CONVERSATION: Final = "read_conversation"
 FIND_SKILLS: Final = "find_skills"
 READ_SPEND: Final = "read_spend"
 SOUL_UPDATE: Final = "soul_update"
-# Of an agent that tends its skills, by the names the sources give them (R101).
+# Tools of an agent that maintains its skills, with the names of the sources (R101).
 SKILL_SAVE: Final = "skill_save"
 SKILL_LIST: Final = "skill_list"
 SKILL_VIEW: Final = "skill_view"
 SKILL_PATCH: Final = "skill_patch"
 SKILL_DELETE: Final = "skill_delete"
-# Of an agent that keeps a notebook.
+# Tools of an agent that keeps a notebook.
 LIST_NOTES: Final = "list_notes"
 WRITE_NOTE: Final = "write_note"
 FINISH_NOTE: Final = "finish_note"
-# What gives a runbook whole, by either name.
+# Tools that return a whole runbook, by either name.
 SKILL_READING_TOOLS: Final = frozenset({GET_SKILL, SKILL_VIEW})
-# What leads to tools that a prompt does not carry.
+# Tools that lead to tools outside the prompt.
 ROUTING_TOOLS: Final = frozenset({LIST_RESOURCES, USE_RESOURCE, CALL_TOOL})
-# What an assistant has besides its own in a talk: it reads, and keeps nothing that another member would be shown.
+# Additional tools of an assistant in a conversation: they read, and store nothing that another member could see.
 ASSISTANT_TALK_TOOLS: Final = frozenset(
     {GET_SKILL, GET_SKILL_ATTACHMENT, LIST_SKILLS, RENDER_TABLE, RENDER_CHART, LIST_WAITING, LIST_PROPOSALS}
     | {LIST_CONVERSATIONS, READ_CONVERSATION, FIND_SKILLS, READ_SPEND, SOUL_UPDATE}
 )
-# What these give back an agent was told before: nothing of it happened in the conversation.
+# Results of these tools are the agent's own knowledge: nothing in them happened in the conversation.
 RECALL_TOOLS: Final = frozenset(
     {GET_SKILL, GET_SKILL_ATTACHMENT, LIST_SKILLS, SKILL_LIST, SKILL_VIEW, READ_MY_MEMORY, READ_CONTACT_MEMORY}
     | {LIST_NOTES, LIST_SCHEDULES}
 )
-# What these are given holds, beside what is new, what stood there before.
+# Arguments of these tools contain former text beside the new one.
 PERSISTING_TOOLS: Final = frozenset(
     {UPDATE_MEMORY, UPDATE_MY_MEMORY, UPDATE_CUSTOMER_PROFILE, UPDATE_CONTACT_MEMORY, DRAFT_SKILL, SKILL_SAVE}
     | {SKILL_PATCH, SKILL_DELETE, PROPOSE_PERSONA_PATCH, PROPOSE_SCHEDULE, WITHDRAW_SCHEDULE, WRITE_NOTE}
     | {FINISH_NOTE}
 )
-# By which an agent keeps what it knows for itself: called alone, nothing was done for a customer.
+# Tools by which an agent stores its own knowledge: a conversation that used only these did nothing for a customer.
 SELF_KNOWLEDGE_TOOLS: Final = PERSISTING_TOOLS - {
     UPDATE_CUSTOMER_PROFILE,
     UPDATE_CONTACT_MEMORY,
     PROPOSE_SCHEDULE,
     WITHDRAW_SCHEDULE,
 }
-# By which agents speak to each other.
+# Tools by which agents write to each other.
 AGENT_MESSAGING_TOOLS: Final = frozenset({DELEGATE, ENQUEUE_PARENT})
 
 
 class ToolEffect(StrEnum):
-    """What calling a tool leaves behind."""
+    """The effect of calling a tool."""
 
     READS = "reads"
     WRITES = "writes"
@@ -133,7 +133,7 @@ _WRITE_VERBS: Final = frozenset(
     | {"move", "open", "post", "propose", "reject", "remove", "reset", "revoke", "save", "schedule", "send"}
     | {"set", "submit", "update", "upload", "write"}
 )
-# Verbs that are no nouns: a name that begins so is a tool, whatever it ends in.
+# Verbs that are no nouns: a name that begins with one is a tool, whatever its ending.
 _UNAMBIGUOUS_VERBS: Final = (_READ_VERBS | _WRITE_VERBS | {"pay", "withdraw"}) - {
     "book",
     "check",
@@ -144,7 +144,7 @@ _UNAMBIGUOUS_VERBS: Final = (_READ_VERBS | _WRITE_VERBS | {"pay", "withdraw"}) -
     "post",
     "set",
 }
-# What ends so is a value somebody writes down, such as refund_policy or order_id, and no tool.
+# Names with these endings are values, such as refund_policy or order_id, and no tools.
 _VALUE_SUFFIXES: Final = frozenset(
     {"address", "amount", "card", "code", "count", "date", "email", "hours", "id", "key", "limit", "link", "method"}
     | {"name", "note", "number", "policy", "reason", "status", "time", "title", "total", "type", "url", "version"}
@@ -154,12 +154,12 @@ _TOOL_NAME: Final = re.compile(r"(?<![A-Za-z0-9_])[a-z][a-z0-9]{0,40}(?:_[a-z0-9
 
 
 def tool_names_in(text: str) -> frozenset[str]:
-    """Every word of a text that is written as tools are."""
+    """Return every word of a text that has the form of a tool name."""
     return frozenset(_TOOL_NAME.findall(text))
 
 
 def tool_effect(name: str) -> ToolEffect | None:
-    """What a tool of this name does; None where the name says nothing, as that of a plain variable."""
+    """Return what a tool of this name does; None if the name does not show it, like that of a plain variable."""
     if name in BUILTIN_TOOL_NAMES:
         return BUILTIN_TOOL_NAMES[name]
     verb, *rest = name.split("_")
@@ -173,5 +173,5 @@ def tool_effect(name: str) -> ToolEffect | None:
 
 
 def tool_effects_in(text: str) -> frozenset[ToolEffect]:
-    """What the tools that a text names can do."""
+    """Return the effects of the tools that a text names."""
     return frozenset(effect for name in tool_names_in(text) if (effect := tool_effect(name)) is not None)

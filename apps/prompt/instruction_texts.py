@@ -1,4 +1,4 @@
-"""The product's own words for the model: the texts of `instructions/` and the titles of the sections."""
+"""The product's own text for the model: the files of `instructions/` and the titles of the sections."""
 
 from importlib.resources import files
 from typing import Final
@@ -66,7 +66,7 @@ MEMORY_TITLES: Final = {
     "scratch": "Scratch",
     "tasks": "Tasks",
 }
-# What follows the colon is a name, so these titles are known by how they begin.
+# A name follows the colon, so these titles are recognised by their beginning.
 SKILL_TITLE: Final = "Skill: "
 BLOCK_TITLE: Final = "Pinned: "
 SECTION_TITLES: Final = (

@@ -14,7 +14,7 @@ from apps.prompt.rendering.segments import PromptSnapshot, Segment, SlotText
 
 
 class SourcedText(NamedTuple):
-    """A stretch of a line that is one source's own, as rendered; the product's own words are in none."""
+    """A stretch of a line from one source, as rendered; the product's own words have no source."""
 
     source: TextProvenance
     text: str
@@ -22,20 +22,20 @@ class SourcedText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PromptLine:
-    """A line as the model reads it, and whose words stand in it, in order; none where it is the product's alone."""
+    """A line as the model reads it, and its sources in order; none if it is all the product's own."""
 
     text: str
     pieces: tuple[SourcedText, ...] = ()
 
     @property
     def sources(self) -> tuple[TextProvenance, ...]:
-        """Whose words these are, each once."""
+        """Return the sources of the line, each once."""
         return tuple(dict.fromkeys(piece.source for piece in self.pieces))
 
 
 @dataclass(frozen=True, slots=True)
 class Hunk:
-    """One place of a slot where lines went, came, or both."""
+    """One place of a slot where lines were removed, added, or both."""
 
     slot: Slot
     removed: tuple[PromptLine, ...]
@@ -43,18 +43,18 @@ class Hunk:
 
     @property
     def pieces(self) -> tuple[SourcedText, ...]:
-        """The words that went and came, by source."""
+        """Return the removed and added stretches, by source."""
         return tuple(piece for line in (*self.removed, *self.added) for piece in line.pieces)
 
     @property
     def sources(self) -> tuple[TextProvenance, ...]:
-        """Whose words caused it, each once."""
+        """Return the sources of the change, each once."""
         return tuple(dict.fromkeys(piece.source for piece in self.pieces))
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerChange:
-    """Words that stayed as they are and passed from some owners to others."""
+    """Text that stayed the same while its owners changed."""
 
     slot: Slot
     before: tuple[TextProvenance, ...]
@@ -62,14 +62,14 @@ class OwnerChange:
 
 
 def diff_prompt_lines(before: PromptSnapshot, after: PromptSnapshot) -> tuple[Hunk, ...]:
-    """Nothing where every slot reads the same. Lines with the same words under another owner are no difference."""
+    """Return the changed places; empty if every slot reads the same. A change of owner alone is no difference."""
     return tuple(
         hunk for slot in Slot for hunk in _hunks(slot, _lines_in_slot(before, slot), _lines_in_slot(after, slot))
     )
 
 
 def diff_owners(before: PromptSnapshot, after: PromptSnapshot) -> tuple[OwnerChange, ...]:
-    """Whose lines read the same and have other owners, each pair of owners once for a slot."""
+    """Return unchanged lines with other owners, each pair of owners once per slot."""
     found = (
         each for slot in Slot for each in _diff_owners(slot, _lines_in_slot(before, slot), _lines_in_slot(after, slot))
     )
@@ -77,13 +77,13 @@ def diff_owners(before: PromptSnapshot, after: PromptSnapshot) -> tuple[OwnerCha
 
 
 def is_reordered(before: PromptSnapshot, after: PromptSnapshot) -> bool:
-    """Whether the slots that both have stand in another order."""
+    """Return whether the slots that both have are in another order."""
     first, then = ([part.slot for part in each.parts] for each in (before, after))
     return [slot for slot in first if slot in then] != [slot for slot in then if slot in first]
 
 
 def slot_lines(part: SlotText) -> tuple[PromptLine, ...]:
-    """The lines of a slot."""
+    """Return the lines of a slot."""
     return tuple(_split_segments(part.segments)) if part.text else ()
 
 
@@ -125,7 +125,7 @@ def _opcodes(before: tuple[PromptLine, ...], after: tuple[PromptLine, ...]) -> S
 
 @dataclass(frozen=True, slots=True)
 class SlotSizeDiff:
-    """One slot before and after, in bytes of UTF-8; 0 is a slot that is left out."""
+    """One slot before and after, in bytes of UTF-8; 0 if the slot is left out."""
 
     slot: Slot
     before: int
@@ -134,10 +134,10 @@ class SlotSizeDiff:
 
 @dataclass(frozen=True, slots=True)
 class PromptSizeDiff:
-    """What a change does to a prompt. All sizes are bytes of UTF-8.
+    """The effect of a change on a prompt. All sizes are bytes of UTF-8.
 
-    `rewritten` is what of slots 1-4 stands behind the first byte that differs, as it would be: a cache that held the old
-    prefix holds nothing of it. `shared` is all of slots 1-4 as they would be.
+    `rewritten` is the part of the new slots 1-4 behind the first byte that differs: a cache with the old prefix contains
+    nothing of it. `shared` is the size of the new slots 1-4.
     """
 
     slots: tuple[SlotSizeDiff, ...]
@@ -147,7 +147,7 @@ class PromptSizeDiff:
 
 
 def diff_prompt_sizes(before: PromptSnapshot, after: PromptSnapshot) -> PromptSizeDiff:
-    """Slots whose text differs, in the order of the prompt as it would be; those that go stand last."""
+    """Return slots with changed text, in the order of the new prompt; removed ones come last."""
     old, new = (shared_prefix_bytes(prompt) for prompt in (before, after))
     return PromptSizeDiff(
         tuple(_changed_slots(before, after)),
@@ -158,12 +158,12 @@ def diff_prompt_sizes(before: PromptSnapshot, after: PromptSnapshot) -> PromptSi
 
 
 def shared_prefix_bytes(prompt: PromptSnapshot) -> bytes:
-    """Slots 1-4 as one text."""
+    """Return slots 1-4 as one text."""
     return PromptSnapshot(prompt.shared).text.encode()
 
 
 def _common_length(old: bytes, new: bytes) -> int:
-    """How many bytes both begin with."""
+    """Return the number of bytes that both have in common at the beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
 
 

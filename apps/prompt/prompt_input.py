@@ -15,7 +15,7 @@ TIERS: Final = (1, 2, 3, 4)
 
 
 class Slot(IntEnum):
-    """The places of a request, from the most stable to the one that differs every time (R040)."""
+    """The slots of a request, from the most stable to the one that always differs (R040)."""
 
     TOOLS = 0
     PERSONA = 1
@@ -27,7 +27,7 @@ class Slot(IntEnum):
 
 
 class SlotOrder(StrEnum):
-    """Which of the first two slots leads; `contract_first` lets agents share the cached contract (Z-16)."""
+    """The order of the first two slots; `contract_first` lets agents share the cached contract (Z-16)."""
 
     PERSONA_FIRST = "persona_first"
     CONTRACT_FIRST = "contract_first"
@@ -56,7 +56,7 @@ class Disclosure(StrEnum):
 
 
 class SendMode(StrEnum):
-    """What becomes of the agent's reply (R134)."""
+    """What happens with the agent's reply (R134)."""
 
     AUTONOMOUS = "autonomous"
     SUGGEST = "suggest"
@@ -73,7 +73,7 @@ class SanitizerRule(StrEnum):
 
 
 class EventKind(StrEnum):
-    """Where an event came from; the value is the label that opens its header line (R140)."""
+    """The origin of an event; the value is the label at the beginning of its header line (R140)."""
 
     MESSAGE = "New message"
     SMS = "New SMS"
@@ -87,9 +87,9 @@ class EventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TextProvenance:
-    """Where a text stands: the field of a row in one version, who wrote it, and which person let it through.
+    """The source of a text: the field of a row in one version, its author, and the person who approved it.
 
-    `approver` is empty where no person did; what agents and customers wrote is then fenced as data (Z-22).
+    `approver` is empty if no person did; text of agents and customers is then fenced as data (Z-22).
     """
 
     record_type: str
@@ -105,7 +105,7 @@ class TextProvenance:
 class Passage:
     """A text that people, agents, customers or tools wrote, as it is stored.
 
-    `position` is the place a person gave it among its kind; passages of one position stand by their source.
+    `position` is the place that a person gave it among its kind; passages with one position are sorted by source.
     """
 
     text: str
@@ -115,7 +115,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class IdentityCardInput:
-    """Who is represented: the business and the person in charge, written by operators (R186)."""
+    """The represented business and the person in charge, written by operators (R186)."""
 
     business_name: Passage | None = None
     assigned_name: Passage | None = None
@@ -128,7 +128,7 @@ class IdentityCardInput:
 
 @dataclass(frozen=True, slots=True)
 class PersonaInput:
-    """The voice an operator gave the agent (R025, R036)."""
+    """The voice that an operator gave the agent (R025, R036)."""
 
     identity: Passage | None = None
     style: Passage | None = None
@@ -139,7 +139,7 @@ class PersonaInput:
 
 @dataclass(frozen=True, slots=True)
 class SkillInput:
-    """One approved skill; `body` is needed only where the index shows skills whole."""
+    """One approved skill; `body` is only needed if the index shows whole skills."""
 
     skill_id: int
     name: str
@@ -152,9 +152,9 @@ class SkillInput:
 
 @dataclass(frozen=True, slots=True)
 class InvokableAgentInput:
-    """Another agent this one may ask; its texts may have been written by somebody else (R057).
+    """Another agent that this one may ask; its texts may have another author (R057).
 
-    `source` is the hint's; `callee_source` is that of key and title, where it is another.
+    `source` is that of the hint; `callee_source` is that of key and title, if it differs.
     """
 
     agent_key: str
@@ -166,7 +166,7 @@ class InvokableAgentInput:
 
 @dataclass(frozen=True, slots=True)
 class PinnedBlock:
-    """A labelled piece of memory that is pinned into slot 4 (Z-1); `label_source` is the label's, where it is another."""
+    """A labelled memory block that is pinned into slot 4 (Z-1); `label_source` is the label's source, if it differs."""
 
     label: str
     passage: Passage
@@ -175,9 +175,10 @@ class PinnedBlock:
 
 @dataclass(frozen=True, slots=True)
 class MemoryInput:
-    """What the agent remembers for all its customers. A passage without an approver is fenced (Z-19, Z-22).
+    """The agent's memory for all its customers. A passage without an approver is fenced (Z-19, Z-22).
 
-    `short`, `mid` and `long` are the distilled tiers; reminders, scratch and tasks come from the notebook (R168, R177).
+    `short`, `mid` and `long` are the distilled tiers; reminders, scratch notes and tasks come from the notebook (R168,
+    R177).
     """
 
     body: tuple[Passage, ...] = ()
@@ -192,7 +193,7 @@ class MemoryInput:
 
 @dataclass(frozen=True, slots=True)
 class ProfileInput:
-    """What earlier conversations recorded about one customer, and what the agent is reminded of with them (R177)."""
+    """What earlier conversations recorded about one customer, and the agent's reminders about them (R177)."""
 
     preferences: Passage | None = None
     notes: Passage | None = None
@@ -201,7 +202,7 @@ class ProfileInput:
 
 @dataclass(frozen=True, slots=True)
 class PromptInput:
-    """All that slots 1-5 are made from; a row that is missing or unreadable is None and leaves its section out (R044)."""
+    """All inputs of slots 1-5; a row that is missing or unreadable is None, and its section is left out (R044)."""
 
     agent_key: str | None
     flavour: Flavour = Flavour.DOMAIN
@@ -225,9 +226,9 @@ class PromptInput:
 
 @dataclass(frozen=True, slots=True)
 class TurnEvent:
-    """Something that reached the agent; `name` and `key` say who sent it, and stay empty where the owner did.
+    """An event that reached the agent; `name` and `key` identify the sender, and are empty for the owner.
 
-    `line` names the line it came in on, if the channel has several (R133).
+    `line` names the line that it came in on, if the channel has several (R133).
     """
 
     kind: EventKind
@@ -241,7 +242,7 @@ class TurnEvent:
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """Another agent asked this one; what it answers goes back there (R054)."""
+    """A request of another agent; the answer goes back to it (R054)."""
 
     parent_title: str
     source: TextProvenance
@@ -249,7 +250,7 @@ class Delegation:
 
 @dataclass(frozen=True, slots=True)
 class LineCard:
-    """Who is in charge of the line an event came in on, where that is not the agent's default (R187)."""
+    """The person in charge of the line of an event, if it is not the agent's default (R187)."""
 
     line: str
     assigned_name: Passage
@@ -258,7 +259,7 @@ class LineCard:
 
 @dataclass(frozen=True, slots=True)
 class CorrectionExample:
-    """A draft as the agent wrote it and as an operator corrected it (R164)."""
+    """A draft as the agent wrote it and an operator's correction (R164)."""
 
     draft: Passage
     correction: Passage
@@ -267,7 +268,7 @@ class CorrectionExample:
 
 @dataclass(frozen=True, slots=True)
 class TurnInput:
-    """All that a user turn is made from (R127, R139, R142). `now_line` is None for an agent that is told no time (R060)."""
+    """All inputs of a user turn (R127, R139, R142). `now_line` is None for an agent without date and time (R060)."""
 
     events: tuple[TurnEvent, ...]
     now_line: str | None
@@ -278,12 +279,12 @@ class TurnInput:
     line_cards: tuple[LineCard, ...] = ()
     learning: tuple[Passage, ...] = ()
     examples: tuple[CorrectionExample, ...] = field(default_factory=tuple)
-    # The tool by which a procedure is saved, where the agent is asked whether one is worth it (R105).
+    # The tool that saves a procedure, if the agent is asked whether one is worth saving (R105).
     save_with: str = ""
 
 
 def input_passages(given: PromptInput) -> Iterator[tuple[Slot, Passage]]:
-    """The texts of an input that somebody wrote, with the slot each belongs to."""
+    """Yield the texts of an input that have an author, with the slot of each."""
     for held in (given.identity_card, given.persona):
         yield from ((Slot.PERSONA, text) for text in _field_passages(held))
     yield from ((Slot.PERSONA, text) for text in (*_as_tuple(given.overlay), *_as_tuple(given.member_overlay)))
@@ -303,7 +304,7 @@ def _as_tuple(passage: Passage | None) -> tuple[Passage, ...]:
 
 
 def _field_passages(held: IdentityCardInput | PersonaInput | None) -> Iterator[Passage]:
-    """The passages among a value's fields."""
+    """Yield the passages among a value's fields."""
     for each in fields(held) if held else ():
         yield from _as_tuple(getattr(held, each.name))
 

@@ -1,1 +1,1 @@
-"""Brings a row, an agent or a tenant back to what it was, by the nouns' own acts as new versions; it never rewrites history."""
+"""Restores a row, an agent or a tenant to an earlier state by ordinary acts that write new versions of the rows."""

@@ -1,4 +1,4 @@
-"""The one act of this package: naming a moment."""
+"""The only governed write of this package: creating a checkpoint."""
 
 from datetime import datetime
 
@@ -14,10 +14,10 @@ from apps.restore.models import Checkpoint
 def make_checkpoint(
     name: str, *, actor: Actor, agent_id: int | None = None, moment: datetime | None = None, reason: str = ""
 ) -> Checkpoint:
-    """Give a moment of an agent, or with None of the tenant, a name. Without a moment it is the present one."""
+    """Give a name to a moment of an agent, or, with None, of the tenant. Without a moment, the present is used."""
     now = timezone.now()
     if moment is not None and moment > now:
-        sentence = "A checkpoint names a moment that has been. Leave it out to name the present one."
+        sentence = "A checkpoint names a moment in the past. Leave the moment out to name the present one."
         raise Invalid(sentence, {"moment": [sentence]})
     checkpoint = Checkpoint(
         tenant_id=actor.tenant_id,

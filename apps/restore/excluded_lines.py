@@ -1,4 +1,4 @@
-"""What people took out since and what was forgotten does not come back with a text that had it."""
+"""Lines that were quarantined, refused or forgotten since do not come back with an earlier text that contained them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,19 +12,19 @@ from apps.prompt.memory_lines.line_diff import distinct_lines
 from apps.prompt.memory_lines.write_holds import merge_lines
 from apps.restore.plan_steps import RowPair, UnchangedNote
 
-# The remembered texts of each noun, and the column by which the ledger of its lines names it.
+# The text fields of each noun, and the column by which its line ledger refers to it.
 LINE_TEXTS: Final[Mapping[type[Governed], tuple[tuple[str, ...], type[Any], str]]] = {
     AgentMemory: (("body", "approved_body"), MemoryLine, "memory_id"),
     MemoryBlock: (("body", "approved_body"), MemoryLine, "block_id"),
     CustomerProfile: (("preferences", "notes"), ProfileLine, "profile_id"),
 }
 State = Proposal.State
-# When it was decided, and its lines.
+# When the lines were excluded, and the lines.
 ExcludedLines = tuple[datetime, frozenset[str]]
 
 
 def drop_excluded_lines(model: type[Governed], pairs: list[RowPair[Any]]) -> Iterator[UnchangedNote]:
-    """Take out of the texts of then what is held apart, was refused or was forgotten since; tell of it."""
+    """Remove excluded lines from the earlier texts; yield a note for each row that lost any."""
     if model not in LINE_TEXTS:
         return
     there = [pair for pair in pairs if pair.now is not None and pair.then is not None]
@@ -35,9 +35,9 @@ def drop_excluded_lines(model: type[Governed], pairs: list[RowPair[Any]]) -> Ite
         out = (rejected_lines | forgotten[pair.standing.pk]) & (_lines_of_row(model, pair.past.row) - stands)
         if out:
             _remove_lines(model, pair.past.row, out)
-            lines = "1 line of then was" if len(out) == 1 else f"{len(out)} lines of then were"
+            lines = "1 line from that time was" if len(out) == 1 else f"{len(out)} lines from that time were"
             yield UnchangedNote(
-                pair.label, f"{lines} held apart, refused or forgotten since, and {_stay_verb(len(out))} out."
+                pair.label, f"{lines} quarantined, refused or forgotten since, and {_stay_verb(len(out))} out."
             )
 
 
@@ -57,7 +57,7 @@ def _remove_lines(model: type[Governed], row: Any, out: frozenset[str]) -> None:
 
 
 def _rejected_lines(model: type[Governed], pairs: Iterable[RowPair[Any]]) -> Mapping[int, list[ExcludedLines]]:
-    """What is held apart of each row, and which new lines people refused, with when they did."""
+    """Return the quarantined lines and the refused new lines of each row, with the time of each decision."""
     found: dict[int, list[ExcludedLines]] = defaultdict(list)
     rows = Proposal.objects.filter(
         target_type=model._meta.label_lower,
@@ -65,7 +65,7 @@ def _rejected_lines(model: type[Governed], pairs: Iterable[RowPair[Any]]) -> Map
         state__in=[State.QUARANTINED, State.REJECTED],
     )
     for each in rows:
-        # What a whole text was read from is not held apart with it.
+        # If a whole text was refused, the lines it had before are not excluded with it.
         stood = frozenset(_proposal_lines(each.base_content, whole=True))
         lines = frozenset(_proposal_lines(each.words, whole=each.state == State.QUARANTINED)) - stood
         if lines and each.decided_at:
@@ -73,8 +73,8 @@ def _rejected_lines(model: type[Governed], pairs: Iterable[RowPair[Any]]) -> Map
     return found
 
 
-def _proposal_lines(words: Any, *, whole: bool) -> Iterator[str]:  # Any: what the kind of proposal holds
-    """The lines of a proposal. A whole text that was refused has lines in it that nobody refused."""
+def _proposal_lines(words: Any, *, whole: bool) -> Iterator[str]:  # Any: whatever the kind of proposal contains
+    """Yield the lines of a proposal. If a whole text was refused, no single line of it was."""
     for name, value in words.items() if isinstance(words, Mapping) else ():
         if name == "lines":
             for line in value:
@@ -84,7 +84,7 @@ def _proposal_lines(words: Any, *, whole: bool) -> Iterator[str]:  # Any: what t
 
 
 def _erased_lines(model: type[Governed], pairs: Iterable[RowPair[Any]]) -> Mapping[int, frozenset[str]]:
-    """The lines of each row that came of a conversation that was forgotten."""
+    """Return the lines of each row that came from a conversation that was forgotten."""
     _, ledger, column = LINE_TEXTS[model]
     found: dict[int, frozenset[str]] = defaultdict(frozenset)
     gone = Conversation.objects.filter(erased_at__isnull=False).values("pk")

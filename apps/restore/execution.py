@@ -1,4 +1,4 @@
-"""Carrying a plan out: all that was chosen of it in one transaction, or nothing."""
+"""Carries out a restore plan: all chosen steps in one transaction, or none."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -17,7 +17,7 @@ from apps.restore.plan_steps import RestoreStep
 
 
 class StalePlan(GovernanceError):
-    """Something changed since the plan was shown, so that another plan would be carried out than the one a person saw."""
+    """Something changed since the plan was shown, so it is no longer the plan that the person saw."""
 
     code = "stale_plan"
 
@@ -31,10 +31,10 @@ class StalePlan(GovernanceError):
 def carry_out_restore(
     target: Target, *, actor: Actor, shown_sha256: str, only: Collection[str] | None = None, reason: str = ""
 ) -> tuple[RestorePlan, Checkpoint | None]:
-    """Do what the shown plan says, as new versions. An agent or a tenant gets a checkpoint first, to come back by.
+    """Carry out the shown plan, as new versions. An agent or a tenant gets a checkpoint first, to which it can return.
 
-    `only` names the rows that come back, where some stay as they are; `reason` is added to that of every change. Sessions
-    already open keep what they started with.
+    `only` names the rows to restore; without it, all are restored. `reason` is added to the reason of every change.
+    Sessions already open keep their prompt.
     """
     with acting_as(actor):
         present = make_restore_plan(target, actor=actor)
@@ -52,14 +52,14 @@ def carry_out_restore(
 
 
 def _select_steps(present: RestorePlan, only: Collection[str] | None, actor: Actor) -> RestorePlan:
-    """The rest of the plan, with what its acts need; unknown rows are refused."""
+    """Return the plan reduced to the chosen rows and the steps they need; unknown rows are refused."""
     if only is None:
         return present
     if unknown := sorted(set(only) - {step.key for step in present.steps}):
-        sentence = f"This plan brings back no {', '.join(unknown)}. Choose among the rows it shows."
+        sentence = f"This plan does not contain {', '.join(unknown)}. Choose among the rows that it shows."
         raise Invalid(sentence, {"only": [sentence]})
     if present.steps and not only:
-        raise Conflict("Nothing was chosen. Tick what is to come back. Nothing was done.")
+        raise Conflict("No row was chosen. Tick the rows to restore. Nothing was done.")
     steps = tuple(step for step in present.steps if step.key in only)
     return replace(present, steps=steps, missing_permissions=tuple(missing_rights(steps, actor)))
 
@@ -71,13 +71,13 @@ def _refuse_impossible_plan(present: RestorePlan) -> None:
             " Ask an admin of the tenant for them, or to restore it."
         )
     if not present.steps:
-        raise Conflict("Nothing differs from then that could be brought back. Nothing was done.")
+        raise Conflict("Nothing that can be restored has changed since then. Nothing was done.")
 
 
 def _make_checkpoint_before(target: Target, actor: Actor, reason: str) -> Checkpoint | None:
     if not isinstance(target, MomentTarget):
         return None
-    # The moment comes before every act of the restore, so that it is what stands now.
+    # The moment precedes every act of the restore, so the checkpoint is the present state.
     moment = timezone.now()
     agent_id = target.agent.pk if target.agent else None
     name = f"Before restoring to {target.moment.isoformat(timespec='seconds')}"
@@ -97,11 +97,11 @@ def _reason_and_evidence(
     evidence: dict[str, Any] = {"restores": {**step.restores, **({"moment": moment} if moment else {})}}
     if checkpoint is not None:
         evidence["checkpoint_id"] = checkpoint.pk
-    own_reason = step.reason or f"Was not there yet; restores what stood at {moment}."
+    own_reason = step.reason or f"Did not exist yet; restores the state at {moment}."
     return " ".join(filter(None, (own_reason, reason))), evidence
 
 
 def _version_decided_on(step: RestoreStep, decided_on: set[tuple[str, int]]) -> int | None:
-    """The first act on a row is decided on the version of the plan; the row is locked from then on."""
+    """Return the version of the plan for the first act on a row; the row is locked from then on."""
     is_made = step.version == 0
     return None if is_made or (step.subject_type, step.subject_id) in decided_on else step.version

@@ -1,4 +1,4 @@
-"""The checkpoint: a moment with a name, to which an agent or a tenant can be brought back."""
+"""The checkpoint: a named moment, to which an agent or a tenant can be restored."""
 
 from typing import ClassVar
 
@@ -11,10 +11,13 @@ from apps.governance.stored_text import validate_storable_text
 
 
 class Checkpoint(Governed):
-    """A named moment of one agent, or of the whole tenant. It holds no copy: the change records know what stood then."""
+    """A named moment of one agent, or of the whole tenant.
+
+    It contains no copy: the change records have the state of that moment.
+    """
 
     name = models.CharField(
-        max_length=120, validators=[validate_storable_text], help_text="What one will look for it by."
+        max_length=120, validators=[validate_storable_text], help_text="The name that people will look for."
     )
     agent = models.ForeignKey(
         "tenants.Agent",
@@ -22,7 +25,7 @@ class Checkpoint(Governed):
         null=True,
         blank=True,
         related_name="+",
-        help_text="Leave this open for a moment of the whole tenant.",
+        help_text="Leave this empty for a moment of the whole tenant.",
     )
     moment = models.DateTimeField()
     reason = models.TextField(blank=True, validators=[validate_storable_text, MaxLengthValidator(2_000)])

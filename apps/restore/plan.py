@@ -1,4 +1,4 @@
-"""What would change if a row, an agent or a tenant were brought back, act by act, and what cannot be and why."""
+"""The plan of a restore: the acts that would bring a row, an agent or a tenant back, and the rows that stay, with reasons."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ from apps.tenants.models import Agent, InvokableAgent, TenantSettings
 
 PlanItems = Iterator[RestoreStep | UnchangedNote]
 
-# In the order in which they are brought back.
+# In the order in which they are restored.
 PLANNERS_BEFORE_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanItems]] = {
     TenantSettings: row_plans.plan_settings,
     Agent: row_plans.plan_agent,
@@ -44,7 +44,7 @@ PLANNERS_BEFORE_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanIte
     InvokableAgent: row_plans.plan_invokable,
     CustomerProfile: row_plans.plan_profile,
 }
-# They follow the skills that they name.
+# Schedules come after the skills that they name.
 PLANNERS_AFTER_SKILLS: Mapping[type[Governed], Callable[[RowPair[Any]], PlanItems]] = {
     Schedule: row_plans.plan_schedule
 }
@@ -54,7 +54,10 @@ TENANT_WIDE = frozenset({TenantSettings, CustomerProfile})
 
 @dataclass(frozen=True, slots=True)
 class MomentTarget:
-    """An agent, or with None the whole tenant, as at a moment. Customers' profiles are people's data and come only if asked."""
+    """An agent, or with None the tenant, as it was at a moment.
+
+    Customer profiles are personal data and restored only on request.
+    """
 
     moment: datetime
     agent: Agent | None = None
@@ -62,7 +65,7 @@ class MomentTarget:
 
     @property
     def said(self) -> str:
-        """What is brought back to when."""
+        """Return a description of the target and the moment."""
         owner = f"Agent {self.agent.key}" if self.agent else "The tenant"
         return f"{owner} as at {self.moment.isoformat(timespec='seconds')}"
 
@@ -77,7 +80,7 @@ class RowTarget:
 
     @property
     def said(self) -> str:
-        """What is brought back to when."""
+        """Return a description of the row and the version."""
         return f"{str(self.model._meta.verbose_name).capitalize()} {self.row_id} as in version {self.version}"
 
 
@@ -85,13 +88,16 @@ Target = MomentTarget | RowTarget
 
 
 def checkpoint_target(checkpoint: Checkpoint, *, with_profiles: bool) -> MomentTarget:
-    """What a checkpoint leads back to; profiles are no agent's."""
+    """Return the target of a checkpoint; profiles belong to the tenant and to no agent."""
     return MomentTarget(checkpoint.moment, checkpoint.agent, with_profiles and checkpoint.agent is None)
 
 
 @dataclass(frozen=True, slots=True)
 class RestorePlan:
-    """The acts of a restore in their order, what stays as it is, and the rights the actor lacks. Making it changes nothing."""
+    """The ordered acts of a restore, the rows that stay, and the permissions that the actor lacks.
+
+    Making a plan changes nothing.
+    """
 
     target: Target
     steps: tuple[RestoreStep, ...] = ()
@@ -101,9 +107,9 @@ class RestorePlan:
 
 
 def make_restore_plan(target: Target, *, actor: Actor) -> RestorePlan:
-    """What the restore would do as this actor, on what stands now. It reads the history, which is people's to read."""
+    """Return what the restore would do now as this actor. Only people may read the history that it needs."""
     if not actor.is_person:
-        raise NotPermitted("Only people restore what was; ask an operator or an admin.")
+        raise NotPermitted("Only people can restore earlier versions; ask an operator or an admin.")
     with acting_as(actor):
         found = list(_plan_row(target, actor) if isinstance(target, RowTarget) else _plan_moment(target, actor))
     steps = tuple(each for each in found if isinstance(each, RestoreStep))
@@ -128,7 +134,7 @@ def _plan_pairs(model: type[Governed], pairs: list[RowPair[Any]]) -> PlanItems:
 
 
 def _planner_of(model: type[Governed], pairs: list[RowPair[Any]]) -> Callable[[RowPair[Any]], PlanItems]:
-    """How one row comes back; of skills and learning versions that depends on the others."""
+    """Return the planner of a noun; for skills and learning versions it depends on the other rows."""
     if model is Skill:
         return partial(plan_skill, shelf=_current_skills(pairs))
     if model is LearningVersion:
@@ -182,7 +188,7 @@ def _read_row_pairs(
     return pairs, [UnchangedNote(_row_label(row, keys), WORDS_ERASED) for row in kept]
 
 
-WORDS_ERASED = "The words it had then were erased, so nobody can bring them back. It stays as it is."
+WORDS_ERASED = "Its text from that time was erased and cannot be restored. It stays as it is."
 
 
 def _select_row(rows: Mapping[tuple[int, ...], Any], row_id: int) -> dict[tuple[int, ...], Any]:
@@ -190,19 +196,19 @@ def _select_row(rows: Mapping[tuple[int, ...], Any], row_id: int) -> dict[tuple[
 
 
 def _identity_key(row: Governed) -> tuple[int, ...]:
-    """By what a row is known again. Who may ask whom is the same permission even where it was withdrawn and given anew."""
+    """Return the key that identifies a row over time. A handoff permission that was withdrawn and given again is the same one."""
     return (row.agent_id, row.callee_id) if isinstance(row, InvokableAgent) else (int(row.pk),)
 
 
 def _plan_row(target: RowTarget, actor: Actor) -> PlanItems:
     if target.model not in RESTORABLE:
         sentence = (
-            f"A {target.model._meta.verbose_name} is not brought back to an older version; its history only grows."
+            f"A {target.model._meta.verbose_name} cannot be restored to an older version; it is only ever added to."
         )
         raise Invalid(sentence, {"row": [sentence]})
     record = record_of_version(target.model._meta.label_lower, target.row_id, target.version)
     if not hasattr(record, "text"):
-        raise TextErased(f"The words of version {target.version} were erased, so nobody can bring them back.")
+        raise TextErased(f"The text of version {target.version} was erased and cannot be restored.")
     keys = dict(Agent.objects.visible_to(actor).values_list("pk", "key"))
     then: PastRow[Any] = past_row_of(target.model, record)
     standing: Any = target.model._default_manager  # Any: the governed manager of some noun
@@ -217,7 +223,7 @@ def _plan_row(target: RowTarget, actor: Actor) -> PlanItems:
 
 
 def _filter_of_row(row: Governed) -> dict[str, Any]:
-    """Which rows to look at: a skill's names are unique among its agent's, so all of these matter."""
+    """Return which rows to read: skill names are unique within an agent, so all its skills matter."""
     agent_id = getattr(row, "agent_id", None)
     return {"agent_id": agent_id} if agent_id and isinstance(row, Skill | InvokableAgent) else {"pk": row.pk}
 
@@ -243,7 +249,7 @@ def _row_label(row: Any, keys: Mapping[int, str]) -> str:
 
 
 def missing_rights(steps: Iterable[RestoreStep], actor: Actor) -> Iterator[str]:
-    """Each right that some step needs and the actor does not hold, once."""
+    """Yield each permission that a step needs and the actor lacks, once."""
     needed = [(step.act, name, step.row) for step in steps for name in ("", *sorted(step.fields))]
     missing = {(act, name) for act, name, row in needed if not may(actor, act, name, row)}
     for act, name in sorted(missing):
@@ -251,7 +257,7 @@ def missing_rights(steps: Iterable[RestoreStep], actor: Actor) -> Iterator[str]:
 
 
 def _plan_sha256(target: Target, steps: Iterable[RestoreStep]) -> str:
-    """What of the plan a person has seen: if any of it moves, it is another plan."""
+    """Return the hash of the parts of a plan that a person saw: if any of them changes, it is another plan."""
     shown = [
         [each.act, each.subject_type, each.subject_id, each.version, each.description, each.after] for each in steps
     ]

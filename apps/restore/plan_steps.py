@@ -1,4 +1,4 @@
-"""What a restore is made of: how a row was, the acts that bring it back, and what cannot be brought back."""
+"""The parts of a restore plan: a row's earlier state, the acts that restore it, and rows that cannot be restored."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -14,18 +14,18 @@ from apps.governance.models import ChangeRecord, Governed
 from apps.governance.policy.policy_table import POLICY, Act
 
 Row = TypeVar("Row", bound=Governed)
-Values = dict[str, Any]  # Any: whatever a row's fields hold
+Values = dict[str, Any]  # Any: whatever a row's fields contain
 
 
 class StepFunction(Protocol):
-    """One act of a noun, ready to be done; `read_at` is the version the plan was made on."""
+    """One act of a noun, ready to run; `read_at` is the version that the plan was made from."""
 
     def __call__(self, *, actor: Actor, read_at: int | None) -> object: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PastRow(Generic[Row]):
-    """A row as it was, and the record that says so. A field younger than the record is not among `fields`."""
+    """A row as it was, and the change record that shows it. A field added after the record is not among `fields`."""
 
     row: Row
     fields: frozenset[str]
@@ -35,13 +35,13 @@ class PastRow(Generic[Row]):
 
     @property
     def said(self) -> str:
-        """Which version it is, for a reason."""
+        """Return which version it is, for a reason."""
         return f"version {self.version} of {self.at.isoformat(timespec='seconds')}"
 
 
 @dataclass(frozen=True, slots=True)
 class RowPair(Generic[Row]):
-    """A row as it stands and as it was; one of them may be missing, never both."""
+    """A row as it is and as it was; one of them may be missing, never both."""
 
     now: Row | None
     then: PastRow[Row] | None
@@ -49,18 +49,18 @@ class RowPair(Generic[Row]):
 
     @property
     def standing(self) -> Row:
-        """The row as it stands, for whoever knows that there is one."""
+        """Return the present row, for callers that know that it exists."""
         return cast("Row", self.now)
 
     @property
     def past(self) -> PastRow[Row]:
-        """The row as it was, for whoever knows that there was one."""
+        """Return the earlier row, for callers that know that it existed."""
         return cast("PastRow[Row]", self.then)
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreStep:
-    """One act that brings a row back. Version 0 is a row the act makes."""
+    """One act that restores a row. Version 0 is a row that the act creates."""
 
     act: Act
     subject_type: str
@@ -77,32 +77,32 @@ class RestoreStep:
 
     @property
     def key(self) -> str:
-        """The row that it is about, as a form names it."""
+        """Return the name of its row in a form."""
         return f"{self.subject_type}:{self.subject_id}"
 
     @property
     def fields(self) -> frozenset[str]:
-        """The governed fields it writes."""
+        """Return the governed fields that it writes."""
         governed = POLICY[self.act].writes(adding=self.version == 0)
         return frozenset(name.removesuffix("_id") for name in self.after) & governed
 
 
 @dataclass(frozen=True, slots=True)
 class UnchangedNote:
-    """Something that stays as it is, and why."""
+    """A row that stays as it is, and the reason."""
 
     label: str
     description: str
 
 
 def past_row_of(model: type[Row], record: ChangeRecord) -> PastRow[Row]:
-    """How the record left the row."""
+    """Return the row as the record left it."""
     known = frozenset(record.text.after)
     return PastRow(row_from_record(model, record), known, record.pk, record.version_after, record.created_at)
 
 
 def values_to_restore(now: Governed, then: PastRow[Any], act: Act) -> Values:
-    """What the act would have to write so that the row reads as it did."""
+    """Return the values that the act has to write to bring the row back to its earlier state."""
     governed = POLICY[act].writes(adding=False)
     fields = (each for each in now._meta.concrete_fields if each.name in governed and each.attname in then.fields)
     differ = (each.name for each in fields if getattr(then.row, each.attname) != getattr(now, each.attname))
@@ -110,7 +110,7 @@ def values_to_restore(now: Governed, then: PastRow[Any], act: Act) -> Values:
 
 
 def _reference_exists(row: Governed, name: str) -> bool:
-    """Whether what the field refers to, if it refers to anything, still exists."""
+    """Return whether the row that the field refers to still exists; True for an empty reference."""
     try:
         getattr(row, name)
     except ObjectDoesNotExist:
@@ -121,7 +121,7 @@ def _reference_exists(row: Governed, name: str) -> bool:
 def make_step(
     pair: RowPair[Any], act: Act, values: Mapping[str, Any], carry: Callable[..., object], says: str = ""
 ) -> RestoreStep:
-    """An act on the row of this pair, or one that makes it anew."""
+    """Return an act on the row of this pair, or one that creates it again."""
     now, then = pair.now, pair.then
     row = then.row if then else pair.standing
     return RestoreStep(
@@ -140,11 +140,11 @@ def make_step(
     )
 
 
-def _plain_value(value: Any) -> Any:  # Any: whatever a row's fields hold
-    """A value as a plan shows it: of another row, its id."""
+def _plain_value(value: Any) -> Any:  # Any: whatever a row's fields contain
+    """Return a value as a plan shows it; for another row, its id."""
     return value.pk if isinstance(value, Model) else value
 
 
 def join_field_names(names: Iterable[str]) -> str:
-    """Field names as a sentence has them."""
+    """Return field names joined as in a sentence."""
     return ", ".join(name.removesuffix("_id").replace("_", " ") for name in names)

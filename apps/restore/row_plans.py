@@ -1,4 +1,4 @@
-"""Restore steps per noun except skills: a row is reworded, retired, revived or made again.
+"""Restore steps per noun except skills: a row is reworded, retired, revived or created again.
 
 For learning versions, the version that was active then is activated again. A withdrawn version is never activated again.
 """
@@ -35,23 +35,23 @@ PlanItems = Iterator[RestoreStep | UnchangedNote]
 
 
 def plan_settings(pair: RowPair[TenantSettings]) -> PlanItems:
-    """The tenant's one row; it was there from the beginning."""
+    """Plan the tenant's settings: one row that always existed."""
     yield from _plan_rewording(
         pair, Act.SETTINGS_AMEND, lambda values: partial(amend_settings, pair.standing, **values)
     )
 
 
 def plan_agent(pair: RowPair[Agent]) -> PlanItems:
-    """How an agent runs. Agents are never removed."""
+    """Plan an agent's settings. Agents are never removed."""
     if pair.then is None:
         yield UnchangedNote(
-            pair.label, "The agent was made since. It stays; what was written for it since is taken out of its prompt."
+            pair.label, "The agent was created since. It stays; text written for it since is removed from its prompt."
         )
     yield from _plan_rewording(pair, Act.AGENT_AMEND, lambda values: partial(amend_agent, pair.standing, **values))
 
 
 def plan_persona(pair: RowPair[Persona]) -> PlanItems:
-    """Words and status; a persona made since is archived."""
+    """Plan a persona's text and status; a persona created since is archived."""
     now, then = pair.now, pair.then
     yield from _plan_rewording(
         pair, Act.PERSONA_AMEND, lambda values: partial(amend_persona, pair.standing, values=values)
@@ -60,18 +60,18 @@ def plan_persona(pair: RowPair[Persona]) -> PlanItems:
     if now and now.status != was:
         archives = was == Persona.Status.ARCHIVED
         act, carry = (Act.PERSONA_ARCHIVE, archive_persona) if archives else (Act.PERSONA_ACTIVATE, activate_persona)
-        yield make_step(pair, act, {"status": was}, partial(carry, now), "Archive it" if archives else "Bring it back")
+        yield make_step(pair, act, {"status": was}, partial(carry, now), "Archive it" if archives else "Restore it")
 
 
 def plan_overlay(pair: RowPair[PersonaOverlay]) -> PlanItems:
-    """An overlay made since is emptied."""
+    """Plan an overlay; one created since is emptied."""
     yield from _plan_rewording_or_emptying(
         pair, Act.OVERLAY_WRITE, {"text": ""}, lambda values: partial(write_overlay, pair.standing, text=values["text"])
     )
 
 
 def plan_identity_card(pair: RowPair[IdentityCard]) -> PlanItems:
-    """A card made since is emptied."""
+    """Plan an identity card; one created since is emptied."""
     nothing: Values = dict.fromkeys(CARD_FIELDS, "")
     yield from _plan_rewording_or_emptying(
         pair,
@@ -82,18 +82,18 @@ def plan_identity_card(pair: RowPair[IdentityCard]) -> PlanItems:
 
 
 def plan_rule(pair: RowPair[StandingRule]) -> PlanItems:
-    """Words, place and status; a rule made since is retired."""
+    """Plan a rule's text, place and status; a rule created since is retired."""
     now, then = pair.now, pair.then
     yield from _plan_rewording(pair, Act.RULE_AMEND, lambda values: partial(amend_rule, pair.standing, values=values))
     was = then.row.status if then else StandingRule.Status.RETIRED
     if now and now.status != was:
         retires = was == StandingRule.Status.RETIRED
         act, carry = (Act.RULE_RETIRE, retire_rule) if retires else (Act.RULE_RESTORE, restore_rule)
-        yield make_step(pair, act, {"status": was}, partial(carry, now), "Retire it" if retires else "Bring it back")
+        yield make_step(pair, act, {"status": was}, partial(carry, now), "Retire it" if retires else "Restore it")
 
 
 def plan_memory(pair: RowPair[AgentMemory]) -> PlanItems:
-    """A memory begun since is emptied. Words that no person had approved then are not approved by bringing them back."""
+    """Plan an agent's memory; one begun since is emptied. Text not approved then is not approved by restoring it."""
 
     def carry(values: Values) -> Callable[..., object]:
         return partial(
@@ -107,7 +107,7 @@ def plan_memory(pair: RowPair[AgentMemory]) -> PlanItems:
 
 
 def plan_memory_block(pair: RowPair[MemoryBlock]) -> PlanItems:
-    """A block made since is emptied and taken out of the prompt."""
+    """Plan a memory block; one created since is emptied and taken out of the prompt."""
 
     def carry(values: Values) -> Callable[..., object]:
         return partial(write_block, pair.standing, values=values, words_of=_past_taint(pair))
@@ -116,7 +116,7 @@ def plan_memory_block(pair: RowPair[MemoryBlock]) -> PlanItems:
 
 
 def plan_profile(pair: RowPair[CustomerProfile]) -> PlanItems:
-    """A profile begun since is emptied."""
+    """Plan a customer profile; one begun since is emptied."""
 
     def carry(values: Values) -> Callable[..., object]:
         return partial(amend_profile, pair.standing, values=values, words_of=_past_taint(pair))
@@ -125,7 +125,7 @@ def plan_profile(pair: RowPair[CustomerProfile]) -> PlanItems:
 
 
 def plan_invokable(pair: RowPair[InvokableAgent]) -> PlanItems:
-    """Who may ask whom: allowed anew, reworded or withdrawn."""
+    """Plan an agent handoff: allowed again, reworded or withdrawn."""
     now, then = pair.now, pair.then
     if now is None and then is not None:
         row = then.row
@@ -134,14 +134,14 @@ def plan_invokable(pair: RowPair[InvokableAgent]) -> PlanItems:
         allow = partial(
             allow_invokable, row.agent_id, row.callee_id, role_hint=row.role_hint, budget_micro_usd=row.budget_micro_usd
         )
-        yield make_step(pair, Act.INVOKABLE_ALLOW, values, _ignoring_version(allow), "Let it ask that agent again")
+        yield make_step(pair, Act.INVOKABLE_ALLOW, values, _ignoring_version(allow), "Allow it to ask that agent again")
     elif then is None:
         yield make_step(
             pair,
             Act.INVOKABLE_WITHDRAW,
             {},
             partial(withdraw_invokable, pair.standing),
-            "No longer let it ask that agent",
+            "No longer allow it to ask that agent",
         )
     else:
         yield from _plan_rewording(
@@ -152,11 +152,11 @@ def plan_invokable(pair: RowPair[InvokableAgent]) -> PlanItems:
 
 
 def plan_schedule(pair: RowPair[Schedule]) -> PlanItems:
-    """The plan, and whether it runs. One planned or approved since stands still; what was deprecated since stays so."""
+    """Plan a schedule's text and whether it runs. One created since is paused; one deprecated since stays deprecated."""
     now, was = pair.standing, pair.then.row.status if pair.then else Schedule.Status.DRAFT
     if now.status == Schedule.Status.DEPRECATED:
         if was != now.status:
-            yield UnchangedNote(pair.label, "The schedule was deprecated since, which is for good. Plan another one.")
+            yield UnchangedNote(pair.label, "The schedule was deprecated since, which is permanent. Plan another one.")
         return
     yield from _plan_rewording(pair, Act.SCHEDULE_AMEND, lambda values: partial(amend_schedule, now, values=values))
     ran = was == Schedule.Status.APPROVED
@@ -171,7 +171,7 @@ def plan_schedule(pair: RowPair[Schedule]) -> PlanItems:
 
 
 def _plan_rewording(pair: RowPair[Any], act: Act, carry: Callable[[Values], Callable[..., object]]) -> PlanItems:
-    """New words where the row is and was there, and reads otherwise."""
+    """Plan new text where the row exists, existed then, and differs."""
     values = values_to_restore(pair.now, pair.then, act) if pair.now is not None and pair.then else {}
     if values:
         yield make_step(pair, act, values, carry(values))
@@ -180,7 +180,7 @@ def _plan_rewording(pair: RowPair[Any], act: Act, carry: Callable[[Values], Call
 def _plan_rewording_or_emptying(
     pair: RowPair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]
 ) -> PlanItems:
-    """The same for rows that are emptied if they were made since."""
+    """Plan new text, or an empty one for a row that was created since."""
     yield from _plan_rewording(pair, act, carry)
     yield from _plan_emptying(pair, act, nothing, carry)
 
@@ -191,13 +191,13 @@ def _plan_emptying(
     if pair.then is None:
         values = {name: value for name, value in nothing.items() if getattr(pair.now, name) != value}
         if values:
-            yield make_step(pair, act, values, carry(values), "Empty it: it was not there then")
+            yield make_step(pair, act, values, carry(values), "Empty it: it did not exist then")
 
 
 def _plan_tainted_text(
     pair: RowPair[Any], act: Act, nothing: Values, carry: Callable[[Values], Callable[..., object]]
 ) -> PlanItems:
-    """The same for words that are somebody's; what a person approved since stands as not approved again."""
+    """Plan text that has a source; an approval given since is taken back."""
     now, then = pair.now, pair.then
     if now is None or then is None:
         yield from _plan_emptying(pair, act, nothing, carry)
@@ -218,7 +218,7 @@ def _current_value(pair: RowPair[Any], name: str) -> str:
 
 
 def _ignoring_version(make: Callable[..., object]) -> Callable[..., object]:
-    """An act that makes a row decides on no version."""
+    """Return a step for an act that creates a row, which has no version to check."""
 
     def carry(*, actor: Actor, read_at: int | None) -> object:
         del read_at
@@ -231,22 +231,24 @@ Status = LearningVersion.Status
 
 
 def plan_learning_version(pair: RowPair[LearningVersion], *, come_back: frozenset[int]) -> PlanItems:
-    """One version. Where an earlier one of its agent comes back, the one that is read now gives way to it by itself."""
+    """Plan one version. When an earlier version of its agent is restored, the active one is retired automatically."""
     now, then = pair.now, pair.then
     was_read = then is not None and then.row.status == Status.ACTIVE
     if now is None:
         if was_read:
             yield UnchangedNote(
                 pair.label,
-                "It was read then and was dropped since, as the oldest ones are. Its history tells what it said.",
+                "It was active then and was pruned since, as the oldest versions are. Its history still shows its text.",
             )
     elif was_read and now.status == Status.RETIRED:
         take_up = partial(restore_version, now)
         yield make_step(
-            pair, Act.LEARNING_VERSION_RESTORE, {"status": Status.ACTIVE.value}, take_up, "Take it up again"
+            pair, Act.LEARNING_VERSION_RESTORE, {"status": Status.ACTIVE.value}, take_up, "Activate it again"
         )
     elif was_read and now.status == Status.WITHDRAWN:
-        yield UnchangedNote(pair.label, "It was read then and was withdrawn since. Nothing takes it up again.")
+        yield UnchangedNote(
+            pair.label, "It was active then and was withdrawn since. Withdrawn versions are never activated again."
+        )
     elif not was_read and now.status == Status.ACTIVE and now.agent_id not in come_back:
         retire = partial(retire_version, now)
         yield make_step(
@@ -254,11 +256,11 @@ def plan_learning_version(pair: RowPair[LearningVersion], *, come_back: frozense
             Act.LEARNING_VERSION_RETIRE,
             {"status": Status.RETIRED.value},
             retire,
-            "Retire it: it was not read then",
+            "Retire it: it was not active then",
         )
 
 
 def agents_with_restored_version(pairs: list[RowPair[Any]]) -> frozenset[int]:
-    """The agents of which an earlier version would be taken up."""
+    """Return the agents for which an earlier version would be restored."""
     read_then = (pair for pair in pairs if pair.then is not None and pair.then.row.status == Status.ACTIVE)
     return frozenset(pair.now.agent_id for pair in read_then if pair.now and pair.now.status == Status.RETIRED)

@@ -1,4 +1,4 @@
-"""What a restored skill may be called; pure."""
+"""The name of a restored skill; pure."""
 
 from collections.abc import Collection
 from itertools import chain, count
@@ -8,7 +8,7 @@ SUFFIX: Final = "-restored"
 
 
 def fresh_name(name: str, taken: Collection[str], characters: int) -> str:
-    """The name itself where it is free, else with a suffix and a number that are; never longer than it may be."""
+    """Return the name if it is free, else one with a suffix and a number; never longer than allowed."""
     suffixes = chain(("", SUFFIX), (f"{SUFFIX}-{number}" for number in count(2)))
     return next(fresh for suffix in suffixes if (fresh := _truncate_with_suffix(name, suffix, characters)) not in taken)
 

@@ -1,4 +1,4 @@
-"""How skills are brought back. What is deprecated stays so (R092); its words return as a fresh draft, which a person approves."""
+"""Plans for skills. A deprecated skill stays so (R092); its text returns as a new draft, which a person approves."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -28,14 +28,14 @@ Status = Skill.Status
 
 @dataclass(frozen=True, slots=True)
 class CurrentSkills:
-    """Every skill there is now, and which of them were approved then."""
+    """All present skills, and which of them were approved then."""
 
     now: tuple[Skill, ...] = ()
     approved_then: frozenset[int] = frozenset()
 
 
 def plan_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
-    """One skill among those its agent has now."""
+    """Plan one skill among the present ones of its agent."""
     now, then = pair.now, pair.then
     if then is None:
         yield from _plan_newer_skill(pair, shelf)
@@ -50,18 +50,18 @@ def plan_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
 
 
 def _plan_newer_skill(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
-    """A draft reaches no customer and goes on waiting; what was approved leaves the index."""
+    """Plan a skill created since: a draft reaches no customer and keeps waiting; an approved one leaves the index."""
     now = pair.standing
     if now.status == Status.APPROVED and not _is_replacement(now, shelf):
-        yield _deprecate_step(pair, "Deprecate it: it was not there then")
+        yield _deprecate_step(pair, "Deprecate it: it did not exist then")
     elif now.status == Status.DRAFT:
         yield UnchangedNote(
-            pair.label, "This draft was written since. It reaches no customer and goes on waiting for its review."
+            pair.label, "This draft was written since. It reaches no customer and keeps waiting for its review."
         )
 
 
 def _plan_fresh_draft(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
-    """The state of then cannot be had again in place, so the words come back as a fresh draft."""
+    """Plan a new draft with the earlier text, since the skill itself cannot return to its earlier state."""
     now, then = pair.now, pair.past
     if now is not None and then.row.status == Status.DRAFT and now.status == Status.DEPRECATED:
         yield UnchangedNote(pair.label, "It was a draft then and was rejected since. A rejected draft stays rejected.")
@@ -69,13 +69,15 @@ def _plan_fresh_draft(pair: RowPair[Skill], shelf: CurrentSkills) -> PlanItems:
     if now is not None and now.status == Status.APPROVED:
         yield _deprecate_step(pair, "Deprecate it: it was a draft then")
     if holder := _skill_with_same_words(then.row, now, shelf):
-        yield UnchangedNote(pair.label, f"Its words of then stand in skill “{holder.name}”, which is {holder.status}.")
+        yield UnchangedNote(
+            pair.label, f"Its text from that time is in skill “{holder.name}”, which is {holder.status}."
+        )
         return
     yield _draft_step(pair, shelf)
     if then.row.status == Status.APPROVED:
         yield UnchangedNote(
             pair.label,
-            "It was approved then and is deprecated now, which is for good. Its words come back as a draft;"
+            "It was approved then and is deprecated now, which is permanent. Its text comes back as a draft;"
             " approve that one, and the next session lists it.",
         )
 
@@ -96,7 +98,9 @@ def _draft_step(pair: RowPair[Skill], shelf: CurrentSkills) -> RestoreStep:
         return fresh
 
     gone, shown = RowPair(None, then, pair.label), {**values, **({"attachments": row.attachments} if row.files else {})}
-    return make_step(gone, Act.SKILL_DRAFT, shown, carry, f"Draft its words of then afresh, as “{values['name']}”")
+    return make_step(
+        gone, Act.SKILL_DRAFT, shown, carry, f"Create a new draft of its text from that time, as “{values['name']}”"
+    )
 
 
 def _deprecate_step(pair: RowPair[Skill], says: str) -> RestoreStep:
@@ -110,14 +114,14 @@ def _plan_rewording(pair: RowPair[Skill], shelf: CurrentSkills, act: Act, amend:
     values = values_to_restore(now, then, act)
     if any(skill.name == values.get("name") and skill.agent_id == now.agent_id for skill in shelf.now):
         yield UnchangedNote(
-            pair.label, f"Its name of then, “{values.pop('name')}”, is another skill's now; it keeps the present one."
+            pair.label, f"Another skill has its former name, “{values.pop('name')}”, now; it keeps the present one."
         )
     if values:
         yield make_step(pair, act, values, partial(amend, now, values=values))
 
 
 def _plan_attachments(pair: RowPair[Skill]) -> PlanItems:
-    """Files that came since go, those that went come back, all in their order of then; their bytes were kept."""
+    """Plan attachments: files added since go, removed ones come back, in their former order; their bytes were kept."""
     now, then = pair.standing, pair.past
     if "attachments" not in then.fields:
         return
@@ -125,15 +129,15 @@ def _plan_attachments(pair: RowPair[Skill]) -> PlanItems:
     for file in (file for file in now.files if file not in was):
         files = tuple(each for each in files if each != file)
         detach = partial(detach_file, now, name=file.name)
-        yield make_step(pair, Act.SKILL_DETACH, _attachment_values(files), detach, f"Take the file {file.name} off")
+        yield make_step(pair, Act.SKILL_DETACH, _attachment_values(files), detach, f"Remove the file {file.name}")
     for file in (file for file in was if file not in now.files):
         files = (*files, file)
         attach = partial(attach_file, now, file=file)
-        yield make_step(pair, Act.SKILL_ATTACH, _attachment_values(files), attach, f"Put the file {file.name} back")
+        yield make_step(pair, Act.SKILL_ATTACH, _attachment_values(files), attach, f"Add the file {file.name} again")
     if files != was:
         arrange = partial(arrange_files, now, names=[file.name for file in was])
         yield make_step(
-            pair, Act.SKILL_ARRANGE, _attachment_values(was), arrange, "Put the files in their order of then"
+            pair, Act.SKILL_ARRANGE, _attachment_values(was), arrange, "Restore the former order of the files"
         )
 
 
@@ -142,7 +146,7 @@ def _attachment_values(files: tuple[Attachment, ...]) -> Values:
 
 
 def _skill_with_same_words(then: Skill, now: Skill | None, shelf: CurrentSkills) -> Skill | None:
-    """Another living skill of the agent that says what this one said."""
+    """Return another living skill of the agent with the same text."""
     others = (skill for skill in shelf.now if skill.status != Status.DEPRECATED and skill.agent_id == then.agent_id)
     return next(
         (skill for skill in others if (now is None or skill.pk != now.pk) and _has_same_words(skill, then)), None
@@ -150,7 +154,7 @@ def _skill_with_same_words(then: Skill, now: Skill | None, shelf: CurrentSkills)
 
 
 def _is_replacement(skill: Skill, shelf: CurrentSkills) -> bool:
-    """Whether it was approved in the place of a deprecated one with the same words."""
+    """Return whether it was approved to replace a deprecated skill with the same text."""
     return any(
         other.pk in shelf.approved_then
         and other.status == Status.DEPRECATED

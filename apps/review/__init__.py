@@ -1,1 +1,1 @@
-"""What happens between a proposal and its effect: who agreed, what is applied, how it is undone; no noun of its own."""
+"""A proposal between submission and effect: inbox, approvals, application, expiry, undo; rows are in `apps/governance`."""

@@ -1,1 +1,1 @@
-"""Sessions, turns and the loop that answers a customer, with the agent's tools; not what is learned afterwards."""
+"""Sessions, turns and the loop that answers a customer with the agent's tools; learning is in `apps/learning`."""

@@ -1,1 +1,1 @@
-"""When an agent begins by itself, and with which approved skill; not how a run becomes a turn."""
+"""Schedules that start an agent by itself with an approved skill; runs are in `apps/runtime`."""

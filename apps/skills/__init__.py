@@ -1,1 +1,1 @@
-"""Runbooks an agent drafts and a person approves, fetched on demand; not facts, and not the prompt that lists them."""
+"""Skills: runbooks that an agent drafts, a person approves and an agent fetches on demand."""

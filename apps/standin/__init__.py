@@ -1,1 +1,1 @@
-"""A server that speaks the Messages API and plays an honest support agent; it is rules over bytes, not a model."""
+"""The stand-in model: a server with the Messages API that plays a support agent by rules; it is not a language model."""

@@ -1,4 +1,4 @@
-"""What an agent finds in the bytes of a request: who it is, who wrote what, what was done so far."""
+"""Parses a request as a support agent sees it: its persona, who wrote what, and the calls made so far."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CUSTOMER_HEADER = re.compile(r"^\[[^·\[\]]{1,60} · .{0,600}\]$")
 OWNER_HEADER = re.compile(r"^\[\w+ instruction from your owner\b.{0,100}\]$")
 AGENT_HEADER = re.compile(r"^\[Answer of another agent · .{0,600}\]$")
-# What an owner's words begin with where a colleague answers a question that was handed over.
+# The beginning of the owner's text for a colleague's answer to an escalation.
 COLLEAGUE_ANSWER = re.compile(
     r"^A colleague answers a question that you handed over \([^()\n]{1,40}\)\. [^\n]{1,200}:$\n+", re.MULTILINE
 )
@@ -28,7 +28,7 @@ SKILL_LINE = re.compile(r"^- (?P<name>\S.{0,200}?) \(id: (?P<skill_id>\d{1,18})\
 
 @dataclass(frozen=True, slots=True)
 class IndexedSkill:
-    """A skill as the index names it."""
+    """A skill as the index lists it."""
 
     name: str
     skill_id: int
@@ -37,7 +37,7 @@ class IndexedSkill:
 
 @dataclass(frozen=True, slots=True)
 class PastCall:
-    """A tool call of this conversation and what came back."""
+    """A tool call of this conversation and its result."""
 
     tool_name: str
     arguments: JsonObject
@@ -47,7 +47,7 @@ class PastCall:
 
 @dataclass(frozen=True, slots=True)
 class TurnTexts:
-    """The texts of one user turn, by who wrote them; `answers` are for the customer, of colleagues and other agents."""
+    """The texts of one user turn, by author; `answers` are for the customer, from colleagues and other agents."""
 
     customer: str
     owner: str
@@ -70,7 +70,7 @@ class RequestConversation:
 
     @cached_property
     def customer_texts(self) -> tuple[str, ...]:
-        """Everything the customer wrote, latest first."""
+        """Return everything the customer wrote, latest first."""
         turns = (_parse_turn(message) for message in reversed(self._messages) if _opens_turn(message))
         return tuple(turn.customer for turn in turns if turn.customer)
 
@@ -101,12 +101,12 @@ class RequestConversation:
 
     @cached_property
     def remembered(self) -> str:
-        """The agent's memory as its author wrote it; what no person approved stands there as JSON."""
+        """Return the agent's memory as plain text; unapproved lines are JSON in the prompt."""
         section = self.section("Remembered context")
         return "\n".join(json_strings(section)) or section
 
     def section(self, heading: str, level: int = 1) -> str:
-        """A section of the system prompt, without its heading; empty if there is none."""
+        """Return a section of the system prompt, without its heading; empty if there is none."""
         return section_of(self.system, heading, level)
 
     @cached_property
@@ -131,7 +131,7 @@ def section_of(text: str, heading: str, level: int = 1) -> str:
 
 
 def json_lines(text: str) -> Iterator[Json]:
-    """Every line that is JSON by itself: a string, an object or a list."""
+    """Yield every line that is JSON by itself: a string, an object or a list."""
     for line in text.splitlines():
         if line.strip()[:1] in {'"', "{", "["}:
             try:

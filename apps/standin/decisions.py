@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TextDecision:
-    """Answer with text. A stop reason is given only by scripts."""
+    """Answer with text. Only scripts set a stop reason."""
 
     text: str
     stop_reason: str | None = None
@@ -25,7 +25,7 @@ class ToolDecision:
 
 @dataclass(frozen=True, slots=True)
 class ToolsDecision:
-    """Ask for several tools at once. Only scripts do."""
+    """Ask for several tools at once. Only scripts do this."""
 
     calls: tuple[ToolDecision, ...]
 

@@ -1,4 +1,4 @@
-"""A request as it arrives over HTTP, and a request of the Messages API, parsed and refused the way the API refuses it."""
+"""HTTP requests and requests of the Messages API, parsed and refused the way the API refuses them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import CacheLifetime, Json, JsonObject
 
 ROLES = frozenset({"user", "assistant", "system"})
-# A change of any of these leaves tools and system cached, and nothing behind them.
+# A change of any of these settings leaves tools and system cached, but none of the messages.
 MESSAGE_SETTINGS = ("tool_choice", "thinking", "output_config")
 
 
 class InvalidModelRequest(Exception):
-    """The request is one the API refuses with status 400."""
+    """The API would refuse the request with status 400."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivedRequest:
-    """An HTTP request, read whole."""
+    """An HTTP request, completely read."""
 
     path: str
     headers: Mapping[str, str]
@@ -35,7 +35,7 @@ class ArrivedRequest:
 
     @property
     def account(self) -> str:
-        """Whose key it is: caches are not shared between accounts. Empty without a key."""
+        """Return the key's account: caches are not shared between accounts. Empty without a key."""
         return self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ").strip()
 
 
@@ -71,9 +71,9 @@ class ParsedRequest:
 
 
 def parse_request(body: bytes, *, counting: bool = False, paused: Collection[str] = ()) -> ParsedRequest:
-    """Raise `InvalidModelRequest` with the API's kind of sentence; `counting` asks for no `max_tokens`.
+    """Parse a request. Raises `InvalidModelRequest` with the API's kind of sentence; `counting` needs no `max_tokens`.
 
-    `paused` are answers in the middle of which a pause was made: a request may end with one of them and with no other.
+    `paused` are answers that ended with a pause: a request may end with one of them and with no other assistant message.
     """
     content = parse_object(body)
     max_tokens = content.get("max_tokens", 0 if counting else None)
@@ -95,7 +95,7 @@ def parse_request(body: bytes, *, counting: bool = False, paused: Collection[str
 def parse_object(body: bytes) -> JsonObject:
     try:
         decoded: Json = json.loads(body)
-        # Half a surrogate pair is no text, however well its escape parses.
+        # Half of a surrogate pair is no text, even if its escape parses.
         encode_compact(decoded).encode()
     except (ValueError, RecursionError) as error:
         sentence = "The request body is not valid JSON."
@@ -104,7 +104,7 @@ def parse_object(body: bytes) -> JsonObject:
 
 
 def prompt_blocks(asked: ParsedRequest) -> tuple[CacheBlock, ...]:
-    """The prompt in hashing order. Breakpoints are not content: moving one changes no hash."""
+    """Return the prompt in hashing order. Breakpoints are not content: moving one changes no hash."""
     blocks = [block_of("tools", tool, _cache_mark(tool)) for tool in asked.tools]
     blocks += [block_of("system", block, _cache_mark(block)) for block in asked.system]
     blocks += [
@@ -119,7 +119,7 @@ def prompt_blocks(asked: ParsedRequest) -> tuple[CacheBlock, ...]:
 
 
 def blocks_sha256(blocks: Sequence[JsonObject]) -> str:
-    """What tells an answer from every other; marks are no content."""
+    """Return the hash that identifies an answer; cache marks are not content."""
     bare = [{key: value for key, value in block.items() if key != "cache_control"} for block in blocks]
     return hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()
 

@@ -1,4 +1,4 @@
-"""Words as the stand-in compares them: lower-cased, without endings, synonyms of customer service folded into one."""
+"""Words as the stand-in compares them: lower case, without endings, synonyms of customer service merged."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ SYNONYMS = (
     "reset recover",
     "baggage luggage bag",
 )
-# What customers want done, as opposed to what they want it done to.
+# Verbs for a customer's request, as opposed to its objects.
 ACTION_WORDS = frozenset(
     {"buy", "cancel", "change", "contact", "downgrade", "exchange", "extend", "prefer", "refund", "renew", "repair"}
     | {"reset", "return", "swap", "transfer", "upgrade"}
 )
-# What a request may be about, in words that name no person, place or thing of one customer.
+# Objects of a request, in words that name no person, place or thing of one customer.
 SERVICE_WORDS = """
     account address appointment arrive balance card certificate city complaint contract cost coupon data deadline
     discount document error exchange extend fee flight form gift hotel hours insurance invoice item licence
@@ -51,7 +51,7 @@ SERVICE_WORDS = """
 
 
 def stem(word: str) -> str:
-    """Light: enough for `orders`, `ordered` and `ordering` to meet."""
+    """Return a simple stem: enough for `orders`, `ordered` and `ordering` to match."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     for ending in ("ing", "ed", "es", "s", "e"):
@@ -65,7 +65,7 @@ _READABLE_BY_STEM = {stem(word): word for word in SERVICE_WORDS.split()}
 
 
 def content_words(text: str) -> tuple[str, ...]:
-    """Each word that carries meaning once, in order of appearance, in its comparable form."""
+    """Return each meaningful word once, in order of appearance, as a stem."""
     seen = (stem(word) for word in WORD.findall(text.lower()) if word not in STOP_WORDS)
     return tuple(dict.fromkeys(_CANONICAL_BY_STEM.get(word, word) for word in seen))
 
@@ -75,7 +75,7 @@ def shared_words(one: str, other: str) -> int:
 
 
 def service_words(text: str) -> tuple[str, ...]:
-    """What kind of request it is, acts first; whatever could identify a customer is left behind."""
+    """Return the words that describe the kind of request, verbs first; words that could identify a customer are left out."""
     general = set(_CANONICAL_BY_STEM.values())
     known = [
         word if word in general else _READABLE_BY_STEM[word]

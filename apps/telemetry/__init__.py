@@ -1,1 +1,1 @@
-"""What a process tells of itself, as log lines and as counts; it knows no Django, and nothing of what it tells about."""
+"""Log lines and metrics of a process, without Django and without any customer's text."""

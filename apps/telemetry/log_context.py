@@ -1,6 +1,7 @@
-"""What a log line is about: the request, the tenant, who acts, the turn. It goes along with whatever calls, also into threads.
+"""The context of log lines: request, tenant, actor and turn. It follows the calls of a task, also into threads.
 
-A scene is a list of facts that grows: whoever learns who asks notes it, and the line at the end of the request says it too.
+A context is a set of facts that grows: code that identifies the actor adds it, and the line at the end of the request has it
+too.
 """
 
 from collections.abc import Mapping
@@ -10,14 +11,14 @@ from typing import Final
 
 Fact = str | int
 
-# What a scene may tell. No name and no word of a customer is among them.
+# The facts that a context may contain. No name and no text of a customer is among them.
 FACT_NAMES: Final = frozenset({"request_id", "tenant_id", "actor", "task", "task_id", "conversation_id", "turn_id"})
 
 _context_facts: ContextVar[dict[str, Fact] | None] = ContextVar("scene", default=None)
 
 
 class _LogContext:
-    """No generator: each turn that waits would hold one, four times as large."""
+    """A context manager that is not a generator: each waiting turn would keep one, four times as large."""
 
     __slots__ = ("_facts", "_token")
 
@@ -32,19 +33,19 @@ class _LogContext:
 
 
 def log_context(**facts: Fact | None) -> AbstractContextManager[None]:
-    """What is logged meanwhile says these facts besides those that hold around it."""
+    """Add these facts to every log line inside the block, besides those of the blocks around it."""
     _refuse_unknown(facts)
     return _LogContext(_drop_missing(facts))
 
 
 def replace_log_context(**facts: Fact | None) -> None:
-    """From here on this thread is about that, and about nothing else; for those who are only told of a beginning and an end."""
+    """Replace all facts of this thread, for callers that get only a start and an end callback."""
     _refuse_unknown(facts)
     _context_facts.set(_drop_missing(facts))
 
 
 def add_log_facts(**facts: Fact | None) -> None:
-    """From here on the scene says this, too; where there is none, nobody hears it."""
+    """Add these facts to the current context; without a context, do nothing."""
     _refuse_unknown(facts)
     present = _context_facts.get()
     if present is not None:
@@ -52,13 +53,15 @@ def add_log_facts(**facts: Fact | None) -> None:
 
 
 def current_facts() -> Mapping[str, Fact]:
-    """What a line says just now."""
+    """Return the facts of the current context."""
     return _context_facts.get() or {}
 
 
 def _refuse_unknown(facts: Mapping[str, object]) -> None:
     if unknown := facts.keys() - FACT_NAMES:
-        raise ValueError(f"A log line says no {', '.join(sorted(unknown))}; name it in apps.telemetry.log_context.")
+        raise ValueError(
+            f"Unknown log fact: {', '.join(sorted(unknown))}. Add it to FACT_NAMES in apps.telemetry.log_context."
+        )
 
 
 def _drop_missing(facts: Mapping[str, Fact | None]) -> dict[str, Fact]:

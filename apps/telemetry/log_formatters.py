@@ -1,4 +1,4 @@
-"""A log record as one line of JSON. Of an exception it tells what and where, and never its words: they may be a customer's."""
+"""Formats a log record as one line of JSON. An exception is logged by kind and place; its message may quote a customer."""
 
 import json
 import logging
@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from apps.telemetry.log_context import current_facts
 
-# What every record has; the rest is what its line says in particular.
+# The attributes of every record; all others are fields of this line.
 RECORD_ATTRIBUTES: Final = frozenset(vars(logging.makeLogRecord({}))) | {
     "message",
     "asctime",
@@ -17,15 +17,15 @@ RECORD_ATTRIBUTES: Final = frozenset(vars(logging.makeLogRecord({}))) | {
     "taskName",
 }
 MAX_FRAMES: Final = 12
-# Of what others put into a line: their whole objects, such as a request, stay out.
+# Objects that libraries attach to a record, such as a request, are left out.
 PLAIN_TYPES: Final = (str, int, float, bool, type(None))
 
 
 class JsonLines(logging.Formatter):
-    """`at`, `level`, `logger`, `message`, the facts of the scene, and what the line says in particular."""
+    """Formats `at`, `level`, `logger`, `message`, the facts of the context, and the line's own fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line."""
+        """Return the record as one line of JSON."""
         entry: dict[str, Any] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -44,17 +44,17 @@ class JsonLines(logging.Formatter):
 
 
 class PlainLines(logging.Formatter):
-    """The same for people at a terminal, words of exceptions left out as well."""
+    """The same for people at a terminal; messages of exceptions are left out as well."""
 
     def __init__(self) -> None:
         super().__init__("{asctime} {levelname} {name} {message}", style="{")
 
     def format(self, record: logging.LogRecord) -> str:
-        """A line, and where an exception came from."""
+        """Return the line, and where an exception was raised."""
         return super().format(logging.makeLogRecord({**vars(record), "msg": safe_message(record), "args": ()}))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802  # logging's own name; Any: what it hands about
-        """Its kind, and the frames it went through."""
+        """Return the kind of an exception, and the frames that it passed."""
         facts = describe_error(ei[1])
         return "\n".join(
             [f"  {frame}" for frame in facts["frames"]] + [f"  {facts['error']} {facts.get('refused_by', '')}"]
@@ -62,12 +62,12 @@ class PlainLines(logging.Formatter):
 
 
 def safe_message(record: logging.LogRecord) -> str:
-    """What the line says. Beside an exception only what was written beforehand: what is filled in quotes the exception."""
+    """Return the message. Beside an exception, only the template, since its arguments may quote the exception."""
     return str(record.msg) if record.exc_info else record.getMessage()
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """The kind of an exception, the last frames it went through, and by which rule the database refused something."""
+    """Return the kind of an exception, its last frames, and the constraint by which the database refused a statement."""
     facts: dict[str, Any] = {"error": type(error).__name__, "frames": last_frames(error.__traceback__)}
     diagnosis = getattr(error.__cause__ or error, "diag", None)
     if diagnosis is not None:
@@ -76,5 +76,5 @@ def describe_error(error: BaseException) -> dict[str, Any]:
 
 
 def last_frames(trace: TracebackType | None) -> list[str]:
-    """Where it happened, the innermost last."""
+    """Return the last frames of a traceback, the innermost last."""
     return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(trace)][-MAX_FRAMES:]

@@ -1,4 +1,4 @@
-"""What processes of the product count. Prometheus asks web processes at `/metrics`, workers and the beat at a port of theirs."""
+"""The product's own metrics. Prometheus reads web processes at `/metrics`, workers and the beat at a port of their own."""
 
 from typing import Final
 
@@ -6,14 +6,14 @@ from apps.telemetry.prometheus import counter, gauge, histogram, labelled_counte
 
 REQUESTS: Final = labelled_counter("http_requests_total", "Answered requests.", "method", "route", "status")
 REQUEST_SECONDS: Final = labelled_histogram(
-    "http_request_seconds", "How long requests took; streams are left out.", "surface"
+    "http_request_seconds", "Duration of requests; streams are left out.", "surface"
 )
-STREAMS: Final = gauge("streams", "Readers who hold a stream open.")
-STREAMS_ENDED: Final = labelled_counter("streams_ended_total", "Streams that were ended by us, by why.", "reason")
-STREAM_EVENTS: Final = counter("stream_events_total", "Events that were put before readers.")
-TURNS: Final = labelled_counter("turns_total", "Turns that left a worker's hands, by what became of them.", "outcome")
-TURN_SECONDS: Final = histogram("turn_seconds", "From the claim of a turn to its end in this worker.")
-MODEL_CALLS: Final = labelled_counter("model_calls_total", "Calls of models in turns, by how they ended.", "result")
-MODEL_SECONDS: Final = histogram("model_call_seconds", "How long models took over a call of a turn.")
-MODEL_TOKENS: Final = labelled_counter("model_tokens_total", "Tokens of such calls, by class.", "class")
-TASKS: Final = labelled_counter("tasks_total", "Tasks that ended, by name and how.", "task", "result")
+STREAMS: Final = gauge("streams", "Open streams.")
+STREAMS_ENDED: Final = labelled_counter("streams_ended_total", "Streams that the server ended, by reason.", "reason")
+STREAM_EVENTS: Final = counter("stream_events_total", "Events sent to readers of streams.")
+TURNS: Final = labelled_counter("turns_total", "Turns that left a worker, by outcome.", "outcome")
+TURN_SECONDS: Final = histogram("turn_seconds", "Time from the claim of a turn to its end in this worker.")
+MODEL_CALLS: Final = labelled_counter("model_calls_total", "Model calls of turns, by outcome.", "result")
+MODEL_SECONDS: Final = histogram("model_call_seconds", "Duration of model calls of turns.")
+MODEL_TOKENS: Final = labelled_counter("model_tokens_total", "Tokens of model calls of turns, by class.", "class")
+TASKS: Final = labelled_counter("tasks_total", "Finished tasks, by name and state.", "task", "result")

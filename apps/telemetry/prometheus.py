@@ -1,7 +1,7 @@
-"""Counters, gauges and histograms, kept and exposed by prometheus_client. Ours are the prefix, the buckets and the cap on labels.
+"""Counters, gauges and histograms over prometheus_client. This module adds the prefix, the buckets and the cap on labels.
 
-To count something new: name it in `product_metrics.py`, count it where it happens, and add it to the table in docs/operations.md; a
-test compares that table with what is exposed.
+To add a metric: name it in `product_metrics.py`, count it where it happens, and add it to the table in docs/operations.md; a
+test compares that table with the exposed metrics.
 """
 
 import os
@@ -17,21 +17,21 @@ from prometheus_client.registry import Collector
 
 NAMESPACE: Final = "preceptor"
 DURATION_BUCKETS: Final = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
-# A label's values may come from outside. Sets of labels beyond so many are counted together.
+# Label values may come from outside. Label sets beyond this number are counted together.
 MAX_LABEL_SETS: Final = 500
 OTHER_LABEL_VALUE: Final = "others"
 # The library's own variable: several processes behind one address keep their counts in files of this folder.
 SHARED_FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 
 REGISTRY: Final = CollectorRegistry(auto_describe=True)
-# When each series began: as many series again, and nothing that we alert on.
+# The start time of each series would double the number of series, and no alert uses it.
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves this one untyped
 
 M = TypeVar("M", bound=MetricWrapperBase)
 
 
 class CappedLabels(Generic[M]):
-    """A metric with labels of which a process keeps so many sets; later ones are counted as `others`."""
+    """A metric with a limited number of label sets per process; later ones are counted as `others`."""
 
     def __init__(self, metric: M, names: tuple[str, ...]) -> None:
         self.metric: M = metric
@@ -40,7 +40,7 @@ class CappedLabels(Generic[M]):
         self._lock = threading.Lock()
 
     def labels(self, **values: object) -> M:
-        """The library's counter or histogram of these labels."""
+        """Return the library's counter or histogram for these labels."""
         given = tuple(str(values.get(name)) for name in self.names)
         with self._lock:
             if given not in self._known:
@@ -51,35 +51,35 @@ class CappedLabels(Generic[M]):
 
 
 def counter(name: str, words: str) -> Counter:
-    """A counter without labels."""
+    """Return a counter without labels."""
     return Counter(name, words, namespace=NAMESPACE, registry=REGISTRY)
 
 
 def labelled_counter(
     name: str, words: str, *labels: str, registry: CollectorRegistry = REGISTRY
 ) -> CappedLabels[Counter]:
-    """A counter for each set of labels."""
+    """Return a counter for each set of labels."""
     return CappedLabels(Counter(name, words, labels, namespace=NAMESPACE, registry=registry), labels)
 
 
 def histogram(name: str, words: str) -> Histogram:
-    """Durations without labels."""
+    """Return a histogram of durations without labels."""
     return Histogram(name, words, namespace=NAMESPACE, registry=REGISTRY, buckets=DURATION_BUCKETS)
 
 
 def labelled_histogram(name: str, words: str, *labels: str) -> CappedLabels[Histogram]:
-    """Durations for each set of labels."""
+    """Return a histogram of durations for each set of labels."""
     metric = Histogram(name, words, labels, namespace=NAMESPACE, registry=REGISTRY, buckets=DURATION_BUCKETS)
     return CappedLabels(metric, labels)
 
 
 def gauge(name: str, words: str) -> Gauge:
-    """A present amount; of several processes the sum over those that live."""
+    """Return a gauge; over several processes it is the sum of those that are alive."""
     return Gauge(name, words, namespace=NAMESPACE, registry=REGISTRY, multiprocess_mode="livesum")
 
 
 def render_exposition(accept: str, *more: Collector) -> tuple[bytes, str]:
-    """What was counted and what the other collectors say, in the form that the scraper accepts; and the type of that form."""
+    """Return all counts and those of the other collectors in the format that the scraper accepts, and its content type."""
     registry = CollectorRegistry()
     for collector in (_metrics_collector(), *more):
         registry.register(collector)
@@ -88,7 +88,7 @@ def render_exposition(accept: str, *more: Collector) -> tuple[bytes, str]:
 
 
 def _metrics_collector() -> Collector:
-    """This process's counts; with a shared folder, those of all processes that use it."""
+    """Return a collector of this process's counts; with a shared folder, of all processes that use it."""
     folder = os.environ.get(SHARED_FOLDER_VARIABLE)
     if not folder:
         return REGISTRY
@@ -98,7 +98,7 @@ def _metrics_collector() -> Collector:
 
 
 def _forget_dead_gauges(folder: Path) -> None:
-    """The library wants to be told when a process has ended; one that was killed tells nobody."""
+    """Remove the gauges of processes that have ended. A killed process cannot report its end to the library."""
     for path in folder.glob("gauge_live*_*.db"):
         process_id = int(path.stem.rpartition("_")[2])
         try:

@@ -1,6 +1,6 @@
-"""Around every request of a web process: its id goes in and out, and at its end it is counted and said in one line.
+"""Middleware around every request of a web process: it sets the request id, and counts and logs the request at its end.
 
-The line names the route and not the address, which may carry what somebody searched for, or a token.
+The log line names the route and not the address, which may contain a search text or a token.
 """
 
 import logging
@@ -16,29 +16,29 @@ from apps.telemetry.product_metrics import REQUEST_SECONDS, REQUESTS
 logger = logging.getLogger(__name__)
 
 REQUEST_ID_HEADER: Final = b"x-request-id"
-# What somebody else's id may be; anything else is replaced by one of ours.
+# The form of a caller's request id; any other value is replaced by a new one.
 REQUEST_ID_PATTERN: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
-# Where the route is noted once it is known.
+# The scope key of the route, once it is known.
 ROUTE_KEY: Final = "preceptor.route"
 UNMATCHED: Final = "unmatched"
-# Asked every few seconds by machines; they are counted and not said.
+# Health checks and scrapes are requested every few seconds; they are counted and not logged.
 PROBE_ROUTES: Final = frozenset({"healthz", "readyz", "metrics"})
 SURFACES: Final = {"api": "api", "admin": "console", "mcp": "mcp", "files": "files"}
 
-# Any: what the servers' own protocol hands about.
+# Any: the messages of the ASGI protocol.
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
 App = Callable[[Any, Receive, Send], Awaitable[None]]
 
 
 class RequestLogMiddleware:
-    """An ASGI application whose requests have ids, lines and counts."""
+    """An ASGI application that adds ids, log lines and counts to requests."""
 
     def __init__(self, app: App) -> None:
         self._app = app
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
-        """One request, or the life of the process, which is left alone."""
+        """Handle one request. Lifespan and other scopes pass unchanged."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -52,7 +52,7 @@ class RequestLogMiddleware:
 
 
 class ResponseRecorder:
-    """What is sent back: the status is remembered, and the id goes along."""
+    """The response of a request: it remembers the status, and adds the request id."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -61,7 +61,7 @@ class ResponseRecorder:
         self.is_stream = False
 
     async def __call__(self, message: Any) -> None:
-        """One message."""
+        """Send one ASGI message."""
         if message["type"] == "http.response.start":
             headers = [header for header in message.get("headers", ()) if header[0].lower() != REQUEST_ID_HEADER]
             self.status = message["status"]
@@ -71,20 +71,20 @@ class ResponseRecorder:
 
     @property
     def transport(self) -> Any:
-        """The server's, for whoever has to hang up."""
+        """Return the server's transport, for callers that have to close the connection."""
         return getattr(getattr(self._send, "__self__", None), "transport", None)
 
 
 def request_id_of(scope: Any) -> str:
-    """The id somebody gave, where it is one, or a new one."""
+    """Return the caller's request id if it is valid, or a new one."""
     given = next((value for name, value in scope["headers"] if name == REQUEST_ID_HEADER), b"").decode("latin-1")
     return given if REQUEST_ID_PATTERN.fullmatch(given) else uuid.uuid4().hex
 
 
 def log_request(scope: Any, recorder: ResponseRecorder, seconds: float) -> None:
-    """Count a request and say it."""
+    """Count a request and log it."""
     route = str(scope.get(ROUTE_KEY, UNMATCHED))
-    # A client that went away before there was an answer, as proxies count it.
+    # 499 for a client that disconnected before the answer, as proxies count it.
     status, method = recorder.status or 499, scope["method"]
     REQUESTS.labels(method=method, route=route, status=status).inc()
     if not recorder.is_stream:

@@ -1,1 +1,1 @@
-"""Tenants, people, agents, their tokens and grants, and how a token or login becomes an Actor; not what they may do."""
+"""Tenants, people, agents, tokens and grants, and the way from a token or login to an Actor; policy is in `apps/governance`."""

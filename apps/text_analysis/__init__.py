@@ -1,1 +1,1 @@
-"""What can be read from words alone: whom they identify, what says the same, what contradicts; no rows, no model."""
+"""Analysis of texts without rows or a model: personal data, similarity and contradictions."""

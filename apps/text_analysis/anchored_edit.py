@@ -1,4 +1,4 @@
-"""A change of one place in a text, named by the words that stand there; what fits no place, or several, is told why."""
+"""Replaces one place in a text, which the caller identifies by its words; refuses an anchor that matches none or several."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ from typing import Final
 NEAREST_LINES: Final = 3
 MAX_LINES_NAMED: Final = 8
 MIN_SIMILARITY: Final = 0.4
-# So much of a line is compared and shown; comparing takes the square of it.
+# At most this much of a line is compared and shown; comparing takes time quadratic in the length.
 LINE_CHARACTERS: Final = 160
 LINES_COMPARED: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """The text with the change, and the line in which it begins, counted from 1."""
+    """The changed text, and the line in which the change begins, counted from 1."""
 
     text: str
     line: int
@@ -23,13 +23,13 @@ class EditedText:
 
 @dataclass(frozen=True, slots=True)
 class EditRefusal:
-    """Why nothing was changed, in words whoever asked can act on."""
+    """Why nothing was changed, in words that the caller can act on."""
 
     reason: str
 
 
 def apply_anchored_edit(text: str, anchor: str, replacement: str) -> EditedText | EditRefusal:
-    """The text with the one place where the anchor stands replaced (R101)."""
+    """Return the text with the only occurrence of the anchor replaced (R101)."""
     if not anchor.strip():
         return EditRefusal("Say which text to replace; an empty one stands everywhere.")
     if anchor == replacement:
@@ -50,7 +50,7 @@ def apply_anchored_edit(text: str, anchor: str, replacement: str) -> EditedText 
 
 
 def _anchor_positions(text: str, anchor: str) -> Iterator[int]:
-    """Where it stands, places that overlap included: those too are not one."""
+    """Yield each position of the anchor, overlapping ones included: they too make it ambiguous."""
     at = text.find(anchor)
     while at >= 0:
         yield at
@@ -62,7 +62,7 @@ def _line_number(text: str, place: int) -> int:
 
 
 def _describe_nearest_lines(text: str, anchor: str) -> str:
-    """The lines that read most like the longest line of what was looked for, best first."""
+    """Return the lines most similar to the longest line of the anchor, best first."""
     wanted = max(anchor.splitlines(), key=lambda line: len(line.strip())).strip()[:LINE_CHARACTERS]
     scored = []
     for number, line in enumerate(text.splitlines()[:LINES_COMPARED], start=1):

@@ -1,4 +1,4 @@
-"""Days that are named by the day on which somebody wrote: found, and said by their date where it is clear which one is meant."""
+"""Finds days named relative to the day of writing, and replaces those that are unambiguous by dates."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ _RELATIVE_DAY: Final = (
     r"|heute|gestern|übermorgen|(?:nächste|diese|letzte)[nrs]? (?:woche|monat|jahr|wochenende))\b"
 )
 RELATIVE_DAY_PATTERN: Final = re.compile(rf"\b{_RELATIVE_DAY}", re.IGNORECASE)
-# What holds until, since or from a day speaks of one day. "If it came yesterday" speaks of any.
+# After until, since or from, one certain day is meant. "If it came yesterday" means any day.
 _BOUNDARY: Final = re.compile(
     rf"\b(?P<before>(?:until|till|since|as of|from|starting|effective|valid through|ends|ended|begins|began|expires|expired"
     rf"|closes|reopens|bis|seit|ab|endet|beginnt)(?: on| from| am| ab)?\s+)(?P<day>{_RELATIVE_DAY})",
@@ -36,7 +36,7 @@ _PERIOD_STEPS: Final = {"this": 0, "next": 1, "last": -1}
 
 @dataclass(frozen=True, slots=True)
 class DatedText:
-    """A text in which certain days stand by their dates: what was written for what, and what was left because it is not clear."""
+    """A text with some days replaced by dates: the replacements made, and the phrases left because they are ambiguous."""
 
     text: str
     written: tuple[tuple[str, str], ...] = ()
@@ -44,7 +44,7 @@ class DatedText:
 
     @property
     def sentences(self) -> str:
-        """For whoever reviews the text; empty where it names no day by another."""
+        """Return sentences for the reviewer of the text; empty if it contains no relative day."""
         written = "; ".join(f"“{phrase}” is written as {meant}" for phrase, meant in self.written)
         left = "; ".join(f"“{phrase}”" for phrase in dict.fromkeys(self.left))
         return " ".join(
@@ -59,10 +59,10 @@ class DatedText:
 
 
 def replace_relative_dates(text: str, day: date | None) -> DatedText:
-    """The text with dates for the days at which something begins or ends, as seen from `day`; without it all are left.
+    """Replace the days at which something begins or ends by dates, relative to `day`; without it nothing is replaced.
 
-    Nothing else is touched: a runbook says "today" and "yesterday" of whatever day it is followed on. "Next Friday" is left, too:
-    people mean two different days by it.
+    Nothing else is changed: a runbook's "today" and "yesterday" mean the day on which it is followed. "Next Friday" is
+    left as well, since people mean two different days by it.
     """
     written: list[tuple[str, str]] = []
 
@@ -78,7 +78,7 @@ def replace_relative_dates(text: str, day: date | None) -> DatedText:
 
 
 def replace_all_relative_dates(texts: Iterable[str], day: date | None) -> tuple[tuple[str, ...], DatedText]:
-    """Several texts at once, and what was done to all of them; the text of that is theirs together."""
+    """Replace in several texts at once; the second value lists all replacements and joins the texts."""
     found = [replace_relative_dates(text, day) for text in texts]
     together = DatedText(
         "\n".join(each.text for each in found),
@@ -89,7 +89,7 @@ def replace_all_relative_dates(texts: Iterable[str], day: date | None) -> tuple[
 
 
 def relative_date_warning(lines: Iterable[str]) -> str:
-    """What somebody is told whose lines name a day by the day on which they were written; empty where none does."""
+    """Return a warning for the writer of lines that contain relative days; empty if there are none."""
     named = (
         (line.strip()[:_QUOTED_CHARACTERS], found[0]) for line in lines for found in RELATIVE_DAY_PATTERN.finditer(line)
     )
@@ -100,7 +100,7 @@ def relative_date_warning(lines: Iterable[str]) -> str:
 
 
 def _resolve_day(phrase: str, day: date) -> str | None:
-    """The date, month or year; None where it is not clear, or beyond all calendars."""
+    """Return the date, month or year; None if it is ambiguous, or beyond the range of dates."""
     try:
         if phrase in _DAY_OFFSETS:
             return (day + timedelta(days=_DAY_OFFSETS[phrase])).isoformat()

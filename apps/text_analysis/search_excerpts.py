@@ -1,4 +1,4 @@
-"""Where in a text the words stand that somebody looked for: values in, pieces out."""
+"""Excerpts of a text around the words of a search query: values in, pieces out."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Final
 
 EXCERPT_CHARACTERS: Final = 240
 LEADING_CHARACTERS: Final = 80
-# Shorter words count whole, as the search takes them.
+# Shorter words must match whole, as in the search itself.
 MIN_PREFIX_LETTERS: Final = 3
 _QUERY_TERM: Final = re.compile(r'(-?)("[^"]*"?|[^\s"]+)')
 _WORD: Final = re.compile(r"\w+")
@@ -15,20 +15,20 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class ExcerptPiece:
-    """A piece of an excerpt, and whether it is what was looked for."""
+    """A piece of an excerpt, and whether it matches the query."""
 
     text: str
     is_hit: bool = False
 
 
 def query_words(asked: str) -> tuple[str, ...]:
-    """The words that have to stand in what is found: without those left out, and without the `or` between two."""
+    """Return the words that results must contain: without excluded ones, and without `or`."""
     kept = (term for without, term in _QUERY_TERM.findall(asked) if not without and term.casefold() != "or")
     return tuple(dict.fromkeys(word for term in kept for word in _WORD.findall(term)))
 
 
 def make_excerpt(text: str, asked: str) -> tuple[ExcerptPiece, ...]:
-    """The text about the first of the words, each of them marked; its beginning where none stands there letter for letter."""
+    """Return the text around the first match, with every match marked; the beginning of the text if nothing matches exactly."""
     flat_text, words = " ".join(text.split()), query_words(asked)
     pattern = _pattern(words, begins='"' not in asked) if words else None
     first = pattern.search(flat_text) if pattern else None

@@ -1,6 +1,6 @@
-"""The words by which statements are compared: what says nothing, what says the same, what turns a statement round.
+"""Normalises words for the comparison of statements: stop words, synonyms and opposites.
 
-English, and the German words that instructions are made of. Words are compared by their Snowball stems.
+It covers English, and the German words that instructions use. Words are compared by their Snowball stems.
 """
 
 import re
@@ -34,7 +34,7 @@ noch nun nur ob oder ohne sehr sein sich sie sind sobald soll sollen sollte sowi
 vom von vor war weil wenn wer werden wie wieder wir wird wo zu zum zur darf durfen falls kunde kunden kundin kundinnen
 """
 
-# Beside an amount these do not tell what it is an amount of.
+# Beside an amount, these words do not show what is measured.
 _AMOUNT_STOP_WORDS: Final = """
 allow allowed available accept amount apply ask back begin can change choose claim come date day days deadline
 end enter entitle expect expire fixed free full get give grant have hold honor keep last limit lie maximum minimum offer
@@ -43,7 +43,7 @@ window reply make mean count currently now today new still arrive need require w
 angebot betragt dauert dauern erhalten frist geben gelten gilt moglich gewahren
 """
 
-# Each line is one meaning.
+# Each line is one group of synonyms.
 _SYNONYM_LINES: Final = """
 refund reimburse reimbursement moneyback repay
 delivery shipping shipment ship deliver dispatch
@@ -71,7 +71,7 @@ product item article goods
 buyer shopper
 """
 
-# Each of these says the first word, and turns it round.
+# Each of these words has the meaning of the first one, reversed.
 _OPPOSITES: Final = {
     "closed": "open",
     "shut": "open",
@@ -90,14 +90,14 @@ _OPPOSITES: Final = {
     "unmoglich": "moglich",
 }
 
-# A stemmer works in place, and words are compared in several threads. What it found `word_key` remembers.
+# A stemmer is not safe for use in several threads at once; `word_key` caches its results.
 _ENGLISH: Final = Stemmer("english", maxCacheSize=0)
 _GERMAN: Final = Stemmer("german", maxCacheSize=0)
 _STEMMER_LOCK: Final = Lock()
 
 
 def normalize_word(word: str) -> str:
-    """A word in small letters without marks, as lists of words are written."""
+    """Return a word in lower case without diacritics, as the word lists have it."""
     if word.isascii():
         return word.lower()
     known = unicodedata.normalize("NFKD", word.casefold().replace("\u2019", "'"))
@@ -105,7 +105,7 @@ def normalize_word(word: str) -> str:
 
 
 def stem(word: str) -> str:
-    """What is left of a plain word without its ending: refunded and refunds are one word, Gutscheine and Gutscheins too."""
+    """Return the stem of a plain word: refunded and refunds are one word, Gutscheine and Gutscheins too."""
     known = word.replace("-", "").removesuffix("'s").replace("'", "")[:_LONGEST_WORD]
     with _STEMMER_LOCK:
         stemmed: str = _GERMAN.stemWord(_ENGLISH.stemWord(known))
@@ -121,7 +121,7 @@ _OPPOSITE_STEMS: Final = {stem(word): stem(other) for word, other in _OPPOSITES.
 
 @lru_cache(maxsize=20_000)
 def word_key(word: str) -> str:
-    """By what a word is compared; empty if it says nothing."""
+    """Return the key by which a word is compared; empty for a stop word."""
     known = normalize_word(word).removesuffix("'s")
     if known in _STOP_WORDS or len(known) < 2:
         return ""
@@ -131,7 +131,7 @@ def word_key(word: str) -> str:
 
 
 def is_opposite(word: str) -> bool:
-    """Whether a word says the opposite of what it is compared by."""
+    """Return whether a word means the opposite of the word that its key stands for."""
     return stem(normalize_word(word)) in _OPPOSITE_STEMS
 
 
@@ -139,5 +139,5 @@ AMOUNT_STOP_KEYS: Final = frozenset(word_key(word) for word in _AMOUNT_STOP_WORD
 
 
 def word_keys(text: str) -> list[str]:
-    """The words of a text that say something, in order."""
+    """Return the keys of a text's meaningful words, in order."""
     return [each for word in WORD.findall(text) if (each := word_key(word))]

@@ -1,1 +1,1 @@
-"""Tools that others run: their servers, what these offer, and which agent may call what; not how a call is made."""
+"""External tool servers, the tools they list, and the tools each agent may call; calls are in `apps/runtime`."""

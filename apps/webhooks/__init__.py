@@ -1,1 +1,1 @@
-"""What is told to a tenant's own servers, and where; not how it gets there, which is the runtime's business."""
+"""A tenant's webhooks: addresses, subscribed events and the outbox of deliveries; sending is in `apps/runtime`."""

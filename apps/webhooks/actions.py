@@ -1,4 +1,4 @@
-"""Acts on webhooks. A secret goes in and never comes out."""
+"""Governed writes on webhooks. A secret is stored and never returned."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from apps.webhooks.rules import secret_flaw
 
 
 def create_webhook(*, actor: Actor, secret: str = "", **values: Any) -> Webhook:  # Any: values of governed fields
-    """Name an address that is told what happens from now on; without a secret it is told nothing yet."""
+    """Create a webhook for events from now on; without a secret nothing is sent yet."""
     webhook = Webhook(tenant_id=actor.tenant_id)
     _refuse_flawed_secret(secret)
     with governed(Act.WEBHOOK_CREATE, webhook, actor=actor) as row:
@@ -24,7 +24,7 @@ def create_webhook(*, actor: Actor, secret: str = "", **values: Any) -> Webhook:
 
 
 def amend_webhook(webhook: Webhook, *, actor: Actor, read_at: int | None = None, **values: object) -> Webhook:
-    """Change where it is and what it is told; what waits already goes to the new address."""
+    """Change the address or the events; waiting deliveries go to the new address."""
     with governed(Act.WEBHOOK_AMEND, webhook, actor=actor, read_at=read_at) as row:
         assign_values(row, Act.WEBHOOK_AMEND, values)
         _refuse_without_events(row)
@@ -34,10 +34,10 @@ def amend_webhook(webhook: Webhook, *, actor: Actor, read_at: int | None = None,
 def rotate_webhook_secret(
     webhook: Webhook, *, actor: Actor, secret: str, keep_former: bool = True, read_at: int | None = None
 ) -> Webhook:
-    """Sign with another secret, and with the one before it too until the next rotation; or without it from now on."""
+    """Sign with a new secret. The former one also signs until the next rotation, unless `keep_former` is false."""
     if not secret:
         raise Invalid(
-            "Enter the new secret. To tell it nothing any more, switch the webhook off.", {"secret": ["Empty."]}
+            "Enter the new secret. To stop sending to this address, switch the webhook off.", {"secret": ["Empty."]}
         )
     _refuse_flawed_secret(secret)
     with acting_as(actor):
@@ -50,7 +50,7 @@ def rotate_webhook_secret(
 
 def _refuse_without_events(row: Webhook) -> None:
     if not any(getattr(row, name) for name in EVENT_FIELDS):
-        message = "Choose at least one thing it is told of. To tell it nothing any more, switch it off."
+        message = "Choose at least one event. To stop sending to this address, switch the webhook off."
         raise Invalid(message, {"on_reply": [message]})
 
 

@@ -1,4 +1,4 @@
-"""The one write of people to what is on its way: what was given up is tried anew."""
+"""Replays dead deliveries: the only write that people do in the outbox."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ from apps.webhooks.models import Delivery, Webhook, WebhookHealth
 
 
 def replay_deliveries(webhook_id: int, *, actor: Actor, delivery_id: int | None = None) -> int:
-    """Send again what was given up, or one of these; they keep their numbers. Says how many are on their way again."""
+    """Send dead deliveries again, all of them or one; they keep their ids. Return how many are waiting again."""
     authorize(actor, Act.WEBHOOK_REPLAY, actor.tenant_id)
     with recording_refusals(actor, Act.WEBHOOK_REPLAY), acting_as(actor):
         webhook = Webhook.objects.visible_to(actor).filter(pk=webhook_id).first()
@@ -24,12 +24,14 @@ def replay_deliveries(webhook_id: int, *, actor: Actor, delivery_id: int | None 
         given_up = Delivery.objects.filter(tenant_id=actor.tenant_id, webhook=webhook).dead()
         ids = list(given_up.filter(**({"pk": delivery_id} if delivery_id else {})).values_list("pk", flat=True))
         if not ids:
-            raise Conflict("Nothing of this was given up, so nothing is sent again. What waits is tried by itself.")
+            raise Conflict(
+                "No delivery was given up, so nothing is sent again. Waiting deliveries are retried automatically."
+            )
         return _requeue(webhook, ids, actor)
 
 
 def _requeue(webhook: Webhook, delivery_ids: Sequence[int], actor: Actor) -> int:
-    """As on the first day, and at once: whoever asks has mended what failed."""
+    """Reset the attempts and make the deliveries due at once, since the cause of the failure has been repaired."""
     system = system_actor(actor.tenant_id, "outbox")
     with acting_as(system):
         WebhookHealth.objects.filter(tenant_id=webhook.tenant_id, webhook=webhook).update(paused_until=None)

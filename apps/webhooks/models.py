@@ -1,4 +1,4 @@
-"""The webhook, what is on its way to it, and how it fares."""
+"""The webhook, its deliveries, and its health."""
 
 from typing import ClassVar, Self
 
@@ -16,7 +16,7 @@ EVENT_FIELDS = tuple(f"on_{event.value}" for event in WebhookEvent)
 
 
 class Webhook(Governed):
-    """An address of the tenant's that is told what happens, each word of it signed."""
+    """An address of the tenant that receives signed events."""
 
     key = models.CharField(max_length=40, validators=[key_rule])
     title = models.CharField(max_length=120, validators=[validate_storable_text])
@@ -27,24 +27,26 @@ class Webhook(Governed):
         help_text="Such as https://example.com/preceptor. Redirects are not followed.",
     )
     is_active = models.BooleanField(
-        "active", default=True, help_text="Off: nothing new is noted for it, and what waits stays."
+        "active", default=True, help_text="Off: no new events are queued, and waiting deliveries stay."
     )
-    on_reply = models.BooleanField("replies", default=True, help_text="Whatever is said to a customer.")
+    on_reply = models.BooleanField("replies", default=True, help_text="A message to a customer.")
     on_draft = models.BooleanField("drafts", default=False, help_text="A reply that waits for a person.")
-    on_escalation = models.BooleanField("escalations", default=False, help_text="A question to a person.")
-    on_resolved = models.BooleanField("ends", default=False, help_text="A conversation that was resolved.")
+    on_escalation = models.BooleanField(
+        "escalations", default=False, help_text="A question that an agent asks a person."
+    )
+    on_resolved = models.BooleanField("ends", default=False, help_text="A conversation was resolved.")
     on_learning_version = models.BooleanField(
         "learning versions",
         default=False,
         help_text="A learning version that waits for a person, or went live by itself.",
     )
     on_distillation = models.BooleanField(
-        "distilled memory", default=False, help_text="A run of an agent's mid or long tier, whatever came of it."
+        "distilled memory", default=False, help_text="A distillation of an agent's mid or long tier, with any outcome."
     )
     on_review = models.BooleanField(
-        "reviews", default=False, help_text="A proposal that waits for a person's yes or no."
+        "reviews", default=False, help_text="A proposal that waits for a person's decision."
     )
-    # The database holds both references within the tenant, and a secret goes once nothing names it.
+    # The database checks that both references stay within the tenant, and deletes a secret that nothing refers to any more.
     secret = models.ForeignKey(SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+")
     former_secret = models.ForeignKey(
         SealedSecret, null=True, editable=False, on_delete=models.DO_NOTHING, related_name="+"
@@ -69,27 +71,27 @@ class Webhook(Governed):
 
     @property
     def has_secret(self) -> bool:
-        """Whether it can be told anything: nothing leaves unsigned."""
+        """Return whether the webhook can receive deliveries: unsigned requests are never sent."""
         return self.secret_id is not None
 
 
 class DeliveryQuerySet(models.QuerySet["Delivery"]):
-    """Adjectives for deliveries."""
+    """Queryset filters for deliveries."""
 
     def waiting(self) -> Self:
-        """Those on their way."""
+        """Deliveries that wait to be sent."""
         return self.filter(status=Delivery.Status.WAITING)
 
     def dead(self) -> Self:
-        """Those nobody tries any more."""
+        """Deliveries that are not tried any more."""
         return self.filter(status=Delivery.Status.DEAD)
 
 
 class Delivery(models.Model):
-    """One thing that a webhook is to be told. What it says is made of the row it is about when it is sent, and kept nowhere."""
+    """One event for one webhook. Its payload is built from the subject row when it is sent, and is not stored."""
 
     class Status(models.TextChoices):
-        """On its way, taken by the other side, or given up until somebody sends it again."""
+        """Waiting, accepted by the other side, or given up until a person sends it again."""
 
         WAITING = "waiting", "Waiting"
         DELIVERED = "delivered", "Delivered"
@@ -103,11 +105,11 @@ class Delivery(models.Model):
         db_index=False,
         on_delete=models.PROTECT,
         related_name="+",
-        help_text="None where it happened in no conversation.",
+        help_text="Null for an event outside a conversation.",
     )
     event = models.CharField(max_length=20, choices=[(event.value, event.value) for event in WebhookEvent])
     subject_id = models.BigIntegerField(
-        help_text="Which message, draft, escalation, conversation, version, run or proposal it is about."
+        help_text="The id of the message, draft, escalation, conversation, version, run or proposal."
     )
     created_at = models.DateTimeField(db_default=Now())
     status = models.CharField(max_length=10, choices=Status.choices, db_default=Status.WAITING)
@@ -115,9 +117,9 @@ class Delivery(models.Model):
     next_attempt_at = models.DateTimeField(db_default=Now())
     lease_until = models.DateTimeField(db_default=Now())
     fence = models.PositiveIntegerField(db_default=0)
-    http_status = models.PositiveSmallIntegerField(null=True, help_text="Of the last response.")
+    http_status = models.PositiveSmallIntegerField(null=True, help_text="The status of the last response.")
     failure_code = models.CharField(
-        max_length=40, db_default="", help_text="What the last try came to, where it failed."
+        max_length=40, db_default="", help_text="The error of the last attempt, if it failed."
     )
     delivered_at = models.DateTimeField(null=True)
     replayed_by = models.CharField(max_length=200, db_default="")
@@ -138,7 +140,7 @@ class Delivery(models.Model):
                 | (~models.Q(event__in=NON_CONVERSATION_EVENT_NAMES) & models.Q(conversation__isnull=False)),
                 name="delivery_names_its_conversation",
             ),
-            # Reviews are found by a look, and two may look at once.
+            # Sweeps find waiting reviews, and two sweeps may run at once.
             models.UniqueConstraint(
                 fields=["tenant", "webhook", "subject_id"],
                 condition=models.Q(event="review"),
@@ -165,11 +167,11 @@ class Delivery(models.Model):
 
 
 class WebhookHealth(models.Model):
-    """How a webhook fares: the workers' word, overwritten by each try."""
+    """The health of a webhook, overwritten by each attempt of the workers."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     webhook = models.OneToOneField(Webhook, on_delete=models.PROTECT, related_name="health")
-    consecutive_failures = models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something.")
+    consecutive_failures = models.PositiveIntegerField(db_default=0, help_text="Failures in a row; 0 after a success.")
     failing_since = models.DateTimeField(null=True)
     paused_until = models.DateTimeField(null=True)
 

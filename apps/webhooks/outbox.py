@@ -11,18 +11,18 @@ from apps.webhooks.rules import WebhookEvent
 
 _ENQUEUE_DELIVERY: Final = load_query("apps/webhooks/queries/enqueue_delivery.sql")
 _ENQUEUE_TENANT_DELIVERY: Final = load_query("apps/webhooks/queries/enqueue_tenant_delivery.sql")
-# The agent's key and what is said of a row of a tenant; filled by the apps above, which know these rows.
+# Functions that return the agent's key and the payload for a row of a tenant; the apps above, which know these rows, add them.
 PayloadBuilder = Callable[[int, int], tuple[str, JsonObject]]
 PAYLOAD_BUILDERS: Final[dict[WebhookEvent, PayloadBuilder]] = {}
 
 
 def enqueue_delivery(event: WebhookEvent, conversation_id: int, subject_id: int, *, tenant_id: int) -> None:
-    """Note it for the tenant's webhooks, in the transaction of whoever does it; where there are none nothing is written."""
+    """Queue an event for the tenant's webhooks, in the caller's transaction; without webhooks nothing is written."""
     given = {"conversation": conversation_id, "event": event.value, "subject": subject_id}
     execute_as(system_actor(tenant_id, "outbox"), _ENQUEUE_DELIVERY, given)
 
 
 def enqueue_learning_delivery(event: WebhookEvent, subject_id: int, *, tenant_id: int) -> None:
-    """The same of what happened in no conversation; several of these arrive in any order."""
+    """Queue an event outside a conversation; several of these arrive in any order."""
     given = {"event": event.value, "subject": subject_id}
     execute_as(system_actor(tenant_id, "outbox"), _ENQUEUE_TENANT_DELIVERY, given)

@@ -1,4 +1,4 @@
-"""When a delivery is tried again, when nobody tries any more, and how it is signed; pure."""
+"""When a delivery is retried, when it is given up, and how it is signed; pure."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ from standardwebhooks import Webhook as Signer
 
 
 class WebhookEvent(StrEnum):
-    """What a webhook can ask to be told of."""
+    """The events that a webhook can subscribe to."""
 
     REPLY = "reply"
     DRAFT = "draft"
@@ -22,17 +22,17 @@ class WebhookEvent(StrEnum):
     REVIEW = "review"
 
 
-# What happens in no conversation.
+# Events outside a conversation.
 NON_CONVERSATION_EVENTS: Final = frozenset(
     {WebhookEvent.LEARNING_VERSION, WebhookEvent.DISTILLATION, WebhookEvent.REVIEW}
 )
 
 
-# Behind each try, in seconds; behind the last of them nobody tries any more. Together a day and a half.
+# Seconds after each attempt; after the last one the delivery is given up. Together a day and a half.
 RETRY_PAUSES: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800, 43_200)
-# A pause is stretched by up to a quarter, so that what failed together does not come back together.
+# A delay is stretched by up to a quarter, so that deliveries that failed together are not retried together.
 JITTER: Final = 0.25
-# So many failures in a row, and a webhook is left alone for a while, whatever waits for it.
+# After this many failures in a row, a webhook is paused for a while, whatever waits for it.
 FAILURE_LIMIT: Final = 10
 REST_SECONDS: Final = 60
 LONGEST_REST_SECONDS: Final = 3_600
@@ -41,9 +41,9 @@ SECRET_BYTES: Final = (24, 64)
 
 
 def retry_pause(tries: int, spread: float, asked_seconds: int = 0) -> float | None:
-    """How long to wait behind so many tries; None where that was the last. `spread` is drawn from 0 to 1.
+    """Return the seconds to wait after this many attempts; None after the last. `spread` is drawn from 0 to 1.
 
-    A server that says itself when to come again is not asked earlier.
+    A retry is never earlier than the server asked for.
     """
     if tries > len(RETRY_PAUSES):
         return None
@@ -51,14 +51,14 @@ def retry_pause(tries: int, spread: float, asked_seconds: int = 0) -> float | No
 
 
 def rest_seconds(failures: int) -> int:
-    """How long a webhook that failed so many times in a row is left alone, in seconds; twice as long each time, up to an hour."""
+    """Return the pause of a webhook after this many failures in a row, in seconds; it doubles each time, up to an hour."""
     if failures < FAILURE_LIMIT:
         return 0
     return int(min(REST_SECONDS << min(failures - FAILURE_LIMIT, 10), LONGEST_REST_SECONDS))
 
 
 def secret_flaw(secret: str) -> str:
-    """Why this cannot be a secret by Standard Webhooks; empty if it can. The sentence does not repeat the secret."""
+    """Return why this is no valid secret of Standard Webhooks; empty if it is. The sentence does not repeat the secret."""
     shortest, longest = SECRET_BYTES
     try:
         size = len(base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True))
@@ -74,8 +74,8 @@ def secret_flaw(secret: str) -> str:
 
 
 def signature_headers(secrets: Iterable[str], delivery_id: int, sent_at: datetime, body: bytes) -> dict[str, str]:
-    """The headers of Standard Webhooks; each secret that holds signs, the newest first."""
-    # The library takes the hands of the clock for those of UTC.
+    """Return the headers of Standard Webhooks; each valid secret signs, the newest first."""
+    # The library reads the fields of the datetime as UTC, whatever its zone.
     number, moment = str(delivery_id), sent_at.astimezone(UTC)
     return {
         "webhook-id": number,

@@ -61,7 +61,7 @@ def test_verify_audit_fails_and_names_the_row_that_was_changed(committing: str, 
     anchor = tmp_path / "anchors.jsonl"
     seen = run_command("verify_audit", "--tenant", world.tenant.key, "--anchor", str(anchor))
     assert f"change record {record_id} was altered." in seen.err
-    assert seen.failure == "The books do not stand as they were written: 1 findings."
+    assert seen.failure == "The audit log is not intact: 1 findings."
     assert not anchor.exists(), "a head that does not stand is no anchor"
     assert persona.pk
 
@@ -72,7 +72,7 @@ def test_verify_audit_refuses_what_it_cannot_read(tmp_path: Path) -> None:
     spoiled.write_text('{"tenant": "acme"}\n')
     assert "Line 1" in run_command("verify_audit", "--anchor", str(spoiled)).failure
     assert run_command("verify_audit", "--tenant", "nobody").failure == "There is no tenant “nobody”."
-    assert "is no approval receipt" in run_command("verify_audit", "--receipt", str(tmp_path / "nowhere")).failure
+    assert "is not an approval receipt" in run_command("verify_audit", "--receipt", str(tmp_path / "nowhere")).failure
 
 
 def test_what_is_exported_is_enough_to_compute_every_hash_again(committing: str) -> None:
@@ -101,7 +101,7 @@ def test_what_is_exported_is_enough_to_compute_every_hash_again(committing: str)
 
 @pytest.mark.django_db
 def test_export_audit_refuses_what_is_no_date_and_no_tenant() -> None:
-    assert "is no date" in run_command("export_audit", "--tenant", "acme", "--since", "yesterday").failure
+    assert "is not a date" in run_command("export_audit", "--tenant", "acme", "--since", "yesterday").failure
     assert run_command("export_audit", "--tenant", "nobody").failure == "There is no tenant “nobody”."
 
 
@@ -123,7 +123,7 @@ def test_a_receipt_says_what_was_decided_and_matches_the_books_until_they_change
     assert all(change["position"] and change["link_sha256"] for change in receipt["changes"])
     kept = tmp_path / "receipt.json"
     kept.write_text(printed)
-    assert run_command("verify_audit", "--receipt", str(kept)).out == "The receipt matches the books.\n"
+    assert run_command("verify_audit", "--receipt", str(kept)).out == "The receipt matches the audit log.\n"
     kept.write_text(printed.replace(world.operator.label, "operator:9"))
     failure = run_command("verify_audit", "--receipt", str(kept)).failure
     assert "The approval by operator:9" in failure

@@ -94,12 +94,12 @@ def test_what_was_lost_comes_back_from_a_backup_and_nothing_else_does(world: Wor
     assert len(prompts.splitlines()) == 2
     lose_everything(world)
     refused = run_command("restore_backup", str(backup))
-    assert "is not empty. To drop what is in it, say --replace." in refused.failure
+    assert "is not empty. To drop its contents, pass --replace." in refused.failure
     assert personas(world) == 0
     before = databases()
     seen = run_command("restore_backup", str(backup), "--replace", "--verbosity", "0")
     assert seen.failure == ""
-    assert "holds every row of the backup; 1 attachments were copied back." in seen.out
+    assert "has every row of the backup; 1 attachments were copied back." in seen.out
     assert personas(world) == 1
     assert (settings.ATTACHMENTS_DIR / str(world.tenant.pk) / "abc").read_bytes() == b"a price list"
     assert databases() == before
@@ -112,23 +112,23 @@ def test_a_backup_is_its_owners_alone_and_says_what_it_lacks(
     world: World, backup: Path, settings: Settings, tmp_path: Path
 ) -> None:
     assert backup.stat().st_mode & 0o777 == 0o600
-    assert "is there already" in run_command("create_backup", str(backup)).failure
+    assert "exists already" in run_command("create_backup", str(backup)).failure
     assert "There is no folder" in run_command("create_backup", str(tmp_path / "nowhere" / "x.tar")).failure
     settings.ATTACHMENTS_S3_BUCKET = "files-of-acme"
     seen = run_command("create_backup", str(tmp_path / "bucket.tar"))
-    assert "Attachments lie in the bucket files-of-acme and are not in it." in seen.err
+    assert "Attachments are in the bucket files-of-acme and not in the backup." in seen.err
     assert "SEALING_KEYS" in seen.err
     assert not read_manifest(tmp_path / "bucket.tar").has_files
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".") or "unfinished" in path.name] == []
 
 
 FORGED_MANIFESTS = (
-    ({"format": 1}, "has form 1, and this release reads 2"),
-    ({"dump_sha256": "0" * 64}, "is damaged: its dump is not the one it was made with"),
-    ({"server_major": 99}, "The backup is of PostgreSQL 99"),
-    ({"sorting": ["UTF8", "i", "de-DE"]}, "This server sorts texts by"),
-    ({"contents": {"personas_persona": ["7", "1"]}}, "What was restored is not what was backed up"),
-    ({"more": 1}, "its manifest is not whole"),
+    ({"format": 1}, "has format 1, and this release reads 2"),
+    ({"dump_sha256": "0" * 64}, "is damaged: its dump does not match its manifest"),
+    ({"server_major": 99}, "The backup is from PostgreSQL 99"),
+    ({"sorting": ["UTF8", "i", "de-DE"]}, "This server sorts text by"),
+    ({"contents": {"personas_persona": ["7", "1"]}}, "The restored database differs from the backup"),
+    ({"more": 1}, "its manifest is incomplete"),
 )
 
 
@@ -139,10 +139,10 @@ def test_a_backup_that_is_none_or_not_whole_costs_nothing(world: World, backup: 
         assert sentence in run_command("restore_backup", str(forge_backup(backup, **changes)), "--replace").failure
     other, cut = tmp_path / "other.tar", tmp_path / "cut.tar"
     other.write_text("Dear diary")
-    assert "is no backup" in run_command("restore_backup", str(other), "--replace").failure
+    assert "is not a backup" in run_command("restore_backup", str(other), "--replace").failure
     with tarfile.open(other, "w") as archive:
         archive.add(backup, "backup")
-    assert "is no backup" in run_command("restore_backup", str(other), "--replace").failure
+    assert "is not a backup" in run_command("restore_backup", str(other), "--replace").failure
     cut.write_bytes(backup.read_bytes()[: backup.stat().st_size // 2])
     assert "is damaged" in run_command("restore_backup", str(cut), "--replace").failure
     assert "There is no file" in run_command("restore_backup", str(tmp_path / "absent.tar"), "--replace").failure
@@ -178,7 +178,7 @@ def test_the_drill_says_whether_a_backup_can_be_relied_on(world: World) -> None:
         " (SELECT min(id) FROM governance_changerecord); ALTER TABLE personas_persona NO FORCE ROW LEVEL SECURITY"
     )
     seen = run_command("drill_backup")
-    assert "could not be relied on: 2 findings" in seen.failure
+    assert "is not reliable: 2 findings" in seen.failure
     assert "verify_audit fails" in seen.err
     assert "sync_policy fails" in seen.err
     assert databases() == before
@@ -190,11 +190,11 @@ def assert_drill_passes() -> None:
     lines = seen.out.splitlines()
     assert "1 attachments" in lines[0]
     assert lines[2:5] == [
-        "The chain of every tenant is whole.",
+        "The audit chain of every tenant is intact.",
         "Walls, rights and grants are those of this release.",
         "2 prompts are the same, byte for byte.",
     ]
-    assert "can be relied on" in lines[5]
+    assert "is reliable" in lines[5]
 
 
 def test_prompts_of_a_moment_have_the_same_hashes_whatever_is_written_later(world: World) -> None:
@@ -213,12 +213,12 @@ def test_prompts_of_a_moment_have_the_same_hashes_whatever_is_written_later(worl
         for line in run_command("hash_prompts", "--tenant", world.tenant.key).out.splitlines()
     ]
     assert now_told != [line["sha256"] for line in lines]
-    assert "is no moment" in run_command("hash_prompts", "--at", "yesterday").failure
-    assert "has no offset" in run_command("hash_prompts", "--at", "2026-11-23T18:00").failure
+    assert "is not a moment" in run_command("hash_prompts", "--at", "yesterday").failure
+    assert "has no UTC offset" in run_command("hash_prompts", "--at", "2026-11-23T18:00").failure
 
 
 def test_a_prompt_that_differs_and_a_table_that_differs_are_named() -> None:
-    assert list(prompt_differences({"a": "1", "b": "2"}, {"a": "1", "b": "3"})) == ["The prompt of b is another."]
+    assert list(prompt_differences({"a": "1", "b": "2"}, {"a": "1", "b": "3"})) == ["The prompt of b differs."]
     wanted, found = {"a": ["2", "5"], "b": ["1", "1"]}, {"a": ["1", "5"], "c": ["0", "0"]}
     assert list(differences(wanted, found)) == [
         "a has 1 rows of 2, or rows that differ.",

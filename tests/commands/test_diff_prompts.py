@@ -116,10 +116,10 @@ def test_what_the_agent_is_set_to_is_a_cause_too(world: World, standin: StandIn)
 
 def test_sessions_are_named_with_their_tenant_and_never_across_two(world: World, standin: StandIn) -> None:
     one, other = session(world, standin), make_world()
-    assert "Say whose session it is" in run_command("diff_prompts", str(one), "now").failure
+    assert "Name the tenant of the session" in run_command("diff_prompts", str(one), "now").failure
     assert "has no session" in run_command("diff_prompts", f"{other.tenant.key}/{one}", "now").failure
     assert "both sessions" in diff(world, one, f"{other.tenant.key}/{one}").failure.lower()
-    assert "no session's number" in diff(world, one, "later").failure
+    assert "not a session id" in diff(world, one, "later").failure
     assert "same" in run_command("diff_prompts", str(one), str(one), "--tenant", world.tenant.key).out
 
 
@@ -141,8 +141,8 @@ def test_the_same_words_by_another_author_are_said_with_both(world: World, stand
     amend_persona(persona, actor=world.admin, values={"style": "Long."})
     amend_persona(persona, actor=world.admin, values={"style": "Brief."})
     summary, owners = diff(world, before, session(world, standin)).out.split("@@ ")
-    assert summary == "The two prompts are the same, byte for byte, but not all of their words have the same owners.\n"
-    assert owners.startswith("slot 1 persona: same words, other owners\n")
+    assert summary == "The two prompts are the same, byte for byte, but parts of their text have different owners.\n"
+    assert owners.startswith("slot 1 persona: same text, different owners\n")
     assert f"- personas.persona {persona.pk}.style v1, by {world.operator.label}, approved by" in owners
     assert f"+ personas.persona {persona.pk}.style v3, by {world.admin.label}, approved by" in owners
 

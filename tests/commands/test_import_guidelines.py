@@ -73,16 +73,16 @@ def test_malformed_ones_are_named_and_the_others_taken(world: World, tmp_path: P
     assert "Shipping: Empty is malformed. Expected a list `actions`" in seen.err
     assert "Shipping: Long is malformed." in seen.err
     assert "40,000" in seen.err or "40000" in seen.err
-    assert "mend these and run again" in seen.failure
+    assert "Correct these and run the command again" in seen.failure
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"[1]", "holds no guidelines. Expected an object"),
-        (b"{", "is no JSON in UTF-8"),
-        (b"\xff", "is no JSON in UTF-8"),
-        (b"[" * 100_000, "is no JSON in UTF-8"),
+        (b"[1]", "has no guidelines. Expected an object"),
+        (b"{", "is not JSON in UTF-8"),
+        (b"\xff", "is not JSON in UTF-8"),
+        (b"[" * 100_000, "is not JSON in UTF-8"),
         (b" " * 4_000_001, "Import it in parts."),
     ],
 )
@@ -106,7 +106,7 @@ def test_a_check_writes_nothing_and_names_what_contradicts_itself(world: World, 
     assert "shipping-return" in seen.out
     assert "14 days" in seen.out
     assert "30 days" in seen.out
-    assert seen.out.endswith("Contradictions: 1, in guidelines: 2.\n")
+    assert seen.out.endswith("Contradictions: 1. Guidelines checked: 2.\n")
     assert [skill.name for skill in skills(world)] == ["shipping-refund"]
     both = write_guidelines(tmp_path, Refund=within(30), Return=within(14))
     import_guidelines(both)

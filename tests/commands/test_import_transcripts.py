@@ -96,7 +96,7 @@ def test_system_imports_unless_a_member_is_named(world: World, take: ImportComma
     [
         (("--tenant", "nobody", "--agent", "support"), "There is no tenant “nobody”"),
         (("--tenant", "acme-import", "--agent", "poet"), "no agent “poet”. Its agents: support"),
-        (("--tenant", "acme-import", "--agent", "support", "--as", "eve"), "“eve” is no active member"),
+        (("--tenant", "acme-import", "--agent", "support", "--as", "eve"), "“eve” is not an active member"),
         (("--tenant", "acme-import", "--agent", "support"), "cannot be read: No such file"),
     ],
 )
@@ -108,7 +108,7 @@ def test_name_that_names_nothing_is_refused(
 
 def test_member_of_another_tenant_imports_nothing_here(take: ImportCommand) -> None:
     other = make_world("umbrella")
-    assert "no active member" in take(chat("one"), options=("--as", other.admin_user.username)).failure
+    assert "not an active member" in take(chat("one"), options=("--as", other.admin_user.username)).failure
 
 
 def test_empty_file_is_refused(take: ImportCommand) -> None:

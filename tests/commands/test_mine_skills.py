@@ -84,7 +84,7 @@ def test_limit_leaves_the_rest_for_the_next_run(world: World, standin: str) -> N
     mine("--limit", "1")
     with acting_as(world.system):
         assert Extraction.objects.count() == 1
-    assert "--limit is a whole number" in mine("--limit", "0").failure
+    assert "--limit must be a whole number" in mine("--limit", "0").failure
 
 
 def test_unreachable_model_is_said_and_the_next_run_finishes(world: World, standin: str) -> None:
@@ -92,7 +92,7 @@ def test_unreachable_model_is_said_and_the_next_run_finishes(world: World, stand
         import_one(world, name)
     _script(standin, [{"fault": "overloaded"}])
     seen = mine()
-    assert "could not be asked" in seen.failure
+    assert "could not be called" in seen.failure
     assert "1 of 2 conversations" in seen.failure
     assert mine().failure == ""
     with acting_as(world.system):

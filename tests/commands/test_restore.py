@@ -40,9 +40,9 @@ def test_without_apply_the_plan_is_printed_and_nothing_is_done(world: World) -> 
     seen = restore(world, "--agent", "support", "--at", moment)
     assert seen.failure == ""
     assert "Agent support as at" in seen.out
-    assert "1 acts, 1 things stay as they are." in seen.out
+    assert "1 acts, 1 things are left unchanged." in seen.out
     assert re.search(r"persona.amend +Persona of agent support: Change style", seen.out)
-    assert "goes on waiting" in seen.out
+    assert "keeps waiting" in seen.out
     assert get_only_row(world, Persona).style == "Rhyming."
 
 
@@ -55,7 +55,7 @@ def test_with_apply_the_plan_is_carried_out_and_leads_back_by_a_checkpoint(world
     seen = restore(world, "--agent", "support", "--checkpoint", number, "--apply")
     assert "Done: 1 acts." in seen.out
     assert get_only_row(world, Persona).style == "Brief."
-    before = re.findall(r"What stood before is checkpoint (\d+)\.", seen.out)[0]
+    before = re.findall(r"The earlier state is checkpoint (\d+)\.", seen.out)[0]
     assert "Done: 1 acts." in restore(world, "--agent", "support", "--checkpoint", before, "--apply").out
     assert get_only_row(world, Persona).style == "Rhyming."
 
@@ -89,7 +89,7 @@ def test_who_lacks_a_right_sees_which_and_restores_nothing(world: World) -> None
     moment = timezone.now().isoformat()
     amend_agent(world.agent, actor=world.admin, title="Changed")
     seen = restore(world, "--agent", "support", "--at", moment, "--apply")
-    assert "you lack the right   agent.amend, field title" in seen.out
+    assert "missing permission   agent.amend, field title" in seen.out
     assert "Ask an admin of the tenant for them" in seen.failure
     assert "Done" in restore(world, "--agent", "support", "--at", moment, "--apply", operator="admin").out
 
@@ -103,9 +103,9 @@ def test_who_lacks_a_right_sees_which_and_restores_nothing(world: World) -> None
         (("--agent", "support", "--at", "2999-01-01"), "lies in the future"),
         (("--agent", "sales", "--at", "2026-01-01"), "no agent “sales”"),
         (("--agent", "support", "--checkpoint", "99999"), "no checkpoint 99999"),
-        (("--agent", "support", "--at", "2026-01-01", "--with-profiles"), "goes with --all"),
-        (("--row", "personas.persona:1", "--at", "2026-01-01"), "go together"),
-        (("--agent", "support", "--to-version", "1"), "go together"),
+        (("--agent", "support", "--at", "2026-01-01", "--with-profiles"), "only with --all"),
+        (("--row", "personas.persona:1", "--at", "2026-01-01"), "--to-version together"),
+        (("--agent", "support", "--to-version", "1"), "--to-version together"),
         (("--row", "personas.persona", "--to-version", "1"), "such as skills.skill:12"),
         (("--row", "nothing", "--to-version", "1"), "such as skills.skill:12"),
         (("--row", "tenants.user:1", "--to-version", "1"), "such as skills.skill:12"),
@@ -126,7 +126,7 @@ def test_a_checkpoint_of_one_agent_does_not_restore_the_others(world: World) -> 
 def test_a_checkpoint_lies_in_the_past_and_is_made_by_a_member_or_the_system(world: World) -> None:
     assert "lies in the future" in checkpoint(world, "Soon", "--at", "2999-01-01").failure
     assert "blank" in checkpoint(world, "").failure
-    assert "is no active member" in checkpoint(world, "Mine", "--as", "nobody").failure
+    assert "is not an active member" in checkpoint(world, "Mine", "--as", "nobody").failure
     assert checkpoint(world, "Mine", "--as", world.operator_user.username).failure == ""
     with acting_as(world.system):
         assert Checkpoint.objects.get().created_by == world.operator.label

@@ -71,7 +71,7 @@ def test_refusal_is_a_sentence(tmp_path: Path) -> None:
     assert f"{file}, line 2 is not UTF-8" in seen_first.failure
     assert json.loads(seen_first.out)["text"] == "ok"
     assert "cannot be read: No such file" in run_command("sanitize", str(tmp_path / "missing")).failure
-    assert "--cap is a whole number from 1." in run_command("sanitize", str(file), "--cap", "0").failure
+    assert "--cap must be a whole number from 1." in run_command("sanitize", str(file), "--cap", "0").failure
 
 
 @pytest.mark.slow

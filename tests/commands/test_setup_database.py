@@ -53,7 +53,7 @@ def test_setting_up_again_changes_nothing(owner_url: str) -> None:
     seen = run_command("setup_database", "--verbosity", "0")
     assert seen.failure == ""
     assert seen.out.splitlines() == [
-        "Roles made: none, all were there.",
+        "Roles created: none, all existed.",
         "Grants changed: 0.",
         "Database rights changed: 0.",
     ]
@@ -96,7 +96,7 @@ def test_drift_of_the_grants_is_found_and_repaired(owner_url: str) -> None:
             " (SELECT id FROM auth_permission WHERE codename = 'skill_draft')"
         )
     drifted = run_command("sync_policy", "--check")
-    assert "drifted from the policy in 4 places" in drifted.failure
+    assert "differs from the policy in 4 places" in drifted.failure
     assert "agent: lacks ['skill_draft']" in drifted.err
     assert run_command("sync_policy").failure == ""
     assert run_command("sync_policy", "--check").failure == ""

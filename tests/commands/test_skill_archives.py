@@ -63,7 +63,8 @@ def test_an_export_of_nothing_or_to_nowhere_says_so_and_leaves_no_file(world: Wo
     assert export_skills(out).failure == "There is no approved skill to export."
     make_skill(world, "approved")
     assert (
-        "No approved skill is called other. There is: issue-a-refund" in export_skills(out, "--skill", "other").failure
+        "There is no approved skill other. Approved skills: issue-a-refund"
+        in export_skills(out, "--skill", "other").failure
     )
     assert "cannot be written" in export_skills(tmp_path / "nowhere" / "all.zip").failure
     assert list(tmp_path.iterdir()) == []
@@ -74,7 +75,7 @@ def test_what_looks_like_somebodys_is_written_when_that_is_confirmed(world: Worl
     out = tmp_path / "all.zip"
     failure = export_skills(out).failure
     assert f"“ada@example.org” (e-mail) in support/{skill.name}, body" in failure
-    assert failure.endswith("With --confirm-findings it is written all the same.")
+    assert failure.endswith("Pass --confirm-findings to export anyway.")
     assert list(tmp_path.iterdir()) == []
     assert export_skills(out, "--confirm-findings").out.startswith("1 in ")
 
@@ -105,7 +106,7 @@ def test_files_need_somebody_who_attaches_them(world: World, tmp_path: Path) -> 
     assert seen.failure.startswith("Refused: 1.")
     named = import_skills(path, "--as", world.operator_user.username)
     assert "drafted: a with x.txt\n    Left out: b.py: Files that end in .py" in named.out
-    assert "To confirm by whoever approves it: override in the file x.txt." in named.out
+    assert "The approver must confirm: override in the file x.txt." in named.out
     [skill] = skills(world)
     assert (skill.drafted_by, [file.name for file in skill.files]) == (world.operator.label, ["x.txt"])
     assert approve_read_skill(skill, world.operator).status == "approved"

@@ -27,11 +27,11 @@ def test_it_lists_every_descendant_by_line(world: World) -> None:
     make_descendants(world, conversation)
     output = trace(world, conversation.pk).out
     assert "skills.skill" in output
-    assert "  stands: Parcels arrive broken." in output
+    assert "  present: Parcels arrive broken." in output
     assert "Sessions that carried any of it: 0 (none)." in output
     rows = json.loads(trace(world, conversation.pk, "--json").out)["rows"]
     assert {row["type"] for row in rows} >= {"skills.skill", "memory.agentmemory", "memory.customerprofile"}
-    assert "Nothing names this conversation" in trace(world, make_conversation(world).pk).out
+    assert "No row names this conversation" in trace(world, make_conversation(world).pk).out
 
 
 def test_a_named_person_takes_it_all_away(world: World) -> None:
@@ -39,7 +39,7 @@ def test_a_named_person_takes_it_all_away(world: World) -> None:
     make_descendants(world, conversation)
     decided = ("--quarantine", "--as", world.operator_user.username)
     assert "Say why" in trace(world, conversation.pk, *decided).failure
-    assert "Taken away now: 5." in trace(world, conversation.pk, *decided, "--reason", "Planted.").out
+    assert "Removed now: 5." in trace(world, conversation.pk, *decided, "--reason", "Planted.").out
     with acting_as(world.operator):
         assert AgentMemory.objects.visible_to(world.operator).get().body == "Known before."
 
@@ -48,8 +48,9 @@ def test_it_refuses_what_is_not_there(world: World) -> None:
     conversation = make_conversation(world)
     assert "There is no conversation 0" in trace(world, 0).failure
     assert "There is no tenant" in run_command("trace_taint", "1", "--tenant", "nowhere").failure
-    assert "name the member by --as" in trace(world, conversation.pk, "--quarantine", "--reason", "x").failure
+    assert "name the member with --as" in trace(world, conversation.pk, "--quarantine", "--reason", "x").failure
     assert (
-        "no active member" in trace(world, conversation.pk, "--quarantine", "--reason", "x", "--as", "nobody").failure
+        "not an active member"
+        in trace(world, conversation.pk, "--quarantine", "--reason", "x", "--as", "nobody").failure
     )
     assert "There is no conversation" in trace(make_world(), conversation.pk).failure

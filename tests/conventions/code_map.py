@@ -11,10 +11,12 @@ from apps.launcher.data_folders import PROJECT
 PAGE: Final = PROJECT / "docs" / "code-map.md"
 PAGE_HEADING: Final = """# Code map
 
-One line for each package, which is the sentence of its `__init__.py`, in the order of the layers: a package imports only from
-sections below its own. `python -m tests.conventions.code_map` writes this page from the code, and a test fails when it is out of
-date.
-[Architecture](architecture.md) tells how the parts work together.
+This page lists every package with one sentence, for contributors who look for the right place to change. The sections are the
+layers, top to bottom: a package imports only from sections below its own. [Architecture](architecture.md) explains how the parts
+work together.
+
+`python -m tests.conventions.code_map` writes this page from the docstrings of the `__init__.py` files, and a test fails when it is
+out of date.
 """
 
 

@@ -41,7 +41,7 @@ def test_another_reason_is_explained() -> None:
         ),
         ("", "Fourteen days.", LessonText("When?", "A fact is wrong: Two.", "Fourteen days.")),
         ("Too soon.", " ", LessonText("When?", "A fact is wrong: Two.", "Too soon.")),
-        (" ", "", NoLesson("Nobody said in words what was wrong with it.")),
+        (" ", "", NoLesson("Nobody explained what was wrong with it.")),
     ],
 )
 def test_a_report_teaches_what_was_said_instead_or_why(why: str, instead: str, taught: LessonText | NoLesson) -> None:

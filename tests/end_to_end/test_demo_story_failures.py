@@ -26,7 +26,7 @@ def test_a_reviewer_who_may_not_approve_is_told_of_with_what_to_do(product: Runn
     with pytest.raises(StepFailed) as broken:
         approve_draft(browser, draft.pk, who)
     message = str(broken.value)
-    assert message.startswith(f"{who} is offered no approval on the review page. Somebody limited what they may do")
+    assert message.startswith(f"{who} has no approval button on the review page. Their permissions were limited")
     assert message.endswith(f"The page: 200 {draft.name} | Preceptor")
     admin = HttpVisitor(product.url)
     log_in(admin, world.admin_user.username, PASSWORD)
@@ -49,5 +49,5 @@ def test_story_that_breaks_says_where_and_fails(product: RunningProduct) -> None
     result = product.run("-m", "apps.demo.story", DEMO_TOKEN="pcp_nobody", DEMO_OPERATOR_LOGIN="nobody")
     assert result.returncode == 1
     assert "✗ 1." in result.stdout
-    assert "7 more steps were not tried" in result.stdout
+    assert "7 more steps were skipped" in result.stdout
     assert product.run("-m", "apps.demo.story", DEMO_TOKEN="").returncode == 2

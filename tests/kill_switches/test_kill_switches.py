@@ -233,7 +233,7 @@ def test_a_freeze_thrown_while_the_extractor_reads_leaves_the_conversation_for_l
 
 def test_a_switch_is_on_once_and_lifted_once(world: World) -> None:
     switch = throw_test_switch(world, ANSWERING)
-    with pytest.raises(Conflict, match="stopped there already"):
+    with pytest.raises(Conflict, match="A switch for this is on already"):
         throw_test_switch(world, ANSWERING)
     deactivate_kill_switch(switch, actor=world.operator)
     with pytest.raises(IllegalTransition):

@@ -248,5 +248,5 @@ def test_a_folder_somebody_else_made_is_refused(home: Path, monkeypatch: pytest.
     short = next(home.glob("preceptor-*"))
     short.rmdir()
     short.symlink_to(tempfile.gettempdir())
-    with pytest.raises(CannotStart, match="belongs to somebody else"):
+    with pytest.raises(CannotStart, match="belongs to another user"):
         Postgres(deep)

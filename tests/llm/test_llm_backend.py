@@ -164,11 +164,11 @@ def test_marks_stand_where_the_request_says(backend: AnthropicBackend, base_url:
 @pytest.mark.parametrize(
     ("marks", "sentence"),
     [
-        ((MessageMark(1, 0, "5m"),), "message 1, and there are 1"),
+        ((MessageMark(1, 0, "5m"),), "message 1, but there are only 1 messages"),
         ((MessageMark(-1, 0, "5m"),), "message -1"),
         ((MessageMark(0, 1, "5m"),), "Block 1 of message 0"),
         ((MessageMark(0, -1, "5m"),), "Block -1 of message 0"),
-        ((MessageMark(0, 0, "5m"), MessageMark(0, 0, "5m")), "twice"),
+        ((MessageMark(0, 0, "5m"), MessageMark(0, 0, "5m")), "carries two"),
     ],
 )
 def test_mark_that_points_at_nothing_is_refused_before_anything_is_sent(

@@ -129,7 +129,7 @@ def test_what_was_not_there_then_is_retired_the_way_its_noun_retires(world: Worl
     block = get_only_row(world, MemoryBlock)
     assert (get_only_row(world, AgentMemory).body, block.body, block.is_pinned) == ("", "", False)
     [note] = found.notes
-    assert "goes on waiting" in note.description
+    assert "keeps waiting" in note.description
     assert get_only_row(world, Skill, pk=draft.pk).status == "draft"
 
 
@@ -146,7 +146,7 @@ def test_each_act_of_a_restore_says_what_it_restores_and_to_which_checkpoint_it_
         evidence = ChangeRecord.objects.get(pk=newest.record_id).evidence
     assert (newest.number, newest.by) == (3, world.operator.label)
     assert newest.reason == f"Restores version 1 of {first.created_at.isoformat(timespec='seconds')}."
-    assert retired.reason == f"Was not there yet; restores what stood at {moment.isoformat()}."
+    assert retired.reason == f"Did not exist yet; restores the state at {moment.isoformat()}."
     assert evidence["checkpoint_id"] == checkpoint.pk
     assert evidence["restores"] == {"record_id": first.record_id, "version": 1, "moment": moment.isoformat()}
     assert (checkpoint.agent_id, checkpoint.created_by) == (world.agent.pk, world.operator.label)
@@ -176,7 +176,7 @@ def test_an_agent_is_brought_back_alone(world: World) -> None:
     amend_agent(get_only_row(world, Agent, key="billing"), actor=world.admin, title="Money")
     found = make_restore_plan(agent_target(world, moment), actor=world.admin)
     assert found.steps == ()
-    with pytest.raises(Conflict, match="Nothing differs"):
+    with pytest.raises(Conflict, match="has changed since then"):
         restore_target(agent_target(world, moment), world.admin)
 
 
@@ -185,7 +185,7 @@ def test_an_agent_made_since_stays_without_what_was_written_for_it(world: World)
     make_prompt_rows(world)
     found, _ = restore_target(MomentTarget(moment, with_profiles=True), world.admin)
     notes = [note for note in found.notes if note.label == "Agent billing"]
-    assert "The agent was made since. It stays" in notes[0].description
+    assert "The agent was created since. It stays" in notes[0].description
     assert get_only_row(world, CustomerProfile).preferences == ""
     with acting_as(world.system):
         assert not InvokableAgent.objects.visible_to(world.system).exists()
@@ -199,7 +199,7 @@ def test_a_row_goes_back_to_any_of_its_versions(world: World) -> None:
     found, checkpoint = restore_target(RowTarget(Persona, persona.pk, 1), world.operator)
     assert plan_lines(found) == [
         "persona.amend Persona of agent support: Change style",
-        "persona.activate Persona of agent support: Bring it back",
+        "persona.activate Persona of agent support: Restore it",
     ]
     assert checkpoint is None
     back = get_only_row(world, Persona)
@@ -223,7 +223,7 @@ def test_rules_and_who_may_ask_whom_go_back_by_row(world: World) -> None:
 @pytest.mark.parametrize(
     ("target", "refusal", "sentence"),
     [
-        (lambda _: RowTarget(AgentToken, 1, 1), Invalid, "is not brought back to an older version"),
+        (lambda _: RowTarget(AgentToken, 1, 1), Invalid, "cannot be restored to an older version"),
         (lambda world: RowTarget(Persona, make_persona(world).pk, 7), NotVisible, "no version 7"),
         (lambda _: RowTarget(Persona, make_persona(make_world()).pk, 1), NotVisible, "no version 1"),
     ],
@@ -258,7 +258,7 @@ def test_agents_and_the_system_restore_nothing(world: World) -> None:
     target = RowTarget(Persona, persona.pk, 1)
     shown = make_restore_plan(target, actor=world.operator)
     for actor in (world.bot, world.system):
-        with pytest.raises(NotPermitted, match="Only people restore"):
+        with pytest.raises(NotPermitted, match="Only people can restore"):
             carry_out_restore(target, actor=actor, shown_sha256=shown.sha256)
 
 

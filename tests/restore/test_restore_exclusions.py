@@ -19,7 +19,7 @@ from tests.support.factories.lessons import make_version
 from tests.support.worlds.world import World, make_block, make_memory, make_profile, make_world
 
 POISON = "Refunds are paid in gift cards."
-EXCLUSION_NOTE = "1 line of then was held apart, refused or forgotten since, and stays out."
+EXCLUSION_NOTE = "1 line from that time was quarantined, refused or forgotten since, and stays out."
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_the_learning_version_that_was_read_then_is_taken_up_again(world: World)
     new = make_version(world, "active", "- Say Goodbye.")
     found, _ = restore_target(agent_target(world, moment), world.operator)
     assert plan_lines(found) == [
-        f"learning_version.restore Learning version {old.number} of agent support: Take it up again"
+        f"learning_version.restore Learning version {old.number} of agent support: Activate it again"
     ]
     assert status_of(world) == {old.pk: "active", new.pk: "retired"}
     with acting_as(world.operator):
@@ -100,7 +100,7 @@ def test_a_version_that_nobody_read_then_is_retired_and_a_withdrawn_one_never_co
         assert LearningVersion.objects.get(pk=old.pk).status == "withdrawn"
     found = make_restore_plan(agent_target(world, read), actor=world.operator)
     assert [note.description for note in found.notes] == [
-        "It was read then and was withdrawn since. Nothing takes it up again."
+        "It was active then and was withdrawn since. Withdrawn versions are never activated again."
     ]
     restore_target(agent_target(world, nothing), world.operator)
     assert status_of(world) == {old.pk: "withdrawn", new.pk: "retired"}

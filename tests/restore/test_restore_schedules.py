@@ -60,4 +60,4 @@ def test_what_was_deprecated_since_stays_so_and_is_named(world: World) -> None:
     deprecate_schedule(row, actor=world.operator)
     found: RestorePlan = make_restore_plan(agent_target(world, moment), actor=world.admin)
     assert found.steps == ()
-    assert "deprecated since, which is for good" in found.notes[0].description
+    assert "deprecated since, which is permanent" in found.notes[0].description

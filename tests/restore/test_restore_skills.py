@@ -34,7 +34,7 @@ def test_what_is_deprecated_comes_back_as_a_draft_that_a_person_approves(world: 
     moment, before = timezone.now(), current_prompt(world)
     deprecate_skill(skill, actor=world.admin)
     found, _ = restore_target(agent_target(world, moment), world.operator)
-    assert "which is for good" in found.notes[0].description
+    assert "which is permanent" in found.notes[0].description
     fresh = get_only_row(world, Skill, status="draft")
     assert (fresh.name, fresh.body, fresh.taint) == ("issue-a-refund-restored", skill.body, Taint.AGENT)
     approve_skill(
@@ -44,7 +44,7 @@ def test_what_is_deprecated_comes_back_as_a_draft_that_a_person_approves(world: 
     assert current_prompt(world) == expected
     again = make_restore_plan(agent_target(world, moment), actor=world.operator)
     assert again.steps == ()
-    assert "stand in skill “issue-a-refund-restored”, which is approved" in again.notes[0].description
+    assert "is in skill “issue-a-refund-restored”, which is approved" in again.notes[0].description
 
 
 def test_a_draft_of_then_that_was_approved_since_leaves_the_index_and_waits_again(world: World) -> None:
@@ -67,7 +67,7 @@ def test_a_draft_is_reworded_in_place_and_a_discarded_one_is_drafted_anew(world:
     found, _ = restore_target(agent_target(world, moment), world.operator)
     assert plan_lines(found) == [
         "skill.amend Skill “one” of agent support: Change body",
-        "skill.draft Skill “two” of agent support: Draft its words of then afresh, as “two”",
+        "skill.draft Skill “two” of agent support: Create a new draft of its text from that time, as “two”",
     ]
     assert get_only_row(world, Skill, name="two").status == "draft"
 
@@ -96,7 +96,7 @@ def test_a_name_that_is_another_skills_now_is_not_taken_from_it(world: World) ->
     revise_skill(skill, actor=world.admin, values={"name": "pay-back", "body": "Changed."})
     make_skill(world, title="Issue a refund")
     found, _ = restore_target(agent_target(world, moment), world.operator)
-    assert "“issue-a-refund”, is another skill's now" in found.notes[0].description
+    assert "Another skill has its former name, “issue-a-refund”" in found.notes[0].description
     assert get_only_row(world, Skill, pk=skill.pk).name == "pay-back"
 
 
@@ -122,9 +122,9 @@ def test_files_come_back_in_their_order_and_those_that_came_since_go(world: Worl
     upload_file(skill, actor=world.admin, name="new.txt", content=b"New.")
     found, _ = restore_target(agent_target(world, moment), world.operator)
     assert [step.description for step in found.steps] == [
-        "Take the file new.txt off",
-        "Put the file prices.csv back",
-        "Put the files in their order of then",
+        "Remove the file new.txt",
+        "Add the file prices.csv again",
+        "Restore the former order of the files",
     ]
     assert get_only_row(world, Skill).content_sha256 == get_only_row(world, Skill).approved_sha256 == old
 

@@ -59,7 +59,7 @@ def test_erased_words_are_said_and_skipped(committing: str, postgres: Postgres) 
     erase_change(postgres, committing, world, persona, 1)
     found, _ = restore_target(agent_target(world, moment), world.operator)
     assert [note.label for note in found.notes] == ["Persona of agent support"]
-    assert "were erased" in found.notes[0].description
+    assert "was erased" in found.notes[0].description
     assert (get_only_row(world, Persona).style, get_only_row(world, PersonaOverlay).text) == ("Rhyming.", "Be formal.")
-    with pytest.raises(TextErased, match="version 1 were erased"):
+    with pytest.raises(TextErased, match="version 1 was erased"):
         make_restore_plan(RowTarget(Persona, persona.pk, 1), actor=world.operator)

@@ -117,7 +117,7 @@ def test_files_of_a_tenant_this_database_does_not_know_are_left_alone(world: Wor
 
 
 def test_the_command_and_the_beat_sweep(world: World, folder: Path) -> None:
-    assert run_command("sweep_attachments").out == "0 stored files that nothing names removed.\n"
+    assert run_command("sweep_attachments").out == "Removed 0 unused stored files.\n"
     store_bytes(world.tenant.pk, b"cut off")
     sweep()
     assert product.CELERY_BEAT_SCHEDULE[sweep.name]["task"] == sweep.name

@@ -1,1 +1,1 @@
-"""What every resource of the REST API is built on: base views, row actions, bulk requests, versions."""
+"""Base views, row actions, bulk requests and version checks that every REST resource builds on."""

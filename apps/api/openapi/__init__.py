@@ -1,1 +1,1 @@
-"""The OpenAPI document: schema generation, examples of bodies, the page that shows it."""
+"""The OpenAPI document: schema generation, example bodies, and the page that displays it."""

@@ -1,1 +1,1 @@
-"""HTTP as the REST API speaks it: authentication, idempotency, entity tags, pagination, filters, rate limits, problem documents."""
+"""HTTP for the REST API: authentication, idempotency, ETags, pagination, filters, rate limits and problem documents."""

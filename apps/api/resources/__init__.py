@@ -1,1 +1,1 @@
-"""The nouns of the REST API, one folder for each feature of the product."""
+"""The resources of the REST API, one folder for each feature of the product."""

@@ -1,1 +1,1 @@
-"""Server-sent events: streams of conversations and reviews, their limits, and the pub/sub they listen to."""
+"""Server-sent events: streams of conversations and reviews, their limits, and the pub/sub behind them."""

@@ -1,1 +1,1 @@
-"""Console: signing in, second factors, browser sessions, and a person's notification preferences."""
+"""Console: sign-in, second factors, browser sessions, and notification preferences."""

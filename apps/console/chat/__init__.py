@@ -1,1 +1,1 @@
-"""Console: the playground and talks with an assistant."""
+"""Console: the playground and chats with an assistant."""

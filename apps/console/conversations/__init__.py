@@ -1,1 +1,1 @@
-"""Console: conversations, transcripts, takeover, stuck turns and reports of replies."""
+"""Console: conversations, transcripts, takeover, stuck turns and reported replies."""

@@ -1,1 +1,1 @@
-"""Console: Home, navigation, search, reports, health and what waits for a person."""
+"""Console: Home, navigation, search, reports, health and the list of pending work."""

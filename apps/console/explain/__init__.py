@@ -1,1 +1,1 @@
-"""Console: why a reply was given, what a session's prompt said, and what it cost in the cache."""
+"""Console: explanations of replies, session prompts, and the cache cost of a session."""

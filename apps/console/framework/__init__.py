@@ -1,1 +1,1 @@
-"""What every page of the console is built on: governed admins, forms, labels, diffs, version history."""
+"""Governed admin classes, forms, labels, diffs and version history that every console page builds on."""

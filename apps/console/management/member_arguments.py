@@ -1,4 +1,4 @@
-"""The member that a command's words name, and the decision about them."""
+"""Shared arguments of commands about a member, and the call of the action."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,32 +14,32 @@ from apps.tenants.models import Membership
 
 
 def add_member_arguments(parser: CommandParser) -> None:
-    """Every command about a member names them, their tenant and whoever decides the same way."""
-    parser.add_argument("email", metavar="MAIL", help="The mail address the person signs in by.")
+    """Arguments for the member, the tenant and the acting admin, the same in every command about a member."""
+    parser.add_argument("email", metavar="MAIL", help="The e-mail address the person signs in with.")
     parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
-    parser.add_argument(
-        "--as", dest="username", metavar="USERNAME", help="The admin who decides. Without it, the system does."
-    )
+    parser.add_argument("--as", dest="username", metavar="USERNAME", help="The admin who acts; without it, the system.")
 
 
 def membership_of(email: str, tenant_key: str, *, actor: Actor) -> Membership:
-    """Where this person belongs to the tenant, deactivated members included."""
+    """The person's membership in the tenant, deactivated ones included."""
     with acting_as(actor):
         found = Membership.objects.visible_to(actor).filter(user__in=people_by_username(email)).first()
     if found is None:
-        raise CommandError(f"{email} is no member of tenant {tenant_key}. Let them in first: manage.py invite_member.")
+        raise CommandError(
+            f"{email} is not a member of tenant {tenant_key}. Invite them first: manage.py invite_member."
+        )
     return found
 
 
 def add_reason(parser: CommandParser) -> None:
-    """A decision may carry a reason; none is asked for where somebody has to act quickly."""
-    parser.add_argument("--reason", default="", help="Why; it stays in the books.")
+    """An optional reason, because somebody may have to act quickly."""
+    parser.add_argument("--reason", default="", help="The reason; the audit log keeps it.")
 
 
 def decide_about_member(
     decide: Callable[..., Membership], options: Mapping[str, Any], *, when_deactivated: str
 ) -> Membership:
-    """Do this to the active member that the words name, or say what is in the way."""
+    """Apply the decision to the active member from the options, or refuse with a sentence."""
     email, key = options["email"], options["tenant"]
     actor = command_actor(key, options["username"])
     membership = membership_of(email, key, actor=actor)

@@ -1,1 +1,1 @@
-"""Console: the review inbox, the page of a proposal, its impact and provenance, bulk decisions and comments."""
+"""Console: the review inbox, the page of a proposal with its impact and provenance, bulk decisions and comments."""

@@ -1,1 +1,1 @@
-"""Filters that show values on console pages; they look nothing up."""
+"""Template filters that format values on console pages; they run no queries."""

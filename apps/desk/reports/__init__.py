@@ -1,1 +1,1 @@
-"""What people report about an agent's reply: that it is wrong, in what, and what came of it; no agent reads one."""
+"""Reports by people that an agent's reply was wrong, and their outcome; agents never read them."""

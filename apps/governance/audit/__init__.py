@@ -1,1 +1,1 @@
-"""The audit log: the hash chain over change records, its verification, receipts, and the history of a row."""
+"""The audit log: the hash chain over change records, its verification, approval receipts, and the history of a row."""

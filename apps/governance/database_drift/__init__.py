@@ -1,1 +1,1 @@
-"""Whether the database still has the row security, triggers and rights that this release expects."""
+"""Compares row security, triggers and rights in the database with those that this release declares."""

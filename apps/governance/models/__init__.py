@@ -1,4 +1,4 @@
-"""The books of the kernel: change records and their texts; proposals and approvals stand in `review_models`."""
+"""Models of the kernel: change records and their texts, proposals and approvals."""
 
 from typing import ClassVar
 

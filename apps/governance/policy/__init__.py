@@ -1,1 +1,1 @@
-"""The policy table: every act, who may do it, its risk and the fields it writes."""
+"""The policy table: every act, the roles that may do it, its risk and the fields it writes."""

@@ -1,1 +1,1 @@
-"""Proposals: opening, approving, rejecting, and who has to agree."""
+"""Proposals: opening, approving, rejecting, and the number of people who must agree."""

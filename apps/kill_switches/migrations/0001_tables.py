@@ -59,7 +59,7 @@ class Migration(TableMigration):
                     "agent",
                     models.ForeignKey(
                         blank=True,
-                        help_text="Empty: for every agent, those to come included.",
+                        help_text="Empty: every agent, including agents added later.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
@@ -83,7 +83,7 @@ class Migration(TableMigration):
                 (
                     "reason",
                     models.TextField(
-                        help_text="People read it on every page while the switch is on.",
+                        help_text="Shown on every page while the switch is on.",
                         validators=[
                             apps.governance.stored_text.validate_storable_text,
                             django.core.validators.MaxLengthValidator(500),
@@ -106,7 +106,7 @@ class Migration(TableMigration):
                         fields=("tenant", "kind", "agent", "channel"),
                         name="one_kill_switch_of_a_kind_is_on_per_scope",
                         nulls_distinct=False,
-                        violation_error_message="This is stopped there already; the switch that is on says why.",
+                        violation_error_message="A switch for this is on already; see its reason. Resume it first to set another one.",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(

@@ -1,1 +1,1 @@
-"""Contradictions: which lines that an agent goes by cannot both be right, as a nightly look found them; it does not look itself."""
+"""Contradictions between texts that an agent follows: stored, dismissed and reopened; the nightly scan is in `apps/runtime`."""

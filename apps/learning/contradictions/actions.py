@@ -1,4 +1,4 @@
-"""Acts on contradictions: a look finds and clears them, people dismiss and reopen them. None changes a line."""
+"""Governed writes on contradictions: a scan records and clears them, people dismiss and reopen them. None changes a line."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from apps.learning.contradictions.rules import ContradictionPair
 
 
 def record_contradiction(agent_id: int, *, actor: Actor, pair: ContradictionPair) -> Contradiction:
-    """Ask people about two lines of which nobody was asked yet."""
+    """Record a new contradiction between two lines, for people to decide."""
     other = pair.other
     row = Contradiction(
         tenant_id=actor.tenant_id,
@@ -30,14 +30,14 @@ def record_contradiction(agent_id: int, *, actor: Actor, pair: ContradictionPair
         second_id=other.row_id if other else None,
         second_location=other.where if other else "",
         second_text=other.line if other else "",
-        # A line of memory may be a customer's, whoever wrote the one it contradicts.
+        # A memory line may come from a customer, whoever wrote the line that it contradicts.
         taint=Taint.CUSTOMER,
     )
     return governed_create(Act.CONTRADICTION_FIND, row, actor=actor)
 
 
 def mark_contradiction_recurred(contradiction: Contradiction, *, actor: Actor) -> Contradiction:
-    """The same lines stand there again: people are asked anew, unless they dismissed it for these very lines."""
+    """Reopen a contradiction whose lines are back, unless a person dismissed it for exactly these lines."""
     with governed(Act.CONTRADICTION_RECUR, contradiction, actor=actor) as row:
         if row.decided_by:
             row.return_dismissed()
@@ -48,7 +48,7 @@ def mark_contradiction_recurred(contradiction: Contradiction, *, actor: Actor) -
 
 
 def clear_contradiction(contradiction: Contradiction, *, actor: Actor, last_seen_at: datetime) -> Contradiction:
-    """A line was changed or is not there any more, so that nothing is to be asked."""
+    """Clear a contradiction of which a line was changed or removed."""
     with governed(Act.CONTRADICTION_CLEAR, contradiction, actor=actor) as row:
         row.clear()
         row.last_seen_at = last_seen_at
@@ -58,7 +58,7 @@ def clear_contradiction(contradiction: Contradiction, *, actor: Actor, last_seen
 def dismiss_contradiction(
     contradiction: Contradiction, *, actor: Actor, dismissal_reason: str, read_at: int | None = None
 ) -> Contradiction:
-    """Say that both lines may stay, and why. It stays said for as long as both say the same."""
+    """Dismiss a contradiction: both lines may stay, for this reason. It stays dismissed while both lines are unchanged."""
     with governed(
         Act.CONTRADICTION_DISMISS, contradiction, actor=actor, read_at=read_at, reason=dismissal_reason
     ) as row:

@@ -1,4 +1,4 @@
-"""What an agent goes by, text by text, with the row each stands in: what the checks for contradictions read."""
+"""An agent's knowledge and behavior as texts, each with its row: the input of the contradiction checks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Nouns = Contradiction.Nouns
 
 @dataclass(frozen=True, slots=True)
 class AgentText:
-    """A text of one row; `where` says to people where it stands."""
+    """A text of one row; `where` names its place for people."""
 
     noun: str
     row_id: int
@@ -31,7 +31,7 @@ class AgentText:
 
 
 def persona_and_rule_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
-    """The active persona and the rules in force."""
+    """Yield the active persona and the rules in force."""
     for persona in Persona.objects.visible_to(actor).active().filter(agent_id=agent_id):
         for name in SECTIONS:
             part = TextKind.AVOID if name == AVOID_SECTION else TextKind.PERSONA
@@ -41,7 +41,7 @@ def persona_and_rule_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
 
 
 def memory_texts(agent_id: int, actor: Actor, now: datetime) -> Iterator[AgentText]:
-    """What holds of the memory and of every block, pinned or not."""
+    """Yield the valid lines of the memory and of every block, pinned or not."""
     for memory in AgentMemory.objects.visible_to(actor).filter(agent_id=agent_id):
         body = drop_expired_lines(memory.body, memory.line_dates, now)
         yield AgentText(Nouns.MEMORY, memory.pk, "the memory", TextKind.MEMORY, body)
@@ -51,9 +51,9 @@ def memory_texts(agent_id: int, actor: Actor, now: datetime) -> Iterator[AgentTe
 
 
 def tier_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
-    """What stands of what was distilled; what waits for a person is in no prompt.
+    """Yield the stored distilled tiers; one that waits for a person is in no prompt and left out.
 
-    The short tier claims nothing: it counts messages of one conversation after the other, and no two counts have to agree.
+    The short tier is skipped: it counts the messages of each conversation, and two counts need not agree.
     """
     standing = MemoryTier.objects.visible_to(actor).filter(agent_id=agent_id, status=MemoryTier.Status.ACTIVE)
     standing = standing.exclude(tier=MemoryTier.Tier.SHORT)
@@ -62,7 +62,7 @@ def tier_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
 
 
 def server_tools_of_agent(agent_id: int, actor: Actor) -> ToolNames:
-    """Which tools of other people's servers the agent may call, and which there are, each also by its server's own name."""
+    """Return the tools of tool servers that the agent may call, and all known ones, also under their servers' own names."""
     mine = {tool.allowed.name for tool in AgentTool.objects.visible_to(actor).for_agent(agent_id)}
     names = ServerTool.objects.filter(tenant_id=actor.tenant_id).values_list("qualified_name", "name")
     listed = [frozenset(pair) for pair in names]
@@ -70,13 +70,13 @@ def server_tools_of_agent(agent_id: int, actor: Actor) -> ToolNames:
 
 
 def acting_agent_tools() -> ToolNames:
-    """Which of them the acting agent may call; it is told of no other."""
+    """Return the server tools that the acting agent may call; it learns of no others."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT list_agent_tool_names()")
         return ToolNames(frozenset(cursor.fetchall()[0][0]))
 
 
 def approved_skill_texts(agent_id: int, actor: Actor) -> Iterator[AgentText]:
-    """What a person approved and nobody holds back, the oldest first."""
+    """Yield approved skills that are not quarantined, the oldest first."""
     for skill in Skill.objects.visible_to(actor).approved().for_agent(agent_id).order_by("id"):
         yield AgentText(Nouns.SKILL, skill.pk, f"the skill {skill.name}", TextKind.SKILL, skill.body)

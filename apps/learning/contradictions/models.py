@@ -1,4 +1,4 @@
-"""The contradiction: two lines that an agent goes by and that cannot both be right; and the latest look at an agent's lines."""
+"""The contradiction between two lines of an agent's knowledge and behavior, and the latest scan of an agent's lines."""
 
 from typing import ClassVar, Self
 
@@ -14,44 +14,44 @@ from apps.text_analysis.contradictions.detection import ContradictionKind
 
 
 class ContradictionQuerySet(GovernedQuerySet["Contradiction"]):
-    """Adjectives for contradictions."""
+    """Queryset filters for contradictions."""
 
     def of_agent(self, agent_id: int) -> Self:
-        """Those of one agent."""
+        """Contradictions of one agent."""
         return self.filter(agent=agent_id)
 
     def open(self) -> Self:
-        """Those that stand and that nobody dismissed."""
+        """Present contradictions that nobody dismissed."""
         return self.filter(status=Contradiction.Status.OPEN)
 
     def about(self, noun: str, row_id: int) -> Self:
-        """Those with a line of this row on either side."""
+        """Contradictions with a line of this row on either side."""
         one, other = models.Q(first_type=noun, first_id=row_id), models.Q(second_type=noun, second_id=row_id)
         return self.filter(one | other)
 
 
 class Contradiction(Governed):
-    """Two lines that cannot both be right, once for each pair by what they say; a question to people, in nobody's prompt."""
+    """Two lines that cannot both be right, one row per pair of texts. A question to people, in no prompt."""
 
     class Status(models.TextChoices):
-        """What is dismissed stays so for as long as both lines say the same; what is gone may come back."""
+        """A dismissed one stays dismissed while both lines are unchanged; a cleared one may come back."""
 
         OPEN = "open"
         DISMISSED = "dismissed"
         GONE = "gone"
 
     class Kinds(models.TextChoices):
-        """In what the lines contradict each other."""
+        """The way in which the lines contradict each other."""
 
         AMOUNT = ContradictionKind.AMOUNT.value, "Different amounts"
         DATE = ContradictionKind.DATE.value, "Different dates"
-        OPPOSITE = ContradictionKind.OPPOSITE.value, "The opposite of each other"
+        OPPOSITE = ContradictionKind.OPPOSITE.value, "Opposites"
         STEPS = ContradictionKind.STEPS.value, "Different steps for the same situation"
-        AVOIDED = ContradictionKind.AVOIDED.value, "One does what the other avoids"
+        AVOIDED = ContradictionKind.AVOIDED.value, "One requires what the other forbids"
         TOOL = ContradictionKind.TOOL.value, "A tool that the agent may not call"
 
     class Nouns(models.TextChoices):
-        """Where a line stands."""
+        """The noun of the row that has a line."""
 
         PERSONA = "persona", "Persona"
         RULE = "rule", "Rule"
@@ -63,7 +63,9 @@ class Contradiction(Governed):
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     kind = models.CharField(max_length=10, choices=Kinds.choices, editable=False)
     pair_sha256 = models.CharField(max_length=64, editable=False)
-    conflicting_words = models.TextField(blank=True, editable=False, help_text="The words of the one line that clash.")
+    conflicting_words = models.TextField(
+        blank=True, editable=False, help_text="The words of the first line that clash."
+    )
     first_type = models.CharField(max_length=10, choices=Nouns.choices, editable=False)
     first_id = models.BigIntegerField(editable=False)
     first_location = models.CharField(max_length=300, editable=False)
@@ -75,7 +77,7 @@ class Contradiction(Governed):
     last_seen_at = models.DateTimeField(
         null=True,
         editable=False,
-        help_text="When a look found it last, where it is gone; empty while the latest look did.",
+        help_text="When a scan last found it, if it is cleared; empty while the latest scan finds it.",
     )
     status = StateField(max_length=10, choices=Status.choices, default=Status.OPEN)
     dismissal_reason = models.TextField(
@@ -124,29 +126,29 @@ class Contradiction(Governed):
 
     @transition(field=status, source=[Status.OPEN, Status.DISMISSED], target=Status.GONE)
     def clear(self) -> None:
-        """The lines do not contradict each other any more, or one is not there."""
+        """The lines no longer contradict each other, or one of them is gone."""
 
     @transition(field=status, source=Status.GONE, target=Status.OPEN)
     def return_open(self) -> None:
-        """The same lines stand there again."""
+        """The same lines are back."""
 
     @transition(field=status, source=Status.GONE, target=Status.DISMISSED)
     def return_dismissed(self) -> None:
-        """The same lines stand there again, of which a person has said that both may stay."""
+        """The same lines are back, and a person dismissed exactly this pair."""
 
 
 class ContradictionScan(models.Model):
-    """Who looks at an agent's lines just now, for which night, and what the latest look that ended went through."""
+    """The lease of the scan of an agent's lines, the night of the latest scan, and its extent."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.OneToOneField("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     lease_until = models.DateTimeField()
-    scan_date = models.DateField(null=True, help_text="The latest night whose look ended, by the tenant's clock.")
+    scan_date = models.DateField(null=True, help_text="The latest night whose scan ended, by the tenant's clock.")
     scanned_at = models.DateTimeField(null=True)
-    requested_at = models.DateTimeField(null=True, help_text="When a person asked for a look that has not begun yet.")
+    requested_at = models.DateTimeField(null=True, help_text="When a person asked for a scan that has not begun yet.")
     text_count = models.PositiveIntegerField(default=0)
     pair_count = models.PositiveIntegerField(default=0, help_text="Pairs of statements that were compared.")
-    is_complete = models.BooleanField(default=True, help_text="Off: a limit ended the look.")
+    is_complete = models.BooleanField(default=True, help_text="Off: a limit ended the scan.")
 
     def __str__(self) -> str:
-        return f"Look at agent {self.agent_id}"
+        return f"Scan of agent {self.agent_id}"

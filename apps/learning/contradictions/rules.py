@@ -1,4 +1,4 @@
-"""Which contradiction is which, and what a look makes of those that are known; pure."""
+"""The identity of a contradiction, and the changes after a scan; pure."""
 
 import hashlib
 import json
@@ -8,14 +8,14 @@ from datetime import date, datetime, timedelta, tzinfo
 from itertools import accumulate
 from typing import Final
 
-# At night nobody edits; by the tenant's clock.
+# The scan runs at night, when nobody edits; by the tenant's clock.
 SCAN_TIME: Final = timedelta(hours=3)
 REASON_CHARACTERS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class ContradictionSide:
-    """One line: the noun and the row it stands in, where there by a name for people, and what it says."""
+    """One line: the noun and id of its row, the place in it by a name for people, and the text."""
 
     noun: str
     row_id: int
@@ -25,7 +25,7 @@ class ContradictionSide:
 
 @dataclass(frozen=True, slots=True)
 class ContradictionPair:
-    """Two lines that contradict each other in one way; a tool that is not allowed has no other line."""
+    """Two lines that contradict each other in one way; a forbidden tool has no second line."""
 
     kind: str
     conflicting_words: str
@@ -34,7 +34,7 @@ class ContradictionPair:
 
     @property
     def sha256(self) -> str:
-        """By what it says and where, whichever side comes first: the same pair tomorrow has the same."""
+        """Return a hash of texts and places, independent of the order of the sides, so that the same pair keeps it."""
         sides = sorted([side.noun, side.row_id, side.line] for side in (self.one, self.other) if side)
         named = self.conflicting_words if self.other is None else ""
         return hashlib.sha256(json.dumps([self.kind, named, sides], ensure_ascii=False).encode()).hexdigest()
@@ -42,7 +42,7 @@ class ContradictionPair:
 
 @dataclass(frozen=True, slots=True)
 class KnownContradiction:
-    """A contradiction that is kept: its row, and whether it is gone."""
+    """A stored contradiction: its row id, and whether it is cleared."""
 
     row_id: int
     is_gone: bool
@@ -50,7 +50,7 @@ class KnownContradiction:
 
 @dataclass(frozen=True, slots=True)
 class ScanChanges:
-    """What a look makes of what it found: new pairs, rows that are found again, and rows that are found no more."""
+    """The changes after a scan: new pairs, rows found again, and rows not found any more."""
 
     new: tuple[ContradictionPair, ...]
     back: tuple[int, ...]
@@ -60,7 +60,7 @@ class ScanChanges:
 def compare_scan(
     found: Iterable[ContradictionPair], known: Mapping[str, KnownContradiction], *, is_whole: bool
 ) -> ScanChanges:
-    """Compare what was found with what is kept. What a look that ended at its limit did not find may still be so, and stays."""
+    """Compare the pairs found with the stored ones. After a scan that hit its limit, rows not found stay as they are."""
     pairs = {pair.sha256: pair for pair in found}
     new = tuple(pair for name, pair in pairs.items() if name not in known)
     back = tuple(row.row_id for name, row in known.items() if row.is_gone and name in pairs)
@@ -69,10 +69,10 @@ def compare_scan(
 
 
 def latest_scan_date(now: datetime, zone: tzinfo) -> date:
-    """The latest night that has come, by the day it ends on: from three in the morning on it is today's."""
+    """Return the date of the latest scan that is due: from three in the morning on, today."""
     return (now.astimezone(zone).replace(tzinfo=None) - SCAN_TIME).date()
 
 
 def count_texts_within(lines: Sequence[int], limit: int) -> int:
-    """How many texts of so many lines each are read before the limit is passed."""
+    """Return how many texts are read before the limit of lines is passed."""
     return sum(1 for read in accumulate(lines) if read <= limit)

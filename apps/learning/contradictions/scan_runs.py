@@ -1,4 +1,4 @@
-"""The one writer of looks: one worker at a time goes through an agent's lines, by the database's clock, once a night."""
+"""The only writer of scans: one worker at a time scans an agent's lines, by the database's clock, once a night."""
 
 from dataclasses import asdict, dataclass
 from datetime import date, datetime
@@ -15,7 +15,7 @@ from apps.governance.refusal_log import recording_refusals
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import Agent
 
-# Many times what a look at its limits takes; a worker that died over it is followed by another one after this.
+# Many times the duration of a scan at its limits; after this time, another worker may follow one that died.
 LEASE_SECONDS: Final = 600
 
 _CLAIM_SCAN_SQL: Final = """
@@ -26,7 +26,7 @@ ON CONFLICT (tenant_id, agent_id) DO UPDATE SET lease_until = excluded.lease_unt
    AND (%(at_once)s OR held.requested_at IS NOT NULL OR coalesce(held.scan_date < %(scan_date)s, true))
 RETURNING lease_until, scanned_at
 """
-# Whoever was overtaken writes nothing: the lease is its own no more.
+# A worker that lost its lease writes nothing.
 _END_SCAN_SQL: Final = """
 UPDATE learning_contradictionscan SET lease_until = statement_timestamp(), scan_date = greatest(scan_date, %(scan_date)s),
        scanned_at = statement_timestamp(), text_count = %(text_count)s, pair_count = %(pair_count)s, is_complete = %(is_complete)s
@@ -42,7 +42,7 @@ ON CONFLICT (tenant_id, agent_id) DO UPDATE SET requested_at = excluded.requeste
 
 @dataclass(frozen=True, slots=True)
 class ScanLease:
-    """An agent whose lines this worker looks at, for which night, and when a look last ended before."""
+    """The lease of a scan: the agent, the night, and when the last scan ended."""
 
     agent_id: int
     scan_date: date
@@ -60,7 +60,7 @@ class ScanExtent:
 
 
 def request_scan(agent_id: int, *, actor: Actor) -> None:
-    """Have an agent's lines looked at within a minute, though this night's look has ended."""
+    """Request a scan of an agent's lines within a minute, even if this night's scan has ended."""
     authorize(actor, Act.CONTRADICTION_SCAN, actor.tenant_id)
     with recording_refusals(actor, Act.CONTRADICTION_SCAN), acting_as(actor):
         if not Agent.objects.visible_to(actor).filter(pk=agent_id).exists():
@@ -71,9 +71,9 @@ def request_scan(agent_id: int, *, actor: Actor) -> None:
 
 
 def claim_scan(agent_id: int, scan_date: date, *, actor: Actor, at_once: bool) -> ScanLease | None:
-    """Take an agent's lines for one look; None where another worker looks, or where this night's look has ended.
+    """Lease an agent's lines for one scan; None if another worker scans, or this night's scan has ended.
 
-    `at_once` is for a person who asks: it looks again though the night's look has ended.
+    `at_once` is for a person's request: it scans again even if the night's scan has ended.
     """
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(
@@ -84,6 +84,6 @@ def claim_scan(agent_id: int, scan_date: date, *, actor: Actor, at_once: bool) -
 
 
 def end_scan(held: ScanLease, extent: ScanExtent, *, actor: Actor) -> None:
-    """Let go, and keep what was gone through."""
+    """Release the lease and store the extent of the scan."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_END_SCAN_SQL, {**asdict(held), **asdict(extent)})

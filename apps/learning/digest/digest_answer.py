@@ -1,4 +1,4 @@
-"""What a digest may answer, and what is made of it: the schema, the reading, and the checks before a version is stored."""
+"""The answer of a digest: its schema, its parsing, and the checks before a version is stored."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ digest_schema: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The model's answer, not checked yet (R156)."""
+    """The model's answer before the checks (R156)."""
 
     body: str
     change_summary: str
@@ -40,7 +40,7 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class MalformedDigest:
-    """The answer was not what was asked for; nothing is learned from it."""
+    """The answer does not match the schema; nothing is learned from it."""
 
     reason: str
 
@@ -57,7 +57,7 @@ class AcceptedDigest:
 
 @dataclass(frozen=True, slots=True)
 class RefusedDigest:
-    """Why no version is made of an answer; `weakenings` names the bullets that would have weakened what holds."""
+    """Why no version is made of an answer; `weakenings` names the bullets that would weaken a guardrail."""
 
     reasons: tuple[str, ...]
     weakenings: tuple[GuardrailWeakening, ...] = ()
@@ -67,7 +67,7 @@ ParsedDigest: TypeAlias = Digest | MalformedDigest
 
 
 def parse_digest(text: str) -> ParsedDigest:
-    """The answer as a value; code fences and prose around the object are passed over, and nothing is ever raised."""
+    """Parse the answer. Code fences and prose around the JSON object are skipped; nothing is ever raised."""
     if len(text) > REPLY_CHARACTERS:
         return MalformedDigest("The answer is longer than a digest can be.")
     for found in json_objects_in(text):
@@ -88,16 +88,16 @@ def _check_digest_fields(body: str, summary: str, ids: list[object]) -> ParsedDi
 def vet_digest(
     digest: Digest, *, active_body: str, given_ids: Collection[int], held: Guardrails
 ) -> AcceptedDigest | RefusedDigest:
-    """Drop what the model made up, and refuse a body that is empty, unchanged, too long, or weakens what holds (R157)."""
+    """Drop made-up ids, and refuse a body that is empty, unchanged, too long, or weakens a guardrail (R157)."""
     ids = tuple(dict.fromkeys(digest.folded_lesson_ids))
     real = tuple(each for each in ids if each in given_ids)
     bullets = parse_bullets(digest.body)
     reasons = _flaws(digest, bullets, active_body)
     if ids and not real:
-        reasons.append("Every lesson that it names is made up.")
+        reasons.append("None of the lessons that it names exists.")
     elif not ids:
-        reasons.append("It names no lesson that it rests on.")
-    # What the active version says already was let through once, and is not held against a change beside it.
+        reasons.append("It names no lesson that supports it.")
+    # Bullets of the active version were accepted before, and do not block an edit elsewhere in the list.
     known = set(parse_bullets(active_body))
     weaker = find_weakenings([bullet for bullet in bullets[:BODY_BULLETS] if bullet not in known], held)
     reasons += [f"“{each.bullet}”: {each.reason}" for each in weaker]
@@ -113,7 +113,7 @@ def _flaws(digest: Digest, bullets: tuple[str, ...], active_body: str) -> list[s
     if not bullets:
         return ["The body is empty."]
     if _normalize_bullets(bullets) == _normalize_bullets(parse_bullets(active_body)):
-        flaws.append("The body says what the active version says already.")
+        flaws.append("The body equals that of the active version.")
     if len(digest.body) > BODY_CHARACTERS:
         flaws.append(f"The body has {len(digest.body)} characters; {BODY_CHARACTERS} are allowed.")
     if len(bullets) > BODY_BULLETS:

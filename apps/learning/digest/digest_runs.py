@@ -29,7 +29,7 @@ def write_digest_run(
     version: LearningVersion | None,
     reply: ModelReply | None,
 ) -> DigestRun:
-    """Write down what came of one digest."""
+    """Write the journal row of one digest."""
     with acting_as(actor):
         return DigestRun.objects.create(
             tenant_id=actor.tenant_id,
@@ -43,7 +43,7 @@ def write_digest_run(
         )
 
 
-# Longer than the one call that is made meanwhile, its deadline included.
+# Longer than the one model call made under the lease, its deadline included.
 LEASE_SECONDS: Final = 240
 
 _CLAIM_DIGEST_SQL: Final = """
@@ -66,7 +66,7 @@ UPDATE learning_digestclaim SET lease_until = statement_timestamp(), last_digest
 
 
 def claim_digest(agent_id: int, *, actor: Actor) -> int | None:
-    """Take an agent's lessons for one digest: how often the model failed so far, or None where they are not to be had now."""
+    """Lease an agent's lessons for one digest: returns the number of failures so far, or None if they are not available now."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_CLAIM_DIGEST_SQL, {"agent": agent_id, "lease": LEASE_SECONDS})
         row = cursor.fetchone()
@@ -74,18 +74,18 @@ def claim_digest(agent_id: int, *, actor: Actor) -> int | None:
 
 
 def postpone_digest(agent_id: int, failures: int, error: BackendError, *, actor: Actor) -> None:
-    """Let go after a failing call, until the next look is due."""
+    """Release the lease after a failed call, until the next attempt is due."""
     wait = retry_delay_seconds(failures, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
     _release_claim(agent_id, wait, failures, error.code, actor)
 
 
 def release_digest(agent_id: int, failures: int, *, actor: Actor) -> None:
-    """Let go of what was not digested after all."""
+    """Release the lease without a digest."""
     _release_claim(agent_id, 0.0, failures, "", actor)
 
 
 def end_digest(agent_id: int, *, actor: Actor) -> None:
-    """Let go of what was digested: only what is noted from now on is a reason for another digest."""
+    """Release the lease after a digest: only lessons recorded from now on are a reason for another one."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_END_DIGEST_SQL, {"agent": agent_id})
 

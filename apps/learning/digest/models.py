@@ -1,4 +1,4 @@
-"""Runs of the digest, and who digests an agent's lessons just now."""
+"""Runs of the digest, and the lease on an agent's lessons."""
 
 from typing import ClassVar
 
@@ -6,13 +6,13 @@ from django.db import models
 
 
 class DigestRun(models.Model):
-    """What came of one digest of an agent's lessons: a version, or why there is none; written once (R153-R158)."""
+    """The outcome of one digest of an agent's lessons: a version, or why there is none; written once (R153-R158)."""
 
     class Verdict(models.TextChoices):
-        """Every run ends in one of these; a model that could not be reached is asked again first."""
+        """Every run ends in one of these; if the model cannot be reached, it is retried first."""
 
         PROPOSED = "proposed", "A version waits for a person"
-        APPLIED = "applied", "A version is read at once"
+        APPLIED = "applied", "A version is active at once"
         REFUSED = "refused", "The answer broke a rule"
         MALFORMED = "malformed", "The answer was unusable"
         FAILED = "failed", "The model refused the request"
@@ -20,10 +20,10 @@ class DigestRun(models.Model):
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     verdict = models.CharField(max_length=10, choices=Verdict.choices)
-    reasons = models.JSONField(default=list, help_text="Why nothing came of it, one sentence each.")
-    lesson_ids = models.JSONField(default=list, help_text="The lessons it was given.")
+    reasons = models.JSONField(default=list, help_text="Why there is no version, one sentence each.")
+    lesson_ids = models.JSONField(default=list, help_text="The lessons that it read.")
     unknown_lesson_ids = models.JSONField(default=list, help_text="Ids of lessons that the answer made up.")
-    # Versions are pruned, so the database does not hold this reference.
+    # Versions are pruned, so the database has no foreign key here.
     learning_version = models.ForeignKey(
         "learning.LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
@@ -51,15 +51,17 @@ class DigestRun(models.Model):
 
 
 class DigestClaim(models.Model):
-    """Who digests an agent's lessons just now, since when those are read that were, and when the next look is due."""
+    """The lease on an agent's lessons, the time up to which they are digested, and when the next attempt is due."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.OneToOneField("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     lease_until = models.DateTimeField()
     claimed_at = models.DateTimeField()
-    last_digest_at = models.DateTimeField(null=True, help_text="What was noted before this was in a digest that ended.")
+    last_digest_at = models.DateTimeField(
+        null=True, help_text="Lessons recorded before this were in a finished digest."
+    )
     next_attempt_at = models.DateTimeField()
-    failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed in a row.")
+    failures = models.PositiveIntegerField(default=0, help_text="Failed model calls in a row.")
     failure_code = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
 
     def __str__(self) -> str:

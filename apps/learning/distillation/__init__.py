@@ -1,1 +1,1 @@
-"""Distillation: what an agent's days taught becomes its short, mid and long memory tiers."""
+"""Distillation: the lessons of each day become an agent's short, mid and long memory tiers."""

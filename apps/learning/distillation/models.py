@@ -1,4 +1,4 @@
-"""When each tier of an agent is distilled next, and what became of each run."""
+"""When each memory tier of an agent is distilled next, and the outcome of each run."""
 
 from typing import ClassVar
 
@@ -9,15 +9,15 @@ from apps.memory.models import MemoryTier
 
 
 class TierClock(models.Model):
-    """When a tier is due, and who distils it just now. Nobody's words: it stands beside the tier."""
+    """When a tier is due, and the lease on it. No text: that is in the tier's own row."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     tier = models.CharField(max_length=5, choices=MemoryTier.Tier.choices)
     next_run_at = models.DateTimeField()
     lease_until = models.DateTimeField(db_default=Now())
-    failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed since the last run.")
-    requested_by = models.CharField(max_length=200, blank=True, help_text="Who wants it beside its plan.")
+    failures = models.PositiveIntegerField(default=0, help_text="Failed model calls since the last run.")
+    requested_by = models.CharField(max_length=200, blank=True, help_text="Who requested a run outside the schedule.")
 
     class Meta:
         constraints: ClassVar = [
@@ -29,7 +29,7 @@ class TierClock(models.Model):
 
 
 class TierRun(models.Model):
-    """One run of the distiller and what became of it; append-only."""
+    """One run of the distiller and its outcome; append-only."""
 
     class Verdict(models.TextChoices):
         """Nothing new is a normal outcome."""
@@ -37,7 +37,7 @@ class TierRun(models.Model):
         STORED = "stored", "Stored"
         PENDING = "pending", "Waits for a person"
         NOTHING = "nothing", "Nothing new"
-        REFUSED = "refused", "Refused: it would drop or make up too much"
+        REFUSED = "refused", "Refused: it would drop too much or add unsupported facts"
         MALFORMED = "malformed", "The model's answer was unusable"
         FAILED = "failed", "The model could not be asked"
 

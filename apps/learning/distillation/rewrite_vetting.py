@@ -18,11 +18,11 @@ from apps.text_analysis.contradictions.detection import ContradictionKind, Named
 from apps.text_analysis.word_stems import word_keys
 
 MAX_DROPPED_SHARE: Final = 0.25
-# So much of a fact's words has to stand in what it cites, or in the fact that takes its place.
+# This share of a fact's words has to be in the lines that it cites, or in the fact that replaces it.
 MIN_SHARED_WORDS: Final = 0.5
-# Without a citation so much of its words has to stand there: what is like it is not the same.
+# Without a citation, this share of its words has to be there: similar text is not the same.
 MIN_REPEATED_WORDS: Final = 0.8
-# A tier that is over its budget comes down step by step, since no rewrite may drop much at once.
+# A tier over its budget shrinks step by step, since no rewrite may drop much at once.
 SHRINK_FACTOR: Final = 0.95
 REPLY_CHARACTERS: Final = 60_000
 MAX_FACTS: Final = 400
@@ -52,7 +52,7 @@ rewrite_schema: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class TierFact:
-    """One thing that a tier keeps, and what it rests on: ids of lines, or of facts that were there before."""
+    """One fact of a tier, and its sources: ids of lines, or of facts of the former version."""
 
     fact_id: str
     text: str
@@ -62,7 +62,7 @@ class TierFact:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line that a fact may rest on."""
+    """A line that a fact may cite."""
 
     source_id: str
     text: str
@@ -70,21 +70,21 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class MalformedRewrite:
-    """The answer was not what was asked for; the tier stays as it is."""
+    """The answer does not match the schema; the tier stays as it is."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptedRewrite:
-    """A rewrite that may take a tier's place; what is permanent leads, word for word."""
+    """A rewrite that may replace a tier; permanent facts come first, unchanged."""
 
     facts: tuple[TierFact, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedRewrite:
-    """A rewrite that is shown and not stored: the facts it would lose, and those that rest on nothing."""
+    """A rewrite that is shown and not stored: the facts that it would lose, and those without support."""
 
     reasons: tuple[str, ...]
     dropped: tuple[TierFact, ...] = ()
@@ -92,12 +92,12 @@ class RefusedRewrite:
 
 
 def fact_id(text: str) -> str:
-    """The same for the same words, so that a fact that stays keeps its name."""
+    """Return the id of a fact's text, so that an unchanged fact keeps its id."""
     return sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:FACT_ID_CHARACTERS]
 
 
 def parse_rewrite(text: str) -> tuple[TierFact, ...] | MalformedRewrite:
-    """The answer as facts; code fences and prose around the object are passed over, and nothing is ever raised."""
+    """Parse the answer as facts. Code fences and prose around the JSON object are skipped; nothing is ever raised."""
     if len(text) > REPLY_CHARACTERS:
         return MalformedRewrite("The answer is longer than a tier can be.")
     for found in json_objects_in(text):
@@ -129,7 +129,7 @@ def _parse_fact(fact: object) -> TierFact | None:
 
 
 def render_facts(facts: Iterable[TierFact]) -> str:
-    """A tier as a prompt carries it."""
+    """Return a tier as a prompt shows it."""
     return "\n".join(f"- {each.text}" for each in facts)
 
 
@@ -140,9 +140,9 @@ def count_fact_tokens(facts: Iterable[TierFact]) -> int:
 def vet_rewrite(
     before: Sequence[TierFact], rewritten: Sequence[TierFact], lines: Sequence[SourceLine], *, budget_tokens: int
 ) -> AcceptedRewrite | RefusedRewrite:
-    """What may become of a tier: it drops a quarter of its facts at most, and adds none that rests on nothing.
+    """Check a rewrite: it may drop a quarter of the facts at most, and adds no unsupported fact.
 
-    Permanent facts are no part of a rewrite: they stay as they are, and what says the same beside them goes.
+    Permanent facts are not part of a rewrite: they stay unchanged, and facts that repeat them are dropped.
     """
     permanent = tuple(each for each in before if each.is_permanent)
     fresh = _without_permanent(permanent, rewritten)
@@ -153,7 +153,10 @@ def vet_rewrite(
     known = [*lines, *(SourceLine(each.fact_id, each.text) for each in before)]
     earlier_texts = {each.text for each in before}
     unsupported = tuple(each for each in fresh if each.text not in earlier_texts and not is_supported(each, known))
-    reasons = [*_drop_reasons(dropped, len(changing)), *(f"“{each.text}” rests on no line." for each in unsupported)]
+    reasons = [
+        *_drop_reasons(dropped, len(changing)),
+        *(f"“{each.text}” is supported by no line." for each in unsupported),
+    ]
     size, allowed = count_fact_tokens(facts), _allowed_tokens(before, budget_tokens)
     if size > allowed:
         reasons.append(f"It has {size} tokens; {allowed} are allowed.")
@@ -175,7 +178,7 @@ def _drop_reasons(dropped: Sequence[TierFact], count: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _FactContent:
-    """A fact by its words and amounts."""
+    """A fact's words and amounts."""
 
     fact: TierFact
     words: frozenset[str]
@@ -187,7 +190,7 @@ def _content_of(fact: TierFact) -> _FactContent:
 
 
 def _is_kept_in(known: _FactContent, facts: Sequence[_FactContent]) -> bool:
-    """Whether a fact says it still: word for word, nearly so, or by what cites it and keeps most of it."""
+    """Return whether a fact still states it: word for word, nearly so, or by citing it and keeping most of its words."""
     return any(
         each.fact.text == known.fact.text or _is_repeated_by(known, each) or _is_updated_by(known, each)
         for each in facts
@@ -210,7 +213,7 @@ def _has_same_amount(amount: Amount, others: Iterable[Amount]) -> bool:
 
 
 def is_supported(fact: TierFact, known: Iterable[SourceLine]) -> bool:
-    """Whether half of its words and every amount stand in lines that it cites and that do not say otherwise."""
+    """Return whether half of its words and every amount are in lines that it cites and that do not contradict it."""
     words = frozenset(word_keys(fact.text))
     cited = [each for each in known if each.source_id in fact.source_ids and words & frozenset(word_keys(each.text))]
     agreeing = [each.text for each in cited if not _is_contradicted_by(fact.text, each.text)]
@@ -232,6 +235,6 @@ def _is_contradicted_by(text: str, source: str) -> bool:
 
 
 def _allowed_tokens(before: Sequence[TierFact], budget_tokens: int) -> int:
-    """The budget; where a tier is over it already, somewhat less than it has."""
+    """Return the budget; for a tier over its budget already, somewhat less than its present size."""
     has = count_fact_tokens(before)
     return budget_tokens if has <= budget_tokens else max(budget_tokens, int(has * SHRINK_FACTOR))

@@ -1,4 +1,4 @@
-"""What people do about distilled tiers: correct one in words, or have it distilled now (R176)."""
+"""What people can do with distilled tiers: correct one, or have it distilled now (R176)."""
 
 from dataclasses import asdict
 
@@ -19,7 +19,7 @@ from apps.tenants.models import Agent
 
 
 def run_tier(agent_id: int, tier: str, *, actor: Actor) -> None:
-    """Have a tier distilled within a minute, whether or not the clock does it by itself."""
+    """Request a distillation within a minute, whether or not the schedule includes the tier."""
     authorize(actor, Act.TIER_RUN, actor.tenant_id)
     with recording_refusals(actor, Act.TIER_RUN), acting_as(actor):
         if tier not in set(Tier):
@@ -30,7 +30,7 @@ def run_tier(agent_id: int, tier: str, *, actor: Actor) -> None:
         authorize(actor, Act.TIER_RUN, agent.tenant_id, agent_id=agent.pk)
         if not agent.has_learning:
             raise IllegalTransition(
-                "Learning is off for this agent, so nothing of it is distilled. Switch it on first."
+                "Learning is off for this agent, so its memory is not distilled. Switch learning on first."
             )
         tier_runs.request_run(agent.pk, Tier(tier), actor=actor)
 
@@ -38,9 +38,10 @@ def run_tier(agent_id: int, tier: str, *, actor: Actor) -> None:
 def correct_tier(
     row: MemoryTier, *, actor: Actor, text: str, read_at: int | None = None, reason: str = ""
 ) -> MemoryTier:
-    """Put other facts in a tier's place; `- !` leads what no rewrite may touch.
+    """Replace the facts of a tier; `- !` marks a permanent fact, which no rewrite changes.
 
-    Raises `Invalid` for a text that is no list of facts, that is over the tier's budget, or whose permanent facts leave no room.
+    Raises `Invalid` for a text that is no list of facts, is over the tier's budget, or whose permanent facts leave no
+    room.
     """
     before = facts_of_row(row)
     facts = _parse_correction(text, before, Tier(row.tier))
@@ -51,17 +52,17 @@ def correct_tier(
 def _parse_correction(text: str, before: tuple[TierFact, ...], tier: Tier) -> tuple[TierFact, ...]:
     if tier is Tier.SHORT:
         raise _invalid_body(
-            "The short tier is written anew every night, so a correction would not stay. Correct the mid tier."
+            "The short tier is rewritten every night, so a correction would be lost. Correct the mid tier."
         )
     facts = parse_edited_facts(text, before)
     if isinstance(facts, UnreadableTier):
         raise _invalid_body(facts.reason)
     budget = BUDGET_TOKENS[tier]
     if (size := count_fact_tokens(facts)) > budget:
-        raise _invalid_body(f"These facts have {size} tokens; the tier has {budget}. Shorten or take out some.")
+        raise _invalid_body(f"These facts have {size} tokens; the tier allows {budget}. Shorten or remove some.")
     permanent = [fact for fact in facts if fact.is_permanent]
     if (size := count_fact_tokens(permanent)) > (allowed := budget // 2):
-        raise _invalid_body(f"Permanent facts have {size} tokens; {allowed} are allowed. Let some go.")
+        raise _invalid_body(f"Permanent facts have {size} tokens; {allowed} are allowed. Make fewer facts permanent.")
     return facts
 
 

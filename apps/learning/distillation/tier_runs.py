@@ -21,7 +21,7 @@ from apps.llm.model_backend import ModelReply
 from apps.schedules.rules import next_time
 from apps.tenants.models import Agent, TenantSettings
 
-# Longer than the one call that is made meanwhile, its deadline included.
+# Longer than the one model call made under the lease, its deadline included.
 LEASE_SECONDS: Final = 300
 
 _CREATE_CLOCK_SQL: Final = """
@@ -48,7 +48,7 @@ UPDATE learning_tierclock SET lease_until = statement_timestamp(), next_run_at =
 
 @dataclass(frozen=True, slots=True)
 class DueTier:
-    """A tier that one worker distils now."""
+    """A tier that this worker distils now."""
 
     tier: Tier
     failures: int
@@ -56,14 +56,14 @@ class DueTier:
 
 
 def create_clocks(agent: Agent, *, actor: Actor) -> None:
-    """See that each tier of an agent has its clock; one that is new runs at its next time, not at once."""
+    """Create missing clocks of an agent's tiers; a new one runs at its next scheduled time, not at once."""
     with acting_as(actor), connection.cursor() as cursor:
         for tier in Tier:
             cursor.execute(_CREATE_CLOCK_SQL, {"agent": agent.pk, "tier": tier.value, "next": next_run(tier, actor)})
 
 
 def claim_tier(agent_id: int, tier: Tier, *, actor: Actor) -> DueTier | None:
-    """Take a due tier for one run; None where it is not due, or somebody else has it."""
+    """Lease a due tier for one run; None if it is not due, or another worker has it."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_CLAIM_TIER_SQL, {"agent": agent_id, "tier": tier.value, "lease": LEASE_SECONDS})
         row = cursor.fetchone()
@@ -71,24 +71,24 @@ def claim_tier(agent_id: int, tier: Tier, *, actor: Actor) -> DueTier | None:
 
 
 def request_run(agent_id: int, tier: Tier, *, actor: Actor) -> None:
-    """Have a tier distilled as soon as a worker comes (R176)."""
+    """Request a distillation as soon as a worker is free (R176)."""
     with connection.cursor() as cursor:
         cursor.execute(_REQUEST_RUN_SQL, {"agent": agent_id, "tier": tier.value, "who": actor.label})
 
 
 def release_tier(agent_id: int, tier: Tier, *, actor: Actor) -> None:
-    """Let go of a tier until its next time; in the commit that says what became of the run."""
+    """Release a tier until its next scheduled time, in the transaction that stores the outcome."""
     _update_clock(agent_id, tier, next_run(tier, actor), 0, "")
 
 
 def postpone_tier(agent_id: int, due: DueTier, until: datetime, *, actor: Actor) -> None:
-    """Let go of a tier over which the model failed, until the next look."""
+    """Release a tier after a failed model call, until the next attempt."""
     with acting_as(actor):
         _update_clock(agent_id, due.tier, until, due.failures + 1, due.requested_by)
 
 
 def next_run(tier: Tier, actor: Actor) -> datetime:
-    """The tier's next time on the tenant's clock; missed ones are made up for once."""
+    """Return the tier's next scheduled time on the tenant's clock; missed runs are made up for once."""
     zone = TenantSettings.objects.visible_to(actor).values_list("timezone", flat=True).first() or "UTC"
     return next_time(TIER_CRON[tier], zone, timezone.now())
 
@@ -102,7 +102,7 @@ def _update_clock(agent_id: int, tier: Tier, until: datetime, failures: int, who
 
 @dataclass(frozen=True, slots=True)
 class TierOutcome:
-    """What became of a run: the text to store, or why there is none."""
+    """The outcome of a run: the text to store, or why there is none."""
 
     verdict: TierRun.Verdict
     body: str = ""
@@ -113,7 +113,7 @@ class TierOutcome:
 
 
 def write_tier_run(agent: Agent, due: DueTier, outcome: TierOutcome, facts_before: int, *, actor: Actor) -> TierRun:
-    """Say what became of a run, in the transaction that stores its text."""
+    """Write the journal row of a run, in the transaction that stores its text."""
     return TierRun.objects.create(
         tenant_id=actor.tenant_id,
         agent=agent,

@@ -1,4 +1,4 @@
-"""The distilled tiers of memory: when each is due, what of the session log makes SHORT, and what waits for a person; pure."""
+"""The distilled tiers of memory: their schedules, the short tier made from the session log, and which runs need review; pure."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ TIER_CRON: Final[Mapping[Tier, str]] = {Tier.SHORT: "0 3 * * *", Tier.MID: "30 3
 
 @dataclass(frozen=True, slots=True)
 class LogLine:
-    """One line of the session log: who said or did what."""
+    """One line of the session log, with its time."""
 
     at: datetime
     text: str
@@ -35,9 +35,9 @@ class LogLine:
 
 
 def render_short_tier(lines: Iterable[LogLine], timezone: str, budget_tokens: int = BUDGET_TOKENS[Tier.SHORT]) -> str:
-    """The end of the session log that fits, in its order, under a heading for each day of the tenant's calendar (R170).
+    """Return the latest lines that fit the budget, in order, under a heading for each day of the tenant's calendar (R170).
 
-    What was said off the record is left out (R178); a line too long for the log is cut.
+    Lines off the record are left out (R178); a line too long for the log is cut.
     """
     zone = ZoneInfo(timezone)
     kept: list[tuple[date, str]] = []
@@ -63,7 +63,7 @@ def _truncate_line(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TierSettings:
-    """Which tiers are distilled by the clock; LONG is off until somebody wants it (R174)."""
+    """The tiers that are distilled on schedule; LONG is off until somebody switches it on (R174)."""
 
     auto: bool = True
     short: bool = True
@@ -75,5 +75,5 @@ class TierSettings:
 
 
 def is_review_needed(tier: Tier, stored_runs: int) -> bool:
-    """Whether a run waits for a person before it is stored: the first of LONG does (R174)."""
+    """Return whether a run waits for a person before it is stored: the first of LONG does (R174)."""
     return tier is Tier.LONG and stored_runs == 0

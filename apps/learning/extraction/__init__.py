@@ -1,1 +1,1 @@
-"""Extraction: a resolved conversation becomes a skill draft, or a reason why not."""
+"""Extraction: a resolved conversation becomes a skill draft, or a verdict with the reason for none."""

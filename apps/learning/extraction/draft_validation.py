@@ -1,4 +1,4 @@
-"""The checks that a skill draft has to pass, and its texts with everything removed that identifies a person."""
+"""The checks of a skill draft, and the removal of everything that identifies a person."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ RUNBOOK_SECTIONS = ("When to Use", "Procedure", "Pitfalls", "Verification")
 
 @dataclass(frozen=True, slots=True)
 class VettedDraft:
-    """A draft's texts, generalised."""
+    """The texts of a draft, generalised."""
 
     name: str
     title: str
@@ -27,23 +27,23 @@ class VettedDraft:
 def vet_draft(
     name: str, title: str, description: str, body: str, *, known: KnownValues, templates: Iterable[PiiTemplate] = ()
 ) -> VettedDraft | LearningRejection:
-    """Take out what identifies anybody, and refuse a body without the sections of a runbook (R104, R115)."""
+    """Mask personal data, and refuse a body without the sections of a runbook (R104, R115)."""
     firewall = PiiMasker.against(known, templates=templates)
     texts = [firewall.mask(text).text for text in (title, description, body)]
     missing = [section for section in RUNBOOK_SECTIONS if f"## {section}".lower() not in texts[2].lower()]
     if missing:
         return LearningRejection("refused", f"The draft lacks the sections {', '.join(missing)}.")
     if firewall.mask(name).findings:
-        return LearningRejection("refused", "The draft's name holds an identifier from the conversation.")
+        return LearningRejection("refused", "The draft's name contains an identifier from the conversation.")
     return VettedDraft(name, *texts)
 
 
 def resolve_relative_dates(draft: VettedDraft, day: date | None) -> tuple[VettedDraft, str]:
-    """The draft with dates for the days that are certain, as seen from `day`, and what a reviewer is told of it (R115)."""
+    """Replace unambiguous relative days by dates, counted from `day`; also return a note for the reviewer (R115)."""
     (title, description, body), found = replace_all_relative_dates((draft.title, draft.description, draft.body), day)
     return VettedDraft(draft.name, title, description, body), found.sentences
 
 
 def count_masked(texts: Iterable[str], firewall: PiiMasker) -> dict[str, int]:
-    """How often what of each kind was masked: what a reviewer is told, without the values."""
+    """Count the masked items of each kind, for the reviewer; the values are not kept."""
     return dict(sorted(Counter(found.kind for text in texts for found in firewall.mask(text).findings).items()))

@@ -1,4 +1,4 @@
-"""Whether an agent has a runbook already that says what a new draft says, so that a third like conversation drafts no third one."""
+"""Finds a runbook with the same content as a new draft, so that similar conversations do not produce duplicates."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
@@ -14,20 +14,20 @@ from apps.text_analysis.procedure_similarity import ProcedureIndex, ProcedureLik
 
 
 def called_tools(lines: Sequence[ConversationLine]) -> frozenset[str]:
-    """The tools a conversation called. The house's own are called for every matter and tell none from another."""
+    """Return the tools that a conversation called, except built-in ones, which every kind of request uses."""
     return frozenset(call.name for line in lines for call in line.tool_calls) - BUILTIN_TOOL_NAMES.keys()
 
 
 def lock_skill_comparison(agent_id: int) -> None:
-    """Until the transaction ends nobody else compares a draft with this agent's runbooks, or adds one by extraction."""
-    # Two conversations that end together are compared one after the other; who waits does so for two short statements.
+    """Lock an agent's skill comparison until the transaction ends; extraction adds and compares runbooks one at a time."""
+    # Conversations that end together are compared one after the other; the second waits for only two short statements.
     lock_name(f"extraction of agent {agent_id}")
 
 
 def find_similar_skill(
     draft: VettedDraft, called: Collection[str], agent_id: int, *, actor: Actor
 ) -> tuple[Skill, ProcedureLikeness] | None:
-    """The agent's draft or approved runbook that says the same, or may, and why."""
+    """Return the agent's draft or approved runbook with the same or similar content, and the reason."""
     rows = Skill.objects.visible_to(actor).for_agent(agent_id).exclude(status=Skill.Status.DEPRECATED).order_by("id")
     known = list(rows.only("id", "name", "title", "description", "body", "status", "agent_id", "tenant_id"))
     learned = Extraction.objects.filter(agent_id=agent_id).exclude(tool_names=[]).values_list("tool_names", flat=True)

@@ -1,4 +1,4 @@
-"""Whether a resolved conversation goes to the model at all."""
+"""Decides whether a resolved conversation is sent to the model at all."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +11,12 @@ MIN_MESSAGES = 4
 
 @dataclass(frozen=True, slots=True)
 class EligibleConversation:
-    """The conversation goes to the model."""
+    """The conversation is sent to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class LearningRejection:
-    """The conversation teaches nothing; `verdict` is counted, `reason` is read by people."""
+    """Nothing is learned from the conversation; `verdict` is counted, `reason` is shown to people."""
 
     verdict: str
     reason: str
@@ -25,13 +25,13 @@ class LearningRejection:
 def check_eligibility(
     lines: Sequence[ConversationLine], outcome: str, *, off_the_record: bool
 ) -> EligibleConversation | LearningRejection:
-    """Refuse without a model call what can or may teach nothing (R110, R113, R178)."""
+    """Refuse, without a model call, a conversation from which nothing can or may be learned (R110, R113, R178)."""
     if off_the_record:
         return LearningRejection("off-record", "The conversation is off the record; nothing is learned from it.")
     if len(lines) < MIN_MESSAGES:
         return LearningRejection("too-short", f"{len(lines)} messages; at least {MIN_MESSAGES} are needed.")
     if all(call.name in SELF_KNOWLEDGE_TOOLS for line in drop_recalled_calls(lines) for call in line.tool_calls):
-        reason = "The agent answered without a tool but those by which it reads and keeps what it knows; that is no procedure."
+        reason = "The agent used no tool except to read and write its own knowledge, so there is no procedure to learn."
         return LearningRejection("trivial", reason)
     if outcome == "unsolved":
         return LearningRejection("unsolved", "The conversation did not end well for the customer.")
@@ -39,9 +39,9 @@ def check_eligibility(
 
 
 def drop_recalled_calls(lines: Iterable[ConversationLine]) -> list[ConversationLine]:
-    """What was said and done, without what the agent read of its skills, memory and notes; of what it wrote there, that it did.
+    """Drop calls by which the agent read its skills, memory and notes, and the texts that it wrote there.
 
-    Learned from, it would come back as new: an agent would confirm itself (R110).
+    If it learned from these, its own knowledge would come back as new: the agent would confirm itself (R110).
     """
 
     def told(call: ToolCall) -> ToolCall:

@@ -22,7 +22,7 @@ from apps.learning.retry_delay import retry_delay_seconds
 from apps.llm.model_backend import BackendError, ModelReply
 from apps.skills.models import Skill
 
-# Longer than the one call that is made meanwhile, its deadline included.
+# Longer than the one model call made under the lease, its deadline included.
 LEASE_SECONDS: Final = 180
 
 _CLAIM_EXTRACTION_SQL: Final = """
@@ -41,9 +41,9 @@ UPDATE learning_extractionclaim SET lease_until = statement_timestamp(),
 
 
 def claim_extraction(conversation: Conversation, *, actor: Actor, at_once: bool) -> int | None:
-    """Take a conversation for one look: how often the model failed over it so far, or None where it is not to be had now.
+    """Lease a conversation: returns the number of failures so far, or None if it is not available now.
 
-    `at_once` is for a person who asks: it does not wait until the next look is due, though for another worker it does.
+    `at_once` is for a person's command: it ignores the retry delay, but not another worker's lease.
     """
     given = {"conversation": conversation.pk, "lease": LEASE_SECONDS, "at_once": at_once}
     with acting_as(actor), connection.cursor() as cursor:
@@ -53,13 +53,13 @@ def claim_extraction(conversation: Conversation, *, actor: Actor, at_once: bool)
 
 
 def postpone_extraction(conversation: Conversation, failures: int, error: BackendError, *, actor: Actor) -> None:
-    """Let go of a conversation over which the model failed, until the next look is due."""
+    """Release a conversation after a failed model call, until the next attempt is due."""
     wait = retry_delay_seconds(failures, error.retry_after_seconds, random())  # noqa: S311  # spreads, hides nothing
     _release_claim(conversation, wait, failures, error.code, actor)
 
 
 def release_extraction(conversation: Conversation, failures: int, *, actor: Actor) -> None:
-    """Let go of a conversation that was not looked at after all."""
+    """Release a conversation without a verdict."""
     _release_claim(conversation, 0.0, failures, "", actor)
 
 
@@ -76,7 +76,7 @@ def _release_claim(conversation: Conversation, wait: float, failures: int, failu
 
 @dataclass(frozen=True, slots=True)
 class VerdictEntry:
-    """A verdict about to be written, with the model's answer it rests on, if one was asked."""
+    """A verdict before it is written, with the model's answer behind it, if there was a call."""
 
     verdict: Extraction.Verdict
     reason: str
@@ -86,7 +86,7 @@ class VerdictEntry:
 
 
 def write_or_read_verdict(conversation: Conversation, finding: VerdictEntry, *, actor: Actor) -> Extraction:
-    """Write a verdict without a draft, or read the one another worker wrote meanwhile."""
+    """Write a verdict without a draft, or return the one that another worker wrote meanwhile."""
     try:
         return write_verdict(conversation, finding, actor=actor, skill=None)
     except IntegrityError:
@@ -94,7 +94,7 @@ def write_or_read_verdict(conversation: Conversation, finding: VerdictEntry, *, 
 
 
 def read_verdict(conversation: Conversation, *, actor: Actor) -> Extraction:
-    """The verdict that stands."""
+    """Return the existing verdict."""
     with acting_as(actor):
         return Extraction.objects.get(conversation=conversation)
 
@@ -102,7 +102,7 @@ def read_verdict(conversation: Conversation, *, actor: Actor) -> Extraction:
 def write_verdict(
     conversation: Conversation, finding: VerdictEntry, *, actor: Actor, skill: Skill | None
 ) -> Extraction:
-    """Write the verdict; raises IntegrityError where there is one already."""
+    """Write the verdict; raises IntegrityError if there is one already."""
     with acting_as(actor):
         return Extraction.objects.create(
             tenant_id=actor.tenant_id,

@@ -1,4 +1,4 @@
-"""Verdicts on resolved conversations, and who looks at one just now."""
+"""Verdicts on resolved conversations, and the lease of the worker that reads one."""
 
 from typing import ClassVar
 
@@ -9,7 +9,7 @@ class Extraction(models.Model):
     """One verdict per conversation, whether or not anything was learned; written once (R110, R117)."""
 
     class Verdict(models.TextChoices):
-        """Nothing to learn is a normal, counted outcome."""
+        """Nothing to learn is a normal outcome and is counted."""
 
         DRAFTED = "drafted", "Drafted a skill"
         TOO_SHORT = "too-short", "Too short"
@@ -31,13 +31,15 @@ class Extraction(models.Model):
     )
     verdict = models.CharField(max_length=12, choices=Verdict.choices)
     reason = models.TextField()
-    # A discarded draft leaves its verdict behind, so the database does not hold this reference.
+    # A discarded draft leaves its verdict behind, so the database has no foreign key here.
     skill = models.ForeignKey(
         "skills.Skill", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="extractions"
     )
-    tool_names = models.JSONField(default=list, blank=True, help_text="What the procedure calls, by name.")
+    tool_names = models.JSONField(
+        default=list, blank=True, help_text="The names of the tools that the procedure calls."
+    )
     masked_counts = models.JSONField(
-        default=dict, blank=True, help_text="How often what of each kind was masked in the draft."
+        default=dict, blank=True, help_text="The number of masked items in the draft, by kind."
     )
     model = models.CharField(max_length=80, blank=True)
     is_stand_in = models.BooleanField(default=False)
@@ -62,13 +64,13 @@ class Extraction(models.Model):
 
 
 class ExtractionClaim(models.Model):
-    """Who looks at a resolved conversation just now, and when the next look is due after one that failed."""
+    """The lease on a resolved conversation, and when the next attempt is due after a failure."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     conversation = models.OneToOneField("conversations.Conversation", on_delete=models.PROTECT, related_name="+")
     lease_until = models.DateTimeField()
     next_attempt_at = models.DateTimeField()
-    failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
+    failures = models.PositiveIntegerField(default=0, help_text="Failed model calls for it.")
     failure_code = models.CharField(max_length=40, blank=True, help_text="The code of the latest failure.")
 
     def __str__(self) -> str:

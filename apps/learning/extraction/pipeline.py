@@ -1,4 +1,4 @@
-"""Post-resolution extraction: gate, fresh model call without tools, vetting, one draft at most; always one verdict (R110-R117)."""
+"""Extraction: eligibility, a model call without tools, vetting, at most one draft; always one verdict (R110-R117)."""
 
 import json
 import logging
@@ -65,7 +65,7 @@ CALL_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PrivateData:
-    """What of a conversation is somebody's, what the tenant's own numbers look like, and the day on which it all was said."""
+    """Known personal values of a conversation, the patterns of the tenant's own numbers, and the day of the conversation."""
 
     known: KnownValues
     templates: tuple[PiiTemplate, ...]
@@ -74,7 +74,7 @@ class PrivateData:
 
 @dataclass(frozen=True, slots=True)
 class ExtractedDraft:
-    """A vetted draft, and the answer of the model it came from."""
+    """A vetted draft, and the model's answer that it came from."""
 
     draft: VettedDraft
     reply: ModelReply
@@ -84,8 +84,8 @@ class ExtractedDraft:
 
 
 def learning_backend() -> ModelBackend:
-    """The endpoint the environment names."""
-    # By name: the web process and most commands load this module, and the vendor's SDK takes a second and a half.
+    """Return the backend at the endpoint that the environment names."""
+    # Imported by name: the web process and most commands load this module, and importing the vendor's SDK takes 1.5 seconds.
     backend: ModelBackend = import_string("apps.llm.anthropic.sync_client.backend_at")(
         settings.ANTHROPIC_API_KEY, settings.ANTHROPIC_BASE_URL
     )
@@ -93,7 +93,7 @@ def learning_backend() -> ModelBackend:
 
 
 def learning_backend_at(place: OpenedEndpoint) -> ModelBackend:
-    """An endpoint of the tenant's own that a tier of memory is distilled at."""
+    """Return the backend of a tenant's own endpoint, at which a memory tier is distilled."""
     backend: ModelBackend = import_string("apps.llm.anthropic.sync_client.blocking_guarded_backend_at")(
         place.api_key, place.base_url, allowed=settings.REACHABLE_NETWORKS
     )
@@ -101,7 +101,7 @@ def learning_backend_at(place: OpenedEndpoint) -> ModelBackend:
 
 
 def learning_model(agent: Agent, own: str = "", endpoint_id: int | None = None) -> str:
-    """Which model learns for an agent: one named for it, or the agent's. A model of another endpoint is not known at this one."""
+    """Return the model that learns for an agent: the one set for learning, or the agent's, unless that is at another endpoint."""
     of_turns = agent.model if agent.endpoint_id == endpoint_id else ""
     return own or of_turns or settings.DEFAULT_MODEL
 
@@ -109,10 +109,10 @@ def learning_model(agent: Agent, own: str = "", endpoint_id: int | None = None) 
 def extract_conversation(
     conversation_id: int, *, actor: Actor, backend: ModelBackend, at_once: bool = False
 ) -> Extraction | None:
-    """Look at a resolved conversation once (R112).
+    """Process a resolved conversation once (R112).
 
-    None: it is gone, not resolved, learning is frozen, another worker looks at it, or its next look is not due; a person's
-    command looks `at_once`. A failing model raises, and the conversation is put off.
+    None: it is gone, not resolved, learning is frozen, another worker has it, or its next attempt is not due; a person's
+    command uses `at_once`. A failing model raises, and the conversation is postponed.
     """
     with acting_as(actor):
         conversation = (
@@ -137,7 +137,7 @@ def _extract_claimed(
     conversation: Conversation, failures: int, actor: Actor, backend: ModelBackend
 ) -> Extraction | None:
     with acting_as(actor):
-        # Whoever had it before may have finished between our look for a verdict and our claim.
+        # The former lease holder may have finished between the check for a verdict and this claim.
         if known := Extraction.objects.filter(conversation=conversation).first():
             return known
         lines = transcript(conversation)
@@ -157,24 +157,22 @@ def _extract_claimed(
 
 
 def _final_failure(error: BackendError, failures: int) -> VerdictEntry | None:
-    """What ends the trying: a request that is wrong in itself, or a model that failed over it too often."""
+    """Return the verdict if retries end: the request itself is wrong, or the model failed too often."""
     if error.who_acts is ErrorOwner.DEVELOPER:
         return VerdictEntry(Verdict.FAILED, f"The model refused the request ({error.code}). {error}")
     if error.is_worth_retrying and failures >= MOST_FAILURES:
-        return VerdictEntry(
-            Verdict.FAILED, f"The model failed {failures} times over it, last with {error.code}. {error}"
-        )
+        return VerdictEntry(Verdict.FAILED, f"The model failed {failures} times, last with {error.code}. {error}")
     return None
 
 
 def _is_frozen(conversation: Conversation, actor: Actor) -> bool:
-    """While learning is frozen the conversation waits for its verdict; the sweep comes back to it."""
+    """Return whether learning is frozen. Then the conversation waits, and the sweep returns to it."""
     on = KillSwitch.objects.visible_to(actor).on().of_kinds(KillSwitch.Kind.FREEZE_LEARNING)
     return on.reaching(conversation.agent_id, conversation.channel).exists()
 
 
 def attempt_extraction(tenant_id: int, conversation_id: int) -> None:
-    """Extract under the tenant that came with the id, never the worker's own (R116); a failing model is asked again later."""
+    """Extract as the tenant of the task's id, never as the worker's own (R116); a failed call is retried later."""
     try:
         extract_conversation(conversation_id, actor=system_actor(tenant_id, "extractor"), backend=learning_backend())
     except BackendError as error:
@@ -209,7 +207,7 @@ def _store_draft(
 ) -> Extraction | None:
     reply, name = worthwhile.reply, worthwhile.draft.name
     try:
-        # Draft and verdict stand or fall together: where another worker's verdict stands, this draft goes too.
+        # Draft and verdict are stored in one transaction: if another worker's verdict exists, this draft is rolled back.
         with acting_as(actor):
             lock_skill_comparison(conversation.agent_id)
             found, skill = _draft_or_support(conversation, worthwhile, actor)
@@ -217,12 +215,12 @@ def _store_draft(
     except IntegrityError:
         return read_verdict(conversation, actor=actor)
     except Conflict:
-        # A retired one has the name: never overwritten, never drafted twice (R117).
+        # A retired skill has the name: it is never overwritten, and never drafted twice (R117).
         return write_or_read_verdict(
             conversation, VerdictEntry(Verdict.KNOWN, f"The agent has a skill {name} already.", reply), actor=actor
         )
     except StoppedByKillSwitch:
-        # Thrown while the model read; the conversation keeps its turn for when learning goes on.
+        # Learning was frozen during the model call; the conversation is processed once it resumes.
         release_extraction(conversation, failures, actor=actor)
         return None
     except GovernanceError as refusal:
@@ -232,7 +230,7 @@ def _store_draft(
 def _draft_or_support(
     conversation: Conversation, worthwhile: ExtractedDraft, actor: Actor
 ) -> tuple[VerdictEntry, Skill]:
-    """Where the agent has a runbook that surely says the same, this is one more reason for it; else there is a new draft."""
+    """Count the draft as support for a runbook that surely has the same content; else store a new draft."""
     draft, reply, masked = worthwhile.draft, worthwhile.reply, worthwhile.masked_counts
     tools = tuple(sorted(tools_in(draft.body, worthwhile.called)))
     drafted = f"Drafted {draft.name}."
@@ -275,7 +273,7 @@ def _request(conversation: Conversation, lines: Sequence[ConversationLine]) -> M
 
 
 def transcript_lines(lines: Sequence[ConversationLine]) -> list[TranscriptLine]:
-    """What was said and done in the form in which a model is shown it, without what the agent recalled."""
+    """Return the conversation in the form that a model reads, without texts that the agent recalled."""
     entries = []
     for line in drop_recalled_calls(lines):
         if line.text:

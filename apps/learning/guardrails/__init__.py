@@ -1,1 +1,1 @@
-"""Guardrails of an agent, and the checks that nothing learned loosens or contradicts one."""
+"""Guardrails of an agent, and checks that nothing learned loosens or contradicts one."""

@@ -1,4 +1,4 @@
-"""What holds for an agent whatever it learns, as it stands just now."""
+"""The present guardrails of an agent, which apply whatever it learns."""
 
 from apps.governance.actors import Actor
 from apps.learning.guardrails.conflicts_with_guardrails import Guardrails
@@ -8,7 +8,7 @@ from apps.tenants.models import TenantSettings
 
 
 def read_guardrails(agent_id: int, actor: Actor) -> Guardrails:
-    """What its persona avoids, the rules that reach it, and when it says that it is an AI."""
+    """Return the lines that its persona avoids, the rules that apply to it, and its disclosure policy."""
     personas = Persona.objects.visible_to(actor).active().filter(agent_id=agent_id).values_list("avoid", flat=True)
     rules = StandingRule.objects.visible_to(actor).active().for_agent(agent_id).values_list("text", flat=True)
     disclosure = TenantSettings.objects.visible_to(actor).get().ai_disclosure

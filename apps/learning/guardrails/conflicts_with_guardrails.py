@@ -1,7 +1,7 @@
-"""Bullets that would weaken what holds: escalation, disclosure, review, hard don'ts, rules, and what may be promised.
+"""Finds bullets that would weaken guardrails: escalation, disclosure, review, things to avoid, rules, and limits of promises.
 
-An agent that is measured learns what pleases the measure. What it proposes for itself may make it better at its work, and
-never loosen what keeps it in bounds. It goes by words, so it is a guard beside the reviewer and none in their place.
+An agent that is measured learns to please the measure. Its own proposals may improve its work, and must never loosen its
+limits. The check compares words, so it assists the reviewer and does not replace them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from apps.text_analysis.word_stems import word_keys
 
 
 class WeakenedGuardrail(StrEnum):
-    """What a bullet weakens."""
+    """The guardrail that a bullet weakens."""
 
     ESCALATION = "escalation"
     DISCLOSURE = "disclosure"
@@ -40,7 +40,7 @@ class WeakenedGuardrail(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Guardrails:
-    """What holds for an agent, whatever it learns: lines to avoid, rules of its people, and when it says what it is."""
+    """The guardrails of an agent: lines to avoid, rules set by people, and its disclosure policy."""
 
     avoid: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Guardrails:
 
 @dataclass(frozen=True, slots=True)
 class GuardrailWeakening:
-    """One bullet, what it weakens, and why in a sentence."""
+    """One bullet, the guardrail that it weakens, and the reason in a sentence."""
 
     bullet: str
     weakens: WeakenedGuardrail
@@ -57,17 +57,17 @@ class GuardrailWeakening:
 
 
 _REASONS: Final = {
-    WeakenedGuardrail.ESCALATION: "It makes the agent hand over less than people want it to.",
-    WeakenedGuardrail.DISCLOSURE: "It hides that the agent is an AI, against what the tenant decided.",
-    WeakenedGuardrail.REVIEW: "It goes around an approval, a review, a check of identity or a record.",
+    WeakenedGuardrail.ESCALATION: "It makes the agent hand over less than people want.",
+    WeakenedGuardrail.DISCLOSURE: "It hides that the agent is an AI, against the tenant's disclosure policy.",
+    WeakenedGuardrail.REVIEW: "It bypasses an approval, a review, an identity check or a record.",
     WeakenedGuardrail.COMPENSATION: "It promises money or favours that no rule allows.",
-    WeakenedGuardrail.MEASURE: "It pleases the measure and not the customer.",
-    WeakenedGuardrail.SUSPICIOUS: "It is written as attacks on a model are.",
+    WeakenedGuardrail.MEASURE: "It improves the metric and not the service.",
+    WeakenedGuardrail.SUSPICIOUS: "It is worded like an attack on a model.",
 }
 
 
 def find_weakenings(bullets: Sequence[str], held: Guardrails) -> tuple[GuardrailWeakening, ...]:
-    """Every bullet that weakens what holds, with the first reason found for each."""
+    """Return every bullet that weakens a guardrail, with the first reason found for each."""
     found = (next(_check_bullet(bullet, held), None) for bullet in bullets)
     return tuple(each for each in found if each)
 
@@ -78,7 +78,7 @@ def _check_bullet(bullet: str, held: Guardrails) -> Iterator[GuardrailWeakening]
     yield from _contradicted_guardrails(bullet, held)
     reads = " ".join(fold(identity_fold(bullet)).text.split())
     if has_rule_override(reads):
-        yield GuardrailWeakening(bullet, WeakenedGuardrail.RULES, "It puts itself above the rules.")
+        yield GuardrailWeakening(bullet, WeakenedGuardrail.RULES, "It overrides the rules.")
     if has_less_escalation(reads):
         yield _make_weakening(bullet, WeakenedGuardrail.ESCALATION)
     if has_less_disclosure(reads, held.disclosure):
@@ -96,7 +96,7 @@ def _make_weakening(bullet: str, weakens: WeakenedGuardrail) -> GuardrailWeakeni
 
 
 def _contradicted_guardrails(bullet: str, held: Guardrails) -> Iterator[GuardrailWeakening]:
-    """Both as written and as a reader takes it, so that a letter of another script hides nothing."""
+    """Yield contradicted guardrails. The bullet is read as written and folded, so that letters of other scripts hide nothing."""
     standing = [
         *(NamedText(f"avoid {number}", TextKind.AVOID, line) for number, line in enumerate(held.avoid, start=1)),
         *(NamedText(f"rule {number}", TextKind.RULE, line) for number, line in enumerate(held.rules, start=1)),
@@ -110,7 +110,7 @@ def _contradicted_guardrails(bullet: str, held: Guardrails) -> Iterator[Guardrai
 
 
 def _has_excess_promise(reads: str, held: Guardrails) -> bool:
-    """Whether it gives without bounds, or an amount, where no rule gives as much."""
+    """Return whether it promises a favour without limits, or an amount, that no rule allows."""
     given = [
         each
         for each in words.CLAUSE_BREAK.split(reads)
@@ -130,7 +130,7 @@ def _is_allowed(given: Statement, held: Guardrails) -> bool:
 
 
 def _is_allowed_by(rule: Statement, given: Statement) -> bool:
-    """Whether a rule gives the same favour, and no less of it."""
+    """Return whether a rule allows the same favour in at least this amount."""
     if rule.force is not StatementForce.DOES or not rule.subject & given.subject & _FAVOUR_KEYS:
         return False
     if not given.amounts:

@@ -1,7 +1,7 @@
-"""How a sentence tells an agent to hand over less, to hide what it is, to go around review, or to please the measure.
+"""Detects sentences that tell an agent to escalate less, hide that it is an AI, avoid review, or please the measure.
 
-The words that turn something round are counted where they stand before what they turn: skipping it is less of it, and never
-skipping it is not. What is read is folded: small letters, and Latin ones where others pose as such.
+Negations and words such as "skip" are counted before their target: skipping an escalation is less of it, never skipping one
+is not. The text is folded: lower case, with Latin letters in place of look-alikes.
 """
 
 import re
@@ -15,7 +15,7 @@ def _count_negations(reads: str, at: int) -> int:
 
 
 def _is_negated(clause: str, target: re.Pattern[str]) -> bool:
-    """Whether what the target says is turned round by an odd number of words."""
+    """Return whether an odd number of negating words comes before the target."""
     reads = words.NEUTRAL_NEGATIONS.sub(" ", clause)
     return any(
         (_count_negations(reads, found.start()) + bool(words.TRAILING_NEGATION.match(reads, found.end()))) % 2 == 1
@@ -28,7 +28,7 @@ def _clauses(reads: str) -> list[str]:
 
 
 def has_less_escalation(reads: str) -> bool:
-    """Whether it makes the agent hand over less, later, or not at all."""
+    """Return whether it makes the agent escalate less, later, or not at all."""
     if words.RARE_ESCALATION.search(reads) or (
         words.HANDLES_ALONE.search(reads) and not _is_negated(reads, words.HANDLES_ALONE)
     ):
@@ -39,7 +39,7 @@ def has_less_escalation(reads: str) -> bool:
 
 
 def has_less_disclosure(reads: str, policy: Disclosure) -> bool:
-    """Whether it hides that the agent is an AI further than the tenant's policy does, or passes it off as a person."""
+    """Return whether it hides that the agent is an AI beyond the tenant's policy, or presents it as a person."""
     if _has_human_claim(reads) or (words.EVADES_AI_QUESTION.search(reads) and not words.NEVER_PREFIX.match(reads)):
         return True
     hides = any(_is_negated(each, target) for each in _clauses(reads) for target in (words.REVEALS_AI, words.BEING_AI))
@@ -60,7 +60,7 @@ def _has_human_claim(reads: str) -> bool:
 
 
 def has_less_review(reads: str) -> bool:
-    """Whether it goes around a person's yes, a check of identity, or a record that people read."""
+    """Return whether it avoids a person's approval, an identity check, or a record that people read."""
     if words.WAITS_FOR_REVIEW.search(reads):
         return False
     if words.REVIEW_NOT_NEEDED.search(reads) or words.BEFORE_REVIEW.search(reads):
@@ -69,14 +69,14 @@ def has_less_review(reads: str) -> bool:
 
 
 def has_metric_gaming(reads: str) -> bool:
-    """Whether it makes the agent look better by what is counted, and serves nobody."""
+    """Return whether it improves a metric without serving the customer."""
     if any(_is_negated(each, words.COMPLAINT_HELP) for each in _clauses(reads)):
         return True
     return words.METRIC_GAMING.search(reads) is not None and not _is_negated(reads, words.METRIC_GAMING)
 
 
 def has_rule_override(reads: str) -> bool:
-    """Whether it puts itself above the rules as a whole."""
+    """Return whether it overrides the rules as a whole."""
     plain = words.NEUTRAL_NEGATIONS.sub(" ", reads)
     is_told = any(_count_negations(plain, found.start()) % 2 == 0 for found in words.RULE_OVERRIDE.finditer(plain))
     return is_told or words.RULES_OPTIONAL.search(reads) is not None

@@ -1,1 +1,1 @@
-"""Lessons and what a digest may make of them, and what people change in drafts; no model is asked here."""
+"""Lessons from people's edits and decisions, edit clusters and examples; no model is called here."""

@@ -1,6 +1,6 @@
-"""Acts on learning versions and clusters of edits, which the system brings and people judge, and on examples, which people keep.
+"""Governed writes on learning versions, edit clusters and examples. The system creates the first two; people decide on all.
 
-A version that is active gives way in the same commit.
+Activating a version retires the active one in the same commit.
 """
 
 from collections.abc import Collection, Sequence
@@ -34,7 +34,7 @@ def propose_version(
     lesson_ids: Sequence[int],
     pinned_ids: Collection[int],
 ) -> LearningVersion:
-    """Let a new version wait for a person, after the one that is active now; the oldest that nobody needs go (R148, R158)."""
+    """Store a new version that waits for a person, based on the active one; prune the oldest that nothing needs (R148, R158)."""
     authorize(actor, Act.LEARNING_VERSION_PROPOSE, actor.tenant_id, agent_id=agent_id)
     with acting_as(actor):
         rows = LearningVersion.objects.visible_to(actor).of_agent(agent_id)
@@ -55,7 +55,7 @@ def propose_version(
 
 
 def apply_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
-    """Let agents read it though no person did, where the tenant's settings say so; the database looks at them too (R149)."""
+    """Activate a version without a person, if the tenant's settings allow it; the database checks them too (R149)."""
     with acting_as(actor), governed(Act.LEARNING_VERSION_APPLY, version, actor=actor) as row:
         _refuse_unless_auto(actor)
         row.apply()
@@ -66,7 +66,7 @@ def apply_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
 def activate_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
-    """Let new conversations read it, in a person's name. Those that run keep what they began with (R146)."""
+    """Activate a version for new conversations, in a person's name. Open ones keep the version that they began with (R146)."""
     with (
         acting_as(actor),
         governed(Act.LEARNING_VERSION_ACTIVATE, version, actor=actor, read_at=read_at, reason=reason) as row,
@@ -80,7 +80,7 @@ def activate_version(
 def restore_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
-    """Take up an earlier version again, in a person's name."""
+    """Activate an earlier version again, in a person's name."""
     with (
         acting_as(actor),
         governed(Act.LEARNING_VERSION_RESTORE, version, actor=actor, read_at=read_at, reason=reason) as row,
@@ -94,7 +94,7 @@ def restore_version(
 def reject_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
-    """Let nobody read it. Its lessons are offered again once another case of them is seen."""
+    """Reject a version. Its lessons are offered to a digest again once another case of them is seen."""
     with governed(Act.LEARNING_VERSION_REJECT, version, actor=actor, read_at=read_at, reason=reason) as row:
         row.reject()
     return version
@@ -103,7 +103,7 @@ def reject_version(
 def retire_version(
     version: LearningVersion, *, actor: Actor, read_at: int | None = None, reason: str = ""
 ) -> LearningVersion:
-    """Let conversations that begin from now on do without it."""
+    """Retire the active version: new conversations have none."""
     with governed(Act.LEARNING_VERSION_RETIRE, version, actor=actor, read_at=read_at, reason=reason) as row:
         row.retire()
     return version
@@ -112,7 +112,7 @@ def retire_version(
 def withdraw_version(
     version: LearningVersion, *, actor: Actor, reason: str, read_at: int | None = None
 ) -> LearningVersion:
-    """Let no turn read it any more, not even of conversations that began with it; nothing takes it up again."""
+    """Withdraw a version from all turns, even of conversations that began with it; it can never be activated again."""
     refuse_blank(reason, "Say what is wrong with it.")
     with governed(Act.LEARNING_VERSION_WITHDRAW, version, actor=actor, read_at=read_at, reason=reason) as row:
         row.withdraw()
@@ -120,13 +120,13 @@ def withdraw_version(
 
 
 def prune_version(version: LearningVersion, *, actor: Actor) -> LearningVersion:
-    """Drop an old one; its change records tell what it said."""
+    """Prune an old version; its change records keep its text."""
     governed_remove(Act.LEARNING_VERSION_PRUNE, version, actor=actor)
     return version
 
 
 def record_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, category: str) -> EditCluster:
-    """Put before people what they change again and again."""
+    """Record a recurring edit for people to decide on."""
     row = EditCluster(
         tenant_id=actor.tenant_id,
         agent_id=agent_id,
@@ -143,7 +143,7 @@ def record_cluster(agent_id: int, *, actor: Actor, cluster: Cluster, category: s
 def mark_proposed(
     cluster: EditCluster, *, actor: Actor, proposal_id: int, read_at: int | None = None, reason: str = ""
 ) -> EditCluster:
-    """Note which proposal came of it; what the proposal says passes its own review."""
+    """Link the proposal that was made of a cluster; the proposal has its own review."""
     with governed(Act.EDIT_CLUSTER_PROPOSE, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.propose()
         row.proposal_id = proposal_id
@@ -152,7 +152,7 @@ def mark_proposed(
 
 
 def dismiss_cluster(cluster: EditCluster, *, actor: Actor, reason: str, read_at: int | None = None) -> EditCluster:
-    """Let it rest, however it grows, until three times as many drafts show it."""
+    """Dismiss a cluster until three times as many drafts show it."""
     refuse_blank(reason, "Say why there is nothing in it to learn.")
     with governed(Act.EDIT_CLUSTER_DISMISS, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.dismiss()
@@ -162,17 +162,17 @@ def dismiss_cluster(cluster: EditCluster, *, actor: Actor, reason: str, read_at:
 
 
 def reopen_cluster(cluster: EditCluster, *, actor: Actor, read_at: int | None = None, reason: str = "") -> EditCluster:
-    """Look at it again."""
+    """Reopen a dismissed cluster."""
     with governed(Act.EDIT_CLUSTER_REOPEN, cluster, actor=actor, read_at=read_at, reason=reason) as row:
         row.reopen()
     return cluster
 
 
 def add_example(lesson: Lesson, *, actor: Actor, words: ExampleTexts, firewall: PiiMasker) -> Example:
-    """Let turns be shown it whoever the customer is, in this person's name; what the firewall finds is masked first (Z-12)."""
+    """Store an example for all customers of the agent, in this person's name; personal data is masked first (Z-12)."""
     vetted = vet_example(words, firewall)
     if isinstance(vetted, UnfitExample):
-        raise Invalid("These words are no example as they stand.", vetted.reasons)
+        raise Invalid("These texts cannot be used as an example yet.", vetted.reasons)
     example = Example(
         tenant_id=actor.tenant_id,
         agent_id=lesson.agent_id,
@@ -193,7 +193,7 @@ def add_example(lesson: Lesson, *, actor: Actor, words: ExampleTexts, firewall: 
 
 
 def retire_example(example: Example, *, actor: Actor, read_at: int | None = None, reason: str = "") -> Example:
-    """Show it to no turn that begins from now on. What earlier turns were shown stays in their history."""
+    """Retire an example from turns that begin from now on. Earlier turns keep it in their history."""
     with governed(Act.EXAMPLE_RETIRE, example, actor=actor, read_at=read_at, reason=reason) as row:
         row.retire()
     return example
@@ -212,7 +212,9 @@ def _retire_active_version(version: LearningVersion, actor: Actor) -> None:
 def _refuse_unless_auto(actor: Actor) -> None:
     settings = TenantSettings.objects.visible_to(actor).get()
     if settings.learning_apply_mode != ApplyMode.AUTO:
-        raise NotPermitted("Here a person says yes to what agents learn. Activate the version in the console.")
+        raise NotPermitted(
+            "In this tenant, a person has to approve what agents learn. Activate the version in the console."
+        )
 
 
 def _sign_approval(row: LearningVersion | Example, actor: Actor) -> None:
@@ -221,7 +223,7 @@ def _sign_approval(row: LearningVersion | Example, actor: Actor) -> None:
 
 def _surplus_version_ids(rows: Sequence[LearningVersion], pinned_ids: Collection[int]) -> tuple[int, ...]:
     status = LearningVersion.Status
-    # What was withdrawn stays: only it tells what to leave out of the history of conversations that read it.
+    # Withdrawn versions stay: they show what to remove from the history of conversations that read them.
     counted = [row for row in rows if row.status != status.WITHDRAWN]
     versions = [
         PrunableVersion(row.pk, row.number, row.status == status.ACTIVE, row.status == status.PENDING)

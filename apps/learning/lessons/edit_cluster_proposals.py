@@ -1,6 +1,6 @@
-"""What people change in an agent's drafts again and again: found by workers, proposed as a rule or in a skill by a click (R138).
+"""Finds recurring edits of an agent's drafts, and proposes a rule or a skill change from one on a person's request (R138).
 
-What is read are lessons' cases, masked when they were written down: nothing off the record, no member's talk, nobody's data.
+It reads the cases of lessons, masked when they were recorded: none off the record, none of a member's talk.
 """
 
 from collections import defaultdict
@@ -41,10 +41,10 @@ MAX_EVIDENCE_DRAFTS: Final = 50
 
 
 def update_edit_clusters(agent_id: int, *, actor: Actor) -> int:
-    """Group the edits and discards of the last 90 days, the latest thousand; how many drafts were counted anew.
+    """Group the edits and discards of the last 90 days, at most a thousand; return the number of newly counted drafts.
 
-    Nothing is done while learning is frozen, or where a person decided on a cluster or another worker came first: then the next
-    case brings it.
+    Nothing is done while learning is frozen, or if a person or another worker changed a cluster meanwhile: the next case
+    starts it again.
     """
     with acting_as(actor):
         if (
@@ -70,9 +70,9 @@ def update_edit_clusters(agent_id: int, *, actor: Actor) -> int:
 def propose_cluster_rule(
     cluster: EditCluster, *, actor: Actor, rule: str = "", read_at: int | None = None, reason: str = ""
 ) -> EditCluster:
-    """Put a rule for the agent before a reviewer, with the drafts as evidence; it joins new rules that wait for one already.
+    """Propose a rule for the agent, with the drafts as evidence; it joins new rules that already wait.
 
-    The rule is the house's sentence or what this person writes, never a word of a draft or a customer.
+    The rule is the product's sentence or this person's text, never text of a draft or a customer.
     """
     text = _rule_text(cluster, rule, actor)
     with acting_as(actor):
@@ -85,18 +85,18 @@ def propose_cluster_rule(
 def propose_skill_change(
     cluster: EditCluster, *, actor: Actor, rule: str = "", read_at: int | None = None, reason: str = ""
 ) -> EditCluster:
-    """Put the same line before a reviewer as a change of the one skill that all the drafts stand on; the live one stays."""
+    """Propose the same line as a change of the one skill that all the drafts used; the live version stays."""
     text = _rule_text(cluster, rule, actor)
     with acting_as(actor):
         skill = shared_skill(cluster, actor=actor)
         if skill is None:
-            raise Conflict("These drafts do not all stand on one approved skill. Propose a rule.")
+            raise Conflict("These drafts do not all use the same approved skill. Propose a rule instead.")
         waiting = revision_of(skill, actor)
         text = " ".join(text.split())
         words: dict[str, str] = dict(waiting.words) if waiting else {}
         body = words.get("body", skill.body)
         if text in body:
-            raise Conflict(f"The skill “{skill.title}” says so already, or its next version that waits does.")
+            raise Conflict(f"The skill “{skill.title}” or its pending version contains this line already.")
         rationale, evidence = _rationale_and_evidence(cluster)
         values = {**words, "body": insert_into_runbook(body, cluster.category, text)}
         proposal = propose_revision(skill, actor=actor, values=values, rationale=rationale, evidence=evidence)
@@ -104,7 +104,7 @@ def propose_skill_change(
 
 
 def shared_skill(cluster: EditCluster, *, actor: Actor) -> Skill | None:
-    """The one approved skill that was read before each of its drafts was written, of its agent, if there is one."""
+    """Return the agent's only approved skill that was read before each of the drafts was written, if there is one."""
     with acting_as(actor):
         cases = LessonCase.objects.filter(pk__in=cluster.members.values("case_id"))
         drafts = Draft.objects.visible_to(actor).filter(pk__in=cases.values("source_id"))
@@ -127,7 +127,7 @@ def _rule_text(cluster: EditCluster, rule: str, actor: Actor) -> str:
 
 
 def _rationale_and_evidence(cluster: EditCluster) -> tuple[str, Mapping[str, Any]]:
-    """Why it is proposed, and the drafts that show it."""
+    """Return the rationale, and the drafts as evidence."""
     cases = LessonCase.objects.filter(pk__in=cluster.members.values("case_id")).order_by("-pk")
     draft_ids = list(cases.values_list("source_id", flat=True)[:MAX_EVIDENCE_DRAFTS])
     rationale = f"{cluster.sentence}, {cluster.members.count()} times."
@@ -135,7 +135,7 @@ def _rationale_and_evidence(cluster: EditCluster) -> tuple[str, Mapping[str, Any
 
 
 def _merge_pending_rules(agent: Agent, text: str, actor: Actor) -> Sequence[str]:
-    """A second proposal of new rules replaces the lines of the first, so it carries them on."""
+    """Return the lines of a pending proposal of new rules, since a second proposal replaces the first."""
     rows = Proposal.objects.visible_to(actor).about(agent).open()
     waiting = rows.filter(kind=Proposal.Kind.RULE_LINES).first()
     lines = [str(line) for line in waiting.content["lines"]] if waiting else []
@@ -143,7 +143,7 @@ def _merge_pending_rules(agent: Agent, text: str, actor: Actor) -> Sequence[str]
 
 
 def _clusters_by_key(agent_id: int, actor: Actor) -> Mapping[str, EditCluster]:
-    """By key, the oldest first."""
+    """Return clusters by key, the oldest first."""
     rows = EditCluster.objects.visible_to(actor).of_agent(agent_id).order_by("pk")
     return {row.key: row for row in rows}
 
@@ -157,7 +157,7 @@ def _cases(agent_id: int) -> Sequence[LessonCase]:
 
 
 def _discard_reasons(cases: Iterable[LessonCase], actor: Actor) -> Mapping[int, str]:
-    """Why drafts were discarded, by their id."""
+    """Return the discard reasons of drafts, by draft id."""
     ids = [case.source_id for case in cases if case.source == LessonSource.DISCARDED_DRAFT]
     return dict(Draft.objects.visible_to(actor).filter(pk__in=ids).values_list("pk", "reason_code"))
 
@@ -177,7 +177,7 @@ def _group_cases(
 def _discard_clusters(
     cases: Sequence[LessonCase], reasons: Mapping[int, str], known: Sequence[str]
 ) -> Iterable[tuple[Cluster, str]]:
-    """Drafts discarded for one reason are one cluster; its key is the reason."""
+    """Yield one cluster per discard reason; its key is the reason."""
     by_habit: dict[str, list[int]] = defaultdict(list)
     for case in cases:
         if case.source == LessonSource.DISCARDED_DRAFT and case.source_id in reasons:

@@ -1,7 +1,7 @@
-"""What people change in drafts again and again: edits by sentence and word, grouped by what went and what came.
+"""Groups recurring edits of drafts by sentence and word, by removed and added text.
 
-"In 14 drafts a person added: Your order number is [number]." A group that is known keeps its key while it grows; what is like it
-joins it.
+Example: "In 14 drafts a person added: Your order number is [number]." A known group keeps its key while it grows; similar
+edits join it.
 """
 
 import re
@@ -21,18 +21,18 @@ SENTENCE_WORDS: Final = 80
 MIN_SUPPORT: Final = 3
 MAX_CLUSTERS: Final = 20
 SHOWN_CHARACTERS: Final = 160
-# Two sentences of which so much is the same are one that was changed.
+# Two sentences with this share of common words are one changed sentence.
 CHANGED_SIMILARITY: Final = 0.6
-# Two changes whose words agree so far are one, and a change is compared with so many that share a word.
+# Two changes with this share of common words are the same; each is compared with this many that share a word.
 CLUSTER_SIMILARITY: Final = 0.6
 MAX_COMPARED: Final = 50
-# An edit of so many words or fewer is compared as it stands, since there is nothing to leave out.
+# An edit of up to this many words is compared as a whole, since there is nothing to leave out.
 FEW_WORDS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class DraftEdit:
-    """A draft and what was sent in its place; what identifies somebody is masked."""
+    """A draft and the text sent in its place; personal data is masked."""
 
     edit_id: int
     draft: str
@@ -40,7 +40,7 @@ class DraftEdit:
 
 
 class EditKind(StrEnum):
-    """What a person did to a draft."""
+    """What a person changed in a draft."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -49,7 +49,7 @@ class EditKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """One repeated change: a key that stays the same, the edits that show it, and a line for people."""
+    """One recurring change: a stable key, the edits that show it, and a line for people."""
 
     key: str
     change: EditKind
@@ -87,9 +87,9 @@ _DIGITS: Final = re.compile(r"\d(?:[.,:/-]?\d){0,40}")
 def cluster_edits(
     edits: Iterable[DraftEdit], *, known: Sequence[str] = (), support: int = MIN_SUPPORT
 ) -> tuple[Cluster, ...]:
-    """The changes that `support` edits or more show, the most frequent first; one edit counts once for a change.
+    """Return the changes that at least `support` edits show, the most frequent first; an edit counts once per change.
 
-    Of many edits the latest are read. `known` are the keys of earlier groups: what is like one of them joins it, however few.
+    Of many edits the latest are read. `known` are the keys of earlier groups: similar edits join them, however few.
     """
     latest = sorted(edits, key=lambda each: each.edit_id)[-EDITS_READ:]
     forms: dict[_NormalizedEdit, list[tuple[int, _EditPiece]]] = defaultdict(list)
@@ -109,7 +109,7 @@ def _by_support(cluster: Cluster) -> tuple[int, str]:
 
 @dataclass(frozen=True, slots=True)
 class _NormalizedEdit:
-    """A change by its words, whatever their order and endings."""
+    """A change by its words, regardless of order and endings."""
 
     change: EditKind
     removed: frozenset[str]
@@ -128,7 +128,7 @@ def _parse_key(key: str) -> _NormalizedEdit:
 
 @dataclass(slots=True)
 class _Group:
-    """Forms that are alike, led by the most frequent one, or by the one that led when it was first found."""
+    """Similar forms of a change. The most frequent one leads, or the one that led when the group was first found."""
 
     form: _NormalizedEdit
     cases: list[tuple[int, _EditPiece]]
@@ -138,7 +138,7 @@ class _Group:
 def _group_edits(
     forms: Mapping[_NormalizedEdit, list[tuple[int, _EditPiece]]], known: Sequence[_Group]
 ) -> list[_Group]:
-    """Each form joins the group it leads or is like, known ones first; it is compared with so many that share a word with it."""
+    """Add each form to the group that it leads or resembles, known groups first; each is compared with a limited number."""
     groups: list[_Group] = []
     by_word: dict[str, list[_Group]] = defaultdict(list)
 
@@ -171,7 +171,7 @@ def _word_overlap(one: frozenset[str], two: frozenset[str]) -> float:
 
 
 def _make_cluster(group: _Group) -> Cluster:
-    """The wording that is most frequent and then shortest stands for all of them."""
+    """Build the cluster. Its wording is the most frequent one, the shortest among equals."""
     shown = [piece for _, piece in group.cases if _normalize_piece(piece) == group.form] or [
         piece for _, piece in group.cases
     ]
@@ -181,7 +181,7 @@ def _make_cluster(group: _Group) -> Cluster:
 
 
 def _split_edit(edit: DraftEdit) -> Iterator[_EditPiece]:
-    """The changes of one edit, sentence by sentence; sentences that are alike are told apart by their words."""
+    """Yield the changes of one edit, sentence by sentence; similar sentences are compared word by word."""
     before, after = (_sentences(text[:TEXT_CHARACTERS]) for text in (edit.draft, edit.sent))
     plain_before, plain_after = ([" ".join(_words(each)) for each in side] for side in (before, after))
     matcher = SequenceMatcher(None, plain_before, plain_after, autojunk=False)
@@ -221,7 +221,7 @@ def _edit_kind(removed: str, added: str) -> EditKind:
 
 
 def _has_letters(words: str) -> bool:
-    """Whether anything but punctuation was changed."""
+    """Return whether more than punctuation was changed."""
     return any(each.isalnum() for each in words)
 
 
@@ -230,7 +230,7 @@ def _similarity(one: frozenset[str], two: frozenset[str]) -> float:
 
 
 def _sentences(text: str) -> list[str]:
-    """Numbers that no mask took out are put alike, since they differ from customer to customer."""
+    """Return the sentences. Numbers without a mask are replaced by one token, since they differ between customers."""
     alike = _DIGITS.sub("[number]", text)
     return [each.strip() for each in _SENTENCE.split(alike) if each.strip()][:TEXT_SENTENCES]
 

@@ -1,4 +1,4 @@
-"""A correction that a person makes an example for all customers, masked again by all that is known of its people (Z-12)."""
+"""Turns a correction that a person chose into an example for all customers, masked again with all known values (Z-12)."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,25 +20,25 @@ from apps.learning.private_data import collect_known_values, tenant_templates
 from apps.text_analysis.pii.known_values import KnownValues
 from apps.text_analysis.pii.masking import PiiMasker
 
-# Of a lesson with many cases, the latest.
+# Only the latest cases of a lesson that has many.
 CONVERSATIONS_READ: Final = 10
 
 
 def is_correction(lesson: Lesson) -> bool:
-    """Whether it has a draft and what a person sent in its place."""
+    """Return whether the lesson has a draft and a person's correction of it."""
     return lesson.source == LessonSource.EDITED_DRAFT
 
 
 def example_texts_of(lesson: Lesson) -> ExampleTexts:
-    """What the lesson says, masked when its case was written down."""
+    """Return the lesson's texts, masked when its case was recorded."""
     return ExampleTexts(lesson.situation, lesson.problem, lesson.correction)
 
 
 def add_lesson_example(lesson: Lesson, *, actor: Actor, words: Mapping[str, str]) -> Example:
-    """Keep the lesson's words, or those that this person wrote instead; what identifies somebody is masked in either."""
+    """Store the lesson's texts, or this person's versions of them, as an example; personal data in either is masked."""
     authorize(actor, Act.EXAMPLE_ADD, lesson.tenant_id, agent_id=lesson.agent_id)
     if not is_correction(lesson):
-        sentence = "Only what a person changed in a draft is an example. This lesson came of something else."
+        sentence = "Only a correction of a draft can become an example, and this lesson has another source."
         raise Invalid(sentence, {"lesson_id": [sentence]})
     with acting_as(actor):
         firewall = PiiMasker.against(_known_values(lesson, actor), templates=tenant_templates(actor))
@@ -46,7 +46,7 @@ def add_lesson_example(lesson: Lesson, *, actor: Actor, words: Mapping[str, str]
 
 
 def _known_values(lesson: Lesson, actor: Actor) -> KnownValues:
-    """What is somebody's in the conversations that it came of."""
+    """Return the known personal values of the conversations behind the lesson."""
     ids = lesson.cases.order_by("-pk").values_list("conversation_id", flat=True)[:CONVERSATIONS_READ]
     known = KnownValues()
     for conversation in Conversation.objects.visible_to(actor).filter(pk__in=[each for each in ids if each]):

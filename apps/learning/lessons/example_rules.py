@@ -1,4 +1,4 @@
-"""What of a corrected draft may be shown with any customer: masked, bounded, and found again by its words; pure (Z-12)."""
+"""The rules for corrected drafts shown with any customer: masked, limited in length, and found by keywords; pure (Z-12)."""
 
 import re
 from collections import Counter
@@ -12,7 +12,7 @@ from apps.text_analysis.word_stems import word_keys
 
 MAX_EXAMPLES: Final = 200
 MAX_KEYWORDS: Final = 60
-# The statement that claims a turn cuts what a customer wrote in the same way.
+# The statement that claims a turn truncates a customer's words in the same way.
 MIN_WORD_LETTERS: Final = 4
 KEYWORD_LETTERS: Final = 6
 _WORD: Final = re.compile(rf"[^\W_]{{{MIN_WORD_LETTERS},}}")
@@ -21,7 +21,7 @@ _MASK: Final = re.compile(r"\[[a-z0-9 -]{1,40}\]")
 
 @dataclass(frozen=True, slots=True)
 class ExampleTexts:
-    """A situation, the draft that was wrong in it, and what a person sent in its place."""
+    """A situation, the draft that was wrong in it, and a person's correction."""
 
     situation: str
     draft: str
@@ -30,7 +30,7 @@ class ExampleTexts:
 
 @dataclass(frozen=True, slots=True)
 class VettedExample:
-    """Words that may be kept, how often what of each kind was masked in them, and by which words they are found again."""
+    """The texts to store, the number of masked items by kind, and the keywords by which the example is found."""
 
     words: ExampleTexts
     masked_counts: Mapping[str, int]
@@ -39,13 +39,13 @@ class VettedExample:
 
 @dataclass(frozen=True, slots=True)
 class UnfitExample:
-    """Why these words are no example, by field."""
+    """Why the texts cannot be an example, by field."""
 
     reasons: Mapping[str, list[str]]
 
 
 def vet_example(words: ExampleTexts, firewall: PiiMasker) -> VettedExample | UnfitExample:
-    """Masked while it is whole and then on one line; never cut, for what is kept is what a person has read."""
+    """Mask each text as a whole, then put it on one line. Nothing is cut: the stored text is the one that a person has read."""
     found = {name: firewall.mask(getattr(words, name)) for name in ExampleTexts.__slots__}
     clean_texts = ExampleTexts(**{name: " ".join(each.text.split()) for name, each in found.items()})
     if reasons := _flaws(clean_texts):
@@ -58,24 +58,24 @@ def _flaws(words: ExampleTexts) -> dict[str, list[str]]:
     most = {"situation": SITUATION_CHARACTERS, "draft": LESSON_TEXT_CHARACTERS, "correction": LESSON_TEXT_CHARACTERS}
     flaws = {name: _text_flaw(getattr(words, name), limit) for name, limit in most.items()}
     if not any(flaws.values()) and words.draft.casefold() == words.correction.casefold():
-        flaws["correction"] = "It says what the draft says, so it corrects nothing."
+        flaws["correction"] = "It equals the draft, so it corrects nothing."
     return {name: [flaw] for name, flaw in flaws.items() if flaw}
 
 
 def _text_flaw(text: str, limit: int) -> str:
     if not _MASK.sub("", text).strip():
-        return "Nothing is left of it but what identifies somebody." if text else "This may not be blank."
-    return f"It has {len(text)} characters, and {limit} are the most. Shorten it." if len(text) > limit else ""
+        return "It contains nothing but personal data, which is masked." if text else "This may not be blank."
+    return f"It has {len(text)} characters; {limit} are allowed. Shorten it." if len(text) > limit else ""
 
 
 def extract_keywords(text: str) -> tuple[str, ...]:
-    """The beginnings of its words that say something, each once; endings do not tell words apart."""
+    """Return the stems of its meaningful words, each once, so that endings do not matter."""
     spoken = _WORD.findall(_MASK.sub(" ", text).lower())
     return tuple(dict.fromkeys(word[:KEYWORD_LETTERS] for word in spoken if word_keys(word)))[:MAX_KEYWORDS]
 
 
 def example_limit_refusal(kept: int) -> str:
-    """The refusal of one more, which says what to do; empty while there is room."""
+    """Return the refusal of one more example, with what to do; empty while there is room."""
     if kept < MAX_EXAMPLES:
         return ""
-    return f"The agent has {MAX_EXAMPLES} examples, which is as many as it may. Retire one that no longer helps first."
+    return f"The agent has {MAX_EXAMPLES} examples, the most that are allowed. Retire one that no longer helps first."

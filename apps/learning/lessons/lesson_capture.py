@@ -1,7 +1,7 @@
-"""Lessons out of what people and failures showed: edited and discarded drafts, answers, dead turns, rejections, reports.
+"""Captures lessons from settled items: edited and discarded drafts, answers, failed turns, rejections, reports.
 
-It is unconditional, whether or not the agent learns, and no model is asked (R138, R152). What was said off the record and
-what members talk about with assistants is never looked at.
+It runs whether or not the agent learns, and calls no model (R138, R152). Conversations off the record and members' talks with
+assistants are never read.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ from apps.text_analysis.pii.known_values import KnownValues
 from apps.text_analysis.pii.masking import PiiMasker
 from apps.text_analysis.pii.tool_result_values import known_values_of_sender
 
-# Of each kind, in one go; the sweep comes again for what is left.
+# The most items of each kind in one run; the next sweep takes the rest.
 BATCH_SIZE: Final = 100
 ON_THE_RECORD: Final = {"conversation__off_the_record": False, "conversation__member_user_id": None}
 _FIND_FAILED_TURNS: Final = load_query("apps/learning/lessons/queries/find_failed_turns.sql")
@@ -45,7 +45,7 @@ _FIND_FAILED_TURNS: Final = load_query("apps/learning/lessons/queries/find_faile
 
 @dataclass(frozen=True, slots=True)
 class SettledItem:
-    """Something that ended, with all its words; `told` makes a case of it once it is known what was asked before."""
+    """A settled item with its texts; `told` makes a case of it once the customer's request is known."""
 
     found: CaseSource
     turn_id: int | None
@@ -55,7 +55,7 @@ class SettledItem:
 
 
 def capture_agent_lessons(agent_id: int, *, actor: Actor) -> int:
-    """Look at what was settled and not looked at yet, one commit each; how many were written down."""
+    """Capture settled items that have no case yet, one commit each; return the number recorded."""
     with acting_as(actor):
         settled = [
             *_drafts(agent_id, actor),
@@ -69,7 +69,7 @@ def capture_agent_lessons(agent_id: int, *, actor: Actor) -> int:
 
 
 def attempt_capture(tenant_id: int, agent_id: int) -> None:
-    """Capture under the tenant that came with the id, never the worker's own; what came shows what people do again and again."""
+    """Capture as the tenant of the task's id, never as the worker's own; then update the recurring edits."""
     actor = system_actor(tenant_id, "lessons")
     if capture_agent_lessons(agent_id, actor=actor):
         update_edit_clusters(agent_id, actor=actor)
@@ -82,7 +82,7 @@ def _capture_item(settled: SettledItem, actor: Actor) -> bool:
 
 
 def _customer_request(settled: SettledItem) -> str:
-    """What the customer wrote that led to it; where no turn is known, what was written last before."""
+    """Return the customer's request behind the item; if no turn is known, the customer's last message before it."""
     if settled.found.conversation_id is None:
         return ""
     events = InboundEvent.objects.filter(conversation_id=settled.found.conversation_id)
@@ -96,7 +96,7 @@ def _customer_request(settled: SettledItem) -> str:
 
 
 def _masker_for(settled: SettledItem, actor: Actor) -> Callable[[str], str]:
-    """Takes out whatever is known to be somebody's: of the whole conversation, and of these words themselves."""
+    """Return a mask for personal data known from the whole conversation and from these texts."""
     lines, names, key = [ConversationLine("agent", text) for text in settled.texts], frozenset[str](), ""
     if settled.found.conversation_id is not None:
         conversation = Conversation.objects.get(pk=settled.found.conversation_id)
@@ -115,7 +115,7 @@ def _masker_for(settled: SettledItem, actor: Actor) -> Callable[[str], str]:
 
 
 def _without_case(source: LessonSource) -> "NegatedExpression[Combinable]":
-    """Whether no case names the row."""
+    """Return a filter for rows that no case names."""
     return ~Exists(LessonCase.objects.filter(source=source.value, source_id=OuterRef("pk")))
 
 
@@ -192,7 +192,7 @@ def _version_case(row: LearningVersion, asked: str, why: str) -> Case:
 
 
 def _rejection_reason(row: LearningVersion) -> str:
-    """What the person said who turned it down; only the log keeps it."""
+    """Return the reason given by the person who rejected the version; only the change record keeps it."""
     change_texts = ChangeText.objects.filter(
         record__subject_type=LearningVersion._meta.label_lower,
         record__subject_id=row.pk,
@@ -202,7 +202,7 @@ def _rejection_reason(row: LearningVersion) -> str:
 
 
 def _reports(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
-    """What people said of replies counts once somebody has looked at it."""
+    """Yield reports of replies that a person has settled."""
     source = LessonSource.REPORTED_REPLY
     rows = Report.objects.visible_to(actor).filter(_without_case(source), agent_id=agent_id)
     settled = rows.filter(status=Report.Status.RESOLVED, **ON_THE_RECORD).select_related("message")
@@ -215,9 +215,9 @@ def _reports(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
 
 def _report_case(row: Report, actor: Actor, asked: str) -> Case:
     if row.outcome == Report.Outcome.NOTHING_WRONG:
-        return NoLesson("Whoever settled the report found the reply right.")
+        return NoLesson("The person who settled the report found the reply correct.")
     if Draft.objects.visible_to(actor).filter(message=row.message_id, status=Draft.Status.SENT_EDITED).exists():
-        return NoLesson("A person had put the reply in their own words.")
+        return NoLesson("A person had written the reply in their own words.")
     beside = Report.objects.visible_to(actor).filter(message=row.message_id).exclude(pk=row.pk).values("pk")
     counted = LessonCase.objects.filter(source=LessonSource.REPORTED_REPLY.value, source_id__in=beside)
     if counted.exclude(lesson=None).exists():

@@ -16,22 +16,22 @@ from apps.learning.lessons.edit_categories import describe_category, suggested_r
 
 
 class ExampleQuerySet(GovernedQuerySet["Example"]):
-    """Adjectives for examples."""
+    """Queryset filters for examples."""
 
     def of_agent(self, agent_id: int) -> Self:
-        """Those of one agent."""
+        """Examples of one agent."""
         return self.filter(agent=agent_id)
 
     def approved(self) -> Self:
-        """What turns may be shown."""
+        """Examples that turns may show."""
         return self.filter(status=Example.Status.APPROVED)
 
 
 class Example(Governed):
-    """A situation, a draft that was wrong in it, and its correction: masked, signed by a person, and never reworded."""
+    """A situation, a draft that was wrong in it, and its correction: masked, approved by a person, and never reworded."""
 
     class Status(models.TextChoices):
-        """It is there because a person said yes, so it waits for nobody."""
+        """A person creates an example, so it never waits for approval."""
 
         APPROVED = "approved"
         RETIRED = "retired"
@@ -42,17 +42,17 @@ class Example(Governed):
     draft = models.TextField("the draft that was wrong")
     correction = models.TextField("what to write instead")
     masked_counts = models.JSONField(
-        default=dict, blank=True, editable=False, help_text="How often what of each kind was masked when it was kept."
+        default=dict, blank=True, editable=False, help_text="The number of masked items, by kind."
     )
     keywords = models.JSONField(
-        default=list, blank=True, editable=False, help_text="By which words of a message it is found again."
+        default=list, blank=True, editable=False, help_text="The words of a message by which it is found."
     )
     status = StateField(max_length=10, choices=Status.choices, default=Status.APPROVED)
     approved_by = models.CharField(max_length=200, editable=False)
     approved_at = models.DateTimeField(editable=False)
 
     noun = "example"
-    # They follow from the situation.
+    # The keywords follow from the situation.
     unrecorded = Governed.unrecorded | {"keywords"}
     objects = ExampleQuerySet.as_manager()
 
@@ -77,7 +77,7 @@ class Example(Governed):
 
     @transition(field=status, source=Status.APPROVED, target=Status.RETIRED)
     def retire(self) -> None:
-        """No turn that begins from now on is shown it."""
+        """No turn that begins from now on shows it."""
 
 
 __all__ = ["EditCluster", "EditClusterCase", "Example", "LearningVersion", "Lesson", "LessonCase"]
@@ -86,7 +86,7 @@ MEMBERS_SHOWN: Final = 50
 
 
 class Lesson(models.Model):
-    """A situation, what went wrong in it, and what to do instead; what identified somebody is masked (R151)."""
+    """A situation, what went wrong in it, and the correction; personal data is masked (R151)."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
@@ -98,8 +98,8 @@ class Lesson(models.Model):
     support_count = models.PositiveIntegerField("cases", default=1)
     confidence = models.FloatField()
     last_seen_at = models.DateTimeField()
-    last_case_recorded_at = models.DateTimeField(help_text="When a case was last written down.")
-    # Versions are pruned; what was folded into one stays digested, so the database does not hold this reference.
+    last_case_recorded_at = models.DateTimeField(help_text="When the latest case was recorded.")
+    # Versions are pruned, but their lessons stay digested, so the database has no foreign key here.
     learning_version = models.ForeignKey(
         "LearningVersion", null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
@@ -119,7 +119,7 @@ class Lesson(models.Model):
 
     @property
     def value(self) -> rules.LessonValue:
-        """As the rules take it."""
+        """Return the lesson as the rules take it."""
         return rules.LessonValue(
             self.pk,
             self.situation,
@@ -133,22 +133,24 @@ class Lesson(models.Model):
 
     @property
     def is_promotable(self) -> bool:
-        """Whether a digest may be offered it (R155)."""
+        """Return whether a digest may read it (R155)."""
         return rules.is_promotable(self.value)
 
 
 class LessonCase(models.Model):
-    """One draft, question, turn, proposal or report that was looked at once, and the lesson it is a case of, if it taught one."""
+    """One settled draft, question, turn, proposal or report, and the lesson that it is a case of, if any."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     lesson = models.ForeignKey(Lesson, null=True, on_delete=models.PROTECT, related_name="cases")
     source = models.CharField(max_length=20, choices=rules.SOURCES)
-    source_id = models.BigIntegerField(help_text="Which draft, escalation, turn, proposal, learning version or report.")
+    source_id = models.BigIntegerField(
+        help_text="The id of the draft, escalation, turn, proposal, learning version or report."
+    )
     conversation = models.ForeignKey(
         "conversations.Conversation", null=True, on_delete=models.PROTECT, related_name="+"
     )
-    no_lesson_reason = models.TextField(blank=True, help_text="Why it taught nothing, where it did not.")
+    no_lesson_reason = models.TextField(blank=True, help_text="Why there is no lesson, if there is none.")
     happened_at = models.DateTimeField()
     recorded_at = models.DateTimeField()
 
@@ -168,26 +170,26 @@ class LessonCase(models.Model):
 
 
 class LearningVersionQuerySet(GovernedQuerySet["LearningVersion"]):
-    """Adjectives for learning versions."""
+    """Queryset filters for learning versions."""
 
     def of_agent(self, agent_id: int) -> Self:
-        """Those of one agent."""
+        """Learning versions of one agent."""
         return self.filter(agent=agent_id)
 
     def active(self) -> Self:
-        """What agents read in new conversations."""
+        """Versions that new conversations read."""
         return self.filter(status=LearningVersion.Status.ACTIVE)
 
     def pending(self) -> Self:
-        """Those that wait for a person."""
+        """Versions that wait for a person."""
         return self.filter(status=LearningVersion.Status.PENDING)
 
 
 class LearningVersion(Governed):
-    """What an agent has learned from corrections, as a list of bullets: never reworded, one active at a time (R144)."""
+    """The bullets that an agent has learned from corrections: never reworded, one version active at a time (R144)."""
 
     class Status(models.TextChoices):
-        """A retired one may be taken up again; what was rejected or withdrawn never is."""
+        """A retired version may be activated again; a rejected or withdrawn one never."""
 
         PENDING = "pending", "Waits for a person"
         ACTIVE = "active"
@@ -197,13 +199,13 @@ class LearningVersion(Governed):
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     number = models.PositiveIntegerField(editable=False)
-    # The one before may be pruned, so the database does not hold this reference.
+    # The former version may be pruned, so the database has no foreign key here.
     previous_version = models.ForeignKey(
         "self", null=True, editable=False, on_delete=models.DO_NOTHING, db_constraint=False, related_name="+"
     )
     body = models.TextField(editable=False)
     change_summary = models.TextField(editable=False)
-    lesson_ids = models.JSONField(default=list, editable=False, help_text="The lessons it rests on.")
+    lesson_ids = models.JSONField(default=list, editable=False, help_text="The lessons that support it.")
     status = StateField(max_length=10, choices=Status.choices, default=Status.PENDING)
     approved_by = models.CharField(max_length=200, blank=True, editable=False)
     approved_at = models.DateTimeField(null=True, editable=False)
@@ -218,7 +220,7 @@ class LearningVersion(Governed):
                 fields=["tenant", "agent"],
                 condition=models.Q(status="active"),
                 name="agent_reads_one_learning_version",
-                violation_error_message="Another version of this agent became active meanwhile. Look again.",
+                violation_error_message="Another version of this agent became active meanwhile. Reload and decide again.",
             ),
             models.UniqueConstraint(fields=["tenant", "agent", "number"], name="learning_versions_are_numbered"),
             models.CheckConstraint(condition=~models.Q(body=""), name="learning_version_has_a_body"),
@@ -234,23 +236,23 @@ class LearningVersion(Governed):
 
     @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
     def activate(self) -> None:
-        """A person said yes."""
+        """A person approved it."""
 
     @transition(field=status, source=Status.PENDING, target=Status.ACTIVE)
     def apply(self) -> None:
-        """The tenant's settings said yes to whatever passes the checks."""
+        """The tenant's settings approve every version that passes the checks."""
 
     @transition(field=status, source=Status.PENDING, target=Status.REJECTED)
     def reject(self) -> None:
-        """A person said no."""
+        """A person rejected it."""
 
     @transition(field=status, source=Status.ACTIVE, target=Status.RETIRED)
     def retire(self) -> None:
-        """Conversations that begin from now on read another one, or none."""
+        """New conversations read another version, or none."""
 
     @transition(field=status, source=Status.RETIRED, target=Status.ACTIVE)
     def restore(self) -> None:
-        """A person takes up an earlier one again."""
+        """A person activates an earlier version again."""
 
     @transition(field=status, source=[Status.ACTIVE, Status.RETIRED], target=Status.WITHDRAWN)
     def withdraw(self) -> None:
@@ -258,33 +260,33 @@ class LearningVersion(Governed):
 
 
 class EditClusterQuerySet(GovernedQuerySet["EditCluster"]):
-    """Adjectives for clusters of edits."""
+    """Queryset filters for edit clusters."""
 
     def of_agent(self, agent_id: int) -> Self:
-        """Those of one agent."""
+        """Clusters of one agent."""
         return self.filter(agent=agent_id)
 
     def counted(self) -> Self:
-        """With how many drafts show it, and the first and the latest moment, as `support`, `first_seen_at`, `last_seen_at`."""
+        """Annotate the number of drafts as `support`, and the first and latest moment as `first_seen_at`, `last_seen_at`."""
         at = "members__case__happened_at"
         return self.annotate(support=models.Count("members"), first_seen_at=models.Min(at), last_seen_at=models.Max(at))
 
 
 class EditCluster(Governed):
-    """One thing that people change in an agent's drafts again and again; its key keeps it the same row while it grows (R138)."""
+    """One recurring edit in an agent's drafts; its key keeps it the same row while it grows (R138)."""
 
     class Status(models.TextChoices):
-        """Whether somebody has looked at it."""
+        """Whether a person has decided on it."""
 
         OPEN = "open"
         PROPOSED = "proposed"
         DISMISSED = "dismissed"
 
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
-    key = models.TextField(editable=False, help_text="The change by its words, masked.")
+    key = models.TextField(editable=False, help_text="The words of the change, masked.")
     key_sha256 = models.CharField(max_length=64, editable=False)
     category = models.CharField(
-        max_length=60, editable=False, help_text="What the edits change, and about what, as codes."
+        max_length=60, editable=False, help_text="The kind and the topic of the change, as codes."
     )
     removed_text = models.TextField(blank=True, editable=False)
     added_text = models.TextField(blank=True, editable=False)
@@ -321,34 +323,34 @@ class EditCluster(Governed):
 
     @property
     def sentence(self) -> str:
-        """What people do, in words of the house."""
+        """Return the change as a sentence of fixed phrases."""
         return describe_category(self.category)
 
     @property
     def latest_members(self) -> "models.QuerySet[EditClusterCase]":
-        """The latest drafts that show it, as many as are shown."""
+        """Return the latest drafts that show it, up to the number displayed."""
         return self.members.select_related("case__lesson")[:MEMBERS_SHOWN]
 
     @property
     def rule(self) -> str:
-        """What one click proposes; empty where a person has to say it."""
+        """Return the rule that one click proposes; empty if a person has to write it."""
         return suggested_rule(self.category)
 
     @transition(field=status, source=Status.OPEN, target=Status.PROPOSED)
     def propose(self) -> None:
-        """A rule that says so waits for a reviewer."""
+        """A proposed rule waits for a reviewer."""
 
     @transition(field=status, source=Status.OPEN, target=Status.DISMISSED)
     def dismiss(self) -> None:
-        """There is nothing in it to learn."""
+        """There is nothing to learn from it."""
 
     @transition(field=status, source=[Status.PROPOSED, Status.DISMISSED], target=Status.OPEN)
     def reopen(self) -> None:
-        """It is worth another look."""
+        """A person wants to decide on it again."""
 
 
 class EditClusterCase(models.Model):
-    """A case that shows a cluster: one draft counts once for it."""
+    """A case of a cluster; each draft counts once."""
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     cluster = models.ForeignKey(EditCluster, on_delete=models.PROTECT, related_name="members")

@@ -1,4 +1,4 @@
-"""Lessons, which of them a digest reads, and the versions of what an agent has learned; pure."""
+"""Rules of lessons: which ones a digest reads, and the life of learning versions; pure."""
 
 import hashlib
 import json
@@ -18,16 +18,16 @@ CORRECTIONS_PER_DIGEST: Final = 50
 PROMOTABLE_SUPPORT: Final = 2
 PROMOTABLE_CONFIDENCE: Final = 0.4
 VERSIONS_KEPT: Final = 20
-# A lesson that nothing confirmed for so long is no longer offered to a digest.
+# A lesson without a new case for this long is no longer offered to a digest.
 UNCONFIRMED_DAYS: Final = 90
 MAX_CONFIDENCE: Final = 0.99
-# An edit, or the reason of a discarded draft, of so many telling words is one matter, whatever was asked.
+# An edit, or a discard reason, with at least this many meaningful words is one topic, whatever was asked.
 MIN_TELLING_WORDS: Final = 5
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 
 
 class LessonSource(StrEnum):
-    """What a lesson was learned from (R138, R151)."""
+    """The kind of event from which a lesson was learned (R138, R151)."""
 
     EDITED_DRAFT = "edited_draft"
     DISCARDED_DRAFT = "discarded_draft"
@@ -48,7 +48,7 @@ SOURCES: Final = (
     (LessonSource.REPORTED_REPLY.value, "A reply was reported as wrong"),
 )
 
-# How sure one case makes: a person's own words more than what a person merely did, and that more than a failure.
+# The confidence of one case: a person's explanation counts more than an action alone, and that more than a failure.
 FIRST_CONFIDENCE: Final = {
     LessonSource.ANSWERED_ESCALATION: 0.4,
     LessonSource.REJECTED_PROPOSAL: 0.4,
@@ -62,7 +62,7 @@ FIRST_CONFIDENCE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class LessonValue:
-    """A situation, what went wrong in it, and what to do instead; how often it was seen, and how sure it is (0 to 1)."""
+    """A situation, a problem and a correction, with the number of cases and the confidence (0 to 1)."""
 
     lesson_id: int
     situation: str
@@ -76,7 +76,7 @@ class LessonValue:
 
 @dataclass(frozen=True, slots=True)
 class DraftCorrection:
-    """A draft that a person changed before it was sent (R163)."""
+    """A draft that a person changed before sending it (R163)."""
 
     correction_id: int
     draft: str
@@ -85,15 +85,19 @@ class DraftCorrection:
 
 
 def dedup_key(situation: str, problem: str, correction: str) -> str:
-    """The same for lessons that say the same: whatever the order, endings and common words; numbers and negations count."""
+    """Return a key that is equal for lessons with the same content: order, endings and common words do not count.
+
+    Numbers and negations do count.
+    """
     statements = [_statement_texts(text) for text in (situation, problem, correction)]
     return hashlib.sha256(json.dumps(statements, ensure_ascii=False).encode()).hexdigest()
 
 
 def edit_dedup_key(situation: str, draft: str, sent: str) -> str:
-    """The same for edits that change the same: sentences that stand in both do not count.
+    """Return a key that is equal for edits with the same change: sentences in both texts do not count.
 
-    Nor does the situation, where what went and what came says enough by itself; “Yes” instead of “No” is another matter each time.
+    Nor does the situation, if the removed and added words say enough by themselves; “Yes” instead of “No” differs each
+    time.
     """
     before, after = _SENTENCE_END.split(draft), _SENTENCE_END.split(sent)
     went = " ".join(each for each in before if each not in after)
@@ -103,7 +107,7 @@ def edit_dedup_key(situation: str, draft: str, sent: str) -> str:
 
 
 def discard_dedup_key(situation: str, problem: str, correction: str) -> str:
-    """The same for drafts that were discarded in the same words, where these say enough: they are the matter then."""
+    """Return a key that is equal for drafts discarded with the same words, if these say enough by themselves."""
     says_enough = len(set(word_keys(correction))) >= MIN_TELLING_WORDS
     return dedup_key("", "", correction) if says_enough else dedup_key(situation, problem, correction)
 
@@ -120,7 +124,7 @@ def _statement_text(statement: Statement) -> str:
 
 
 def add_case(lesson: LessonValue, source: LessonSource, now: datetime) -> LessonValue:
-    """One more case of a known lesson: it counts, and makes it surer (R151). What was digested waits for a digest anew."""
+    """Add a case to a known lesson: it raises count and confidence (R151), and a digested lesson is offered again."""
     confidence = 1 - (1 - lesson.confidence) * (1 - FIRST_CONFIDENCE[source])
     return replace(
         lesson,
@@ -132,21 +136,21 @@ def add_case(lesson: LessonValue, source: LessonSource, now: datetime) -> Lesson
 
 
 def is_promotable(lesson: LessonValue) -> bool:
-    """Seen twice, or sure enough at the first time (R155)."""
+    """Return whether it was seen twice, or was certain enough the first time (R155)."""
     return lesson.support_count >= PROMOTABLE_SUPPORT or lesson.confidence >= PROMOTABLE_CONFIDENCE
 
 
 def is_faded(lesson: LessonValue, now: datetime) -> bool:
-    """Whether a lesson that passes no gate has waited too long for a second case."""
+    """Return whether a lesson below the threshold has waited too long for a second case."""
     return not is_promotable(lesson) and now - lesson.last_seen_at > timedelta(days=UNCONFIRMED_DAYS)
 
 
 def lessons_to_digest(
     lessons: Iterable[LessonValue], now: datetime, limit: int = LESSONS_PER_DIGEST
 ) -> tuple[LessonValue, ...]:
-    """The undigested lessons that pass the gate, the best supported first; among equals those that wait longest (R154).
+    """Return the undigested lessons above the threshold, the best supported first, then the oldest (R154).
 
-    Support leads, so that a flood of single cases cannot crowd out what several people saw.
+    Support comes first, so that many single cases cannot crowd out what several people saw.
     """
     waiting = (each for each in lessons if not each.is_digested and is_promotable(each) and not is_faded(each, now))
     ranked = sorted(
@@ -158,13 +162,13 @@ def lessons_to_digest(
 def corrections_to_digest(
     corrections: Iterable[DraftCorrection], limit: int = CORRECTIONS_PER_DIGEST
 ) -> tuple[DraftCorrection, ...]:
-    """The most recent corrections, in the order in which they were sent (R154): what people want now, not what they wanted."""
+    """Return the latest corrections, in the order in which they were sent (R154): people's present wishes, not former ones."""
     latest = sorted(corrections, key=lambda each: (each.sent_at, each.correction_id))[-limit:] if limit > 0 else []
     return tuple(latest)
 
 
 class ApplyMode(StrEnum):
-    """What becomes of a version that passed the digest's checks (R149, Z-7)."""
+    """What happens with a version that passed the digest's checks (R149, Z-7)."""
 
     AUTO = "auto"
     APPROVAL = "approval"
@@ -172,7 +176,7 @@ class ApplyMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PrunableVersion:
-    """One version of what an agent has learned, as far as pruning asks."""
+    """The facts of a learning version that pruning needs."""
 
     version_id: int
     number: int
@@ -183,9 +187,9 @@ class PrunableVersion:
 def versions_to_prune(
     versions: Sequence[PrunableVersion], pinned_ids: Collection[int], keep: int = VERSIONS_KEPT
 ) -> tuple[int, ...]:
-    """The ids of the oldest versions above the limit (R148); the active one, the pending and what a thread reads stay.
+    """Return the ids of the oldest versions above the limit (R148), except active, pending and pinned ones.
 
-    More than `keep` are left only where so many may not go.
+    More than `keep` are left only if these exceptions require it.
     """
     excess = len(versions) - keep
     free = [
@@ -197,12 +201,12 @@ def versions_to_prune(
 
 
 def parse_bullets(body: str) -> tuple[str, ...]:
-    """The bullets of a version's body, each once, without their marks."""
+    """Return the bullets of a version's body, each once, without list markers."""
     lines = (line.strip().lstrip("-*•").strip() for line in body.splitlines())
     return tuple(dict.fromkeys(line for line in lines if line))
 
 
 def render_summary(body: str) -> str:
-    """What the user turn carries: the first ten bullets, each of a line's length (R145)."""
+    """Return the text of the user turn: the first ten bullets, each at most a line long (R145)."""
     shown = parse_bullets(body)[:LEARNING_BULLETS]
     return "\n".join(f"- {bullet[:LEARNING_BULLET_CHARACTERS].rstrip()}" for bullet in shown)

@@ -37,19 +37,19 @@ class Migration(TableMigration):
                 ("lease_until", models.DateTimeField()),
                 (
                     "scan_date",
-                    models.DateField(help_text="The latest night whose look ended, by the tenant's clock.", null=True),
+                    models.DateField(help_text="The latest night whose scan ended, by the tenant's clock.", null=True),
                 ),
                 ("scanned_at", models.DateTimeField(null=True)),
                 (
                     "requested_at",
-                    models.DateTimeField(help_text="When a person asked for a look that has not begun yet.", null=True),
+                    models.DateTimeField(help_text="When a person asked for a scan that has not begun yet.", null=True),
                 ),
                 ("text_count", models.PositiveIntegerField(default=0)),
                 (
                     "pair_count",
                     models.PositiveIntegerField(default=0, help_text="Pairs of statements that were compared."),
                 ),
-                ("is_complete", models.BooleanField(default=True, help_text="Off: a limit ended the look.")),
+                ("is_complete", models.BooleanField(default=True, help_text="Off: a limit ended the scan.")),
             ],
         ),
         migrations.CreateModel(
@@ -72,12 +72,14 @@ class Migration(TableMigration):
                 ("claimed_at", models.DateTimeField()),
                 (
                     "last_digest_at",
-                    models.DateTimeField(help_text="What was noted before this was in a digest that ended.", null=True),
+                    models.DateTimeField(
+                        help_text="Lessons recorded before this were in a finished digest.", null=True
+                    ),
                 ),
                 ("next_attempt_at", models.DateTimeField()),
                 (
                     "failures",
-                    models.PositiveIntegerField(default=0, help_text="Calls of the model that failed in a row."),
+                    models.PositiveIntegerField(default=0, help_text="Failed model calls in a row."),
                 ),
                 (
                     "failure_code",
@@ -119,12 +121,12 @@ class Migration(TableMigration):
                         on_delete=django.db.models.deletion.PROTECT, related_name="+", to="tenants.agent"
                     ),
                 ),
-                ("key", models.TextField(editable=False, help_text="The change by its words, masked.")),
+                ("key", models.TextField(editable=False, help_text="The words of the change, masked.")),
                 ("key_sha256", models.CharField(editable=False, max_length=64)),
                 (
                     "category",
                     models.CharField(
-                        editable=False, help_text="What the edits change, and about what, as codes.", max_length=60
+                        editable=False, help_text="The kind and the topic of the change, as codes.", max_length=60
                     ),
                 ),
                 ("removed_text", models.TextField(blank=True, editable=False)),
@@ -234,12 +236,14 @@ class Migration(TableMigration):
                 ),
                 (
                     "tool_names",
-                    models.JSONField(blank=True, default=list, help_text="What the procedure calls, by name."),
+                    models.JSONField(
+                        blank=True, default=list, help_text="The names of the tools that the procedure calls."
+                    ),
                 ),
                 (
                     "masked_counts",
                     models.JSONField(
-                        blank=True, default=dict, help_text="How often what of each kind was masked in the draft."
+                        blank=True, default=dict, help_text="The number of masked items in the draft, by kind."
                     ),
                 ),
                 ("model", models.CharField(blank=True, max_length=80)),
@@ -286,7 +290,7 @@ class Migration(TableMigration):
                 ("next_attempt_at", models.DateTimeField()),
                 (
                     "failures",
-                    models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it."),
+                    models.PositiveIntegerField(default=0, help_text="Failed model calls for it."),
                 ),
                 (
                     "failure_code",
@@ -342,7 +346,10 @@ class Migration(TableMigration):
                 ),
                 ("body", models.TextField(editable=False)),
                 ("change_summary", models.TextField(editable=False)),
-                ("lesson_ids", models.JSONField(default=list, editable=False, help_text="The lessons it rests on.")),
+                (
+                    "lesson_ids",
+                    models.JSONField(default=list, editable=False, help_text="The lessons that support it."),
+                ),
                 (
                     "status",
                     models.CharField(
@@ -369,7 +376,7 @@ class Migration(TableMigration):
                         condition=models.Q(("status", "active")),
                         fields=("tenant", "agent"),
                         name="agent_reads_one_learning_version",
-                        violation_error_message="Another version of this agent became active meanwhile. Look again.",
+                        violation_error_message="Another version of this agent became active meanwhile. Reload and decide again.",
                     ),
                     models.UniqueConstraint(
                         fields=("tenant", "agent", "number"), name="learning_versions_are_numbered"
@@ -410,7 +417,7 @@ class Migration(TableMigration):
                     models.CharField(
                         choices=[
                             ("proposed", "A version waits for a person"),
-                            ("applied", "A version is read at once"),
+                            ("applied", "A version is active at once"),
                             ("refused", "The answer broke a rule"),
                             ("malformed", "The answer was unusable"),
                             ("failed", "The model refused the request"),
@@ -418,8 +425,8 @@ class Migration(TableMigration):
                         max_length=10,
                     ),
                 ),
-                ("reasons", models.JSONField(default=list, help_text="Why nothing came of it, one sentence each.")),
-                ("lesson_ids", models.JSONField(default=list, help_text="The lessons it was given.")),
+                ("reasons", models.JSONField(default=list, help_text="Why there is no version, one sentence each.")),
+                ("lesson_ids", models.JSONField(default=list, help_text="The lessons that it read.")),
                 (
                     "unknown_lesson_ids",
                     models.JSONField(default=list, help_text="Ids of lessons that the answer made up."),
@@ -502,7 +509,7 @@ class Migration(TableMigration):
                 ("support_count", models.PositiveIntegerField(default=1, verbose_name="cases")),
                 ("confidence", models.FloatField()),
                 ("last_seen_at", models.DateTimeField()),
-                ("last_case_recorded_at", models.DateTimeField(help_text="When a case was last written down.")),
+                ("last_case_recorded_at", models.DateTimeField(help_text="When the latest case was recorded.")),
                 (
                     "learning_version",
                     models.ForeignKey(
@@ -578,7 +585,7 @@ class Migration(TableMigration):
                         blank=True,
                         default=dict,
                         editable=False,
-                        help_text="How often what of each kind was masked when it was kept.",
+                        help_text="The number of masked items, by kind.",
                     ),
                 ),
                 (
@@ -587,7 +594,7 @@ class Migration(TableMigration):
                         blank=True,
                         default=list,
                         editable=False,
-                        help_text="By which words of a message it is found again.",
+                        help_text="The words of a message by which it is found.",
                     ),
                 ),
                 (
@@ -668,7 +675,7 @@ class Migration(TableMigration):
                 (
                     "source_id",
                     models.BigIntegerField(
-                        help_text="Which draft, escalation, turn, proposal, learning version or report."
+                        help_text="The id of the draft, escalation, turn, proposal, learning version or report."
                     ),
                 ),
                 (
@@ -682,7 +689,7 @@ class Migration(TableMigration):
                 ),
                 (
                     "no_lesson_reason",
-                    models.TextField(blank=True, help_text="Why it taught nothing, where it did not."),
+                    models.TextField(blank=True, help_text="Why there is no lesson, if there is none."),
                 ),
                 ("happened_at", models.DateTimeField()),
                 ("recorded_at", models.DateTimeField()),
@@ -762,10 +769,10 @@ class Migration(TableMigration):
                             ("drafted", "Drafted something for a person"),
                             ("too-few", "No conversation to learn from"),
                             ("nothing", "The model found nothing to learn"),
-                            ("known", "The agent has it already"),
+                            ("known", "The agent knows it already"),
                             ("malformed", "The model's answer was unusable"),
                             ("refused", "The drafts broke a rule"),
-                            ("failed", "The model failed over it"),
+                            ("failed", "The model failed"),
                         ],
                         default="waiting",
                         max_length=12,
@@ -774,16 +781,21 @@ class Migration(TableMigration):
                 ("reason", models.TextField(blank=True)),
                 (
                     "conversation_ids",
-                    models.JSONField(blank=True, default=list, help_text="The ids of those that were read."),
+                    models.JSONField(
+                        blank=True, default=list, help_text="The ids of the conversations that were read."
+                    ),
                 ),
-                ("skill_ids", models.JSONField(blank=True, default=list, help_text="The ids of the drafts it made.")),
+                (
+                    "skill_ids",
+                    models.JSONField(blank=True, default=list, help_text="The ids of the drafts that it made."),
+                ),
                 (
                     "proposal_ids",
                     models.JSONField(
                         blank=True,
                         db_default=models.Value([], models.JSONField()),
                         default=list,
-                        help_text="The ids of the proposals that bring what it would remember before a person.",
+                        help_text="The ids of the proposals of memory lines.",
                     ),
                 ),
                 ("model", models.CharField(blank=True, max_length=80)),
@@ -801,7 +813,7 @@ class Migration(TableMigration):
                 ("next_attempt_at", models.DateTimeField()),
                 (
                     "failures",
-                    models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it."),
+                    models.PositiveIntegerField(default=0, help_text="Failed model calls for it."),
                 ),
             ],
             options={
@@ -848,13 +860,11 @@ class Migration(TableMigration):
                 ("lease_until", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 (
                     "failures",
-                    models.PositiveIntegerField(
-                        default=0, help_text="Calls of the model that failed since the last run."
-                    ),
+                    models.PositiveIntegerField(default=0, help_text="Failed model calls since the last run."),
                 ),
                 (
                     "requested_by",
-                    models.CharField(blank=True, help_text="Who wants it beside its plan.", max_length=200),
+                    models.CharField(blank=True, help_text="Who requested a run outside the schedule.", max_length=200),
                 ),
             ],
             options={
@@ -895,7 +905,7 @@ class Migration(TableMigration):
                             ("stored", "Stored"),
                             ("pending", "Waits for a person"),
                             ("nothing", "Nothing new"),
-                            ("refused", "Refused: it would drop or make up too much"),
+                            ("refused", "Refused: it would drop too much or add unsupported facts"),
                             ("malformed", "The model's answer was unusable"),
                             ("failed", "The model could not be asked"),
                         ],
@@ -976,9 +986,9 @@ class Migration(TableMigration):
                         choices=[
                             ("amount", "Different amounts"),
                             ("date", "Different dates"),
-                            ("opposite", "The opposite of each other"),
+                            ("opposite", "Opposites"),
                             ("steps", "Different steps for the same situation"),
-                            ("avoided", "One does what the other avoids"),
+                            ("avoided", "One requires what the other forbids"),
                             ("tool", "A tool that the agent may not call"),
                         ],
                         editable=False,
@@ -988,7 +998,7 @@ class Migration(TableMigration):
                 ("pair_sha256", models.CharField(editable=False, max_length=64)),
                 (
                     "conflicting_words",
-                    models.TextField(blank=True, editable=False, help_text="The words of the one line that clash."),
+                    models.TextField(blank=True, editable=False, help_text="The words of the first line that clash."),
                 ),
                 (
                     "first_type",
@@ -1031,7 +1041,7 @@ class Migration(TableMigration):
                     "last_seen_at",
                     models.DateTimeField(
                         editable=False,
-                        help_text="When a look found it last, where it is gone; empty while the latest look did.",
+                        help_text="When a scan last found it, if it is cleared; empty while the latest scan finds it.",
                         null=True,
                     ),
                 ),

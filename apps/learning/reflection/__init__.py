@@ -1,1 +1,1 @@
-"""Reflection: what a day's conversations taught becomes proposals for memory."""
+"""Reflection: a day's conversations become proposals for memory."""

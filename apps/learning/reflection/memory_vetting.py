@@ -1,10 +1,10 @@
-"""What one reflection reads and proposes at most, and which line may be remembered."""
+"""Limits of a reflection, and the check of memory lines."""
 
 from apps.learning.extraction.eligibility import LearningRejection
 from apps.text_analysis.pii.masking import MASK_KINDS, PiiMasker
 from apps.text_analysis.relative_dates import replace_all_relative_dates
 
-# What one reflection reads and writes at most, and how many conversations have to show the same.
+# What one reflection reads and writes at most, and how many conversations have to show the same pattern.
 CONVERSATIONS_READ = 20
 LINES_READ = 60
 MIN_CONVERSATIONS = 2
@@ -12,7 +12,7 @@ MEMORY_CHARACTERS = 300
 
 
 def vet_memory(text: str, firewall: PiiMasker) -> str | LearningRejection:
-    """A line to remember of the business; what is somebody's, or true of one day only, is refused (R086, R115)."""
+    """Check a memory line about the business; one with personal data, or true of one day only, is refused (R086, R115)."""
     shown = firewall.mask(text).text
     if len(text) > MEMORY_CHARACTERS:
         return LearningRejection(
@@ -20,8 +20,10 @@ def vet_memory(text: str, firewall: PiiMasker) -> str | LearningRejection:
             f"“{shown[:60]}...” has {len(text)} characters; a line of memory has {MEMORY_CHARACTERS} at most.",
         )
     if shown != text or any(f"[{kind}]" in text for kind in MASK_KINDS):
-        return LearningRejection("refused", f"“{shown}” names something of one person; that is no memory of an agent.")
+        return LearningRejection(
+            "refused", f"“{shown}” contains data of one person, which an agent's memory must not hold."
+        )
     _, found = replace_all_relative_dates((text,), None)
     if found.left:
-        return LearningRejection("refused", f"“{text}” is true of one day only ({', '.join(found.left)}).")
+        return LearningRejection("refused", f"“{text}” is true for one day only ({', '.join(found.left)}).")
     return text

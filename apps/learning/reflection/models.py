@@ -6,32 +6,34 @@ from django.db import models
 
 
 class Reflection(models.Model):
-    """What an agent's day taught, one row per agent and day: claimed, put off where the model fails, and settled once (R119)."""
+    """The reflection on an agent's day, one row per agent and day: leased, retried after failures, and settled once (R119)."""
 
     class Verdict(models.TextChoices):
-        """Nothing to learn is a normal, counted outcome."""
+        """Nothing to learn is a normal outcome and is counted."""
 
         WAITING = "waiting", "Not settled yet"
         DRAFTED = "drafted", "Drafted something for a person"
         TOO_FEW = "too-few", "No conversation to learn from"
         NOTHING = "nothing", "The model found nothing to learn"
-        KNOWN = "known", "The agent has it already"
+        KNOWN = "known", "The agent knows it already"
         MALFORMED = "malformed", "The model's answer was unusable"
         REFUSED = "refused", "The drafts broke a rule"
-        FAILED = "failed", "The model failed over it"
+        FAILED = "failed", "The model failed"
 
     tenant = models.ForeignKey("tenants.Tenant", on_delete=models.PROTECT, related_name="+")
     agent = models.ForeignKey("tenants.Agent", on_delete=models.PROTECT, related_name="+")
     day = models.DateField(help_text="By the tenant's clock, from eleven in the evening before.")
     verdict = models.CharField(max_length=12, choices=Verdict.choices, default=Verdict.WAITING)
     reason = models.TextField(blank=True)
-    conversation_ids = models.JSONField(default=list, blank=True, help_text="The ids of those that were read.")
-    skill_ids = models.JSONField(default=list, blank=True, help_text="The ids of the drafts it made.")
+    conversation_ids = models.JSONField(
+        default=list, blank=True, help_text="The ids of the conversations that were read."
+    )
+    skill_ids = models.JSONField(default=list, blank=True, help_text="The ids of the drafts that it made.")
     proposal_ids = models.JSONField(
         default=list,
         db_default=models.Value([], models.JSONField()),
         blank=True,
-        help_text="The ids of the proposals that bring what it would remember before a person.",
+        help_text="The ids of the proposals of memory lines.",
     )
     model = models.CharField(max_length=80, blank=True)
     is_stand_in = models.BooleanField(default=False)
@@ -43,7 +45,7 @@ class Reflection(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     lease_until = models.DateTimeField()
     next_attempt_at = models.DateTimeField()
-    failures = models.PositiveIntegerField(default=0, help_text="Calls of the model that failed over it.")
+    failures = models.PositiveIntegerField(default=0, help_text="Failed model calls for it.")
 
     class Meta:
         ordering: ClassVar = ["-id"]

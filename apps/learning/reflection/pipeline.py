@@ -1,6 +1,6 @@
-"""The daily reflection: gate, masking, one call without tools, vetting, a few drafts and lines at most; one row per day (R119).
+"""The daily reflection: eligibility, masking, one model call without tools, vetting, drafts and lines; one row per day (R119).
 
-What one conversation teaches, extraction has looked at. A reflection looks for what only several of them show.
+Extraction looks at single conversations. A reflection looks for patterns that only several of them show.
 """
 
 import json
@@ -72,7 +72,7 @@ CALL_SECONDS: Final = 90.0
 
 @dataclass(frozen=True, slots=True)
 class DayConversation:
-    """One conversation as it is read: its lines, and what in them is somebody's."""
+    """One conversation as it is read: its lines, and the known personal values in them."""
 
     conversation_id: int
     lines: list[ConversationLine]
@@ -81,7 +81,7 @@ class DayConversation:
 
 @dataclass(frozen=True, slots=True)
 class DayInput:
-    """What an agent's day gives to read."""
+    """The conversations of an agent's day."""
 
     agent: Agent
     resolved: int
@@ -99,7 +99,7 @@ class DayInput:
 
 @dataclass(frozen=True, slots=True)
 class SkillDraftResult:
-    """What became of one vetted draft: a skill, nothing new, or a refusal."""
+    """The outcome of one vetted draft: a skill, nothing new, or a refusal."""
 
     said: str
     skill_id: int | None = None
@@ -107,9 +107,9 @@ class SkillDraftResult:
 
 
 def reflect_on_latest_day(agent_id: int, *, actor: Actor, backend: ModelBackend, now: datetime) -> Reflection | None:
-    """Look at an agent's latest day once. None: it does not reflect, learning is frozen, or another worker looks at it.
+    """Reflect once on an agent's latest day. None: it does not reflect, learning is frozen, or another worker has the day.
 
-    A failing model raises, and the day is put off.
+    A failing model raises, and the day is postponed.
     """
     with acting_as(actor):
         agent = Agent.objects.visible_to(actor).filter(pk=agent_id, has_learning=True, has_reflection=True).first()
@@ -126,7 +126,7 @@ def reflect_on_latest_day(agent_id: int, *, actor: Actor, backend: ModelBackend,
 
 
 def attempt_reflection(tenant_id: int, agent_id: int) -> None:
-    """Reflect under the tenant that came with the id; a failing model is asked again later."""
+    """Reflect as the tenant of the task's id; a failed call is retried later."""
     try:
         reflect_on_latest_day(
             agent_id, actor=system_actor(tenant_id, "reflector"), backend=learning_backend(), now=timezone.now()
@@ -156,7 +156,7 @@ def _load_day(agent: Agent, day: date, zone: ZoneInfo, actor: Actor) -> DayInput
 
 
 def _eligible_conversations(rows: Iterable[Conversation], actor: Actor) -> Iterator[DayConversation]:
-    """Those that the gate of extraction lets through, the earliest first."""
+    """Yield the conversations that are eligible for extraction, the earliest first."""
     for row in reversed(list(rows)):
         lines = transcript(row)
         if not isinstance(check_eligibility(lines, row.outcome, off_the_record=row.off_the_record), LearningRejection):
@@ -173,7 +173,7 @@ def _settle_day(held: DayLease, day: DayInput, actor: Actor, backend: ModelBacke
         if error.who_acts is not ErrorOwner.DEVELOPER and held.failures + 1 < MOST_FAILURES:
             postpone_day(held, error, actor=actor)
             raise
-        found = DayOutcome(Verdict.FAILED, f"The model failed over it, last with {error.code}. {error}", day.ids)
+        found = DayOutcome(Verdict.FAILED, f"The model failed too often, last with {error.code}. {error}", day.ids)
     try:
         if isinstance(found, DayOutcome):
             return settle_day(held, found, actor=actor)
@@ -181,7 +181,7 @@ def _settle_day(held: DayLease, day: DayInput, actor: Actor, backend: ModelBacke
     except DayAlreadySettled:
         return None
     except StoppedByKillSwitch:
-        # Thrown while the model read; the day keeps its turn for when learning goes on.
+        # Learning was frozen during the model call; the day is processed once it resumes.
         postpone_day(held, None, actor=actor)
         return None
     except GovernanceError as refusal:
@@ -191,7 +191,7 @@ def _settle_day(held: DayLease, day: DayInput, actor: Actor, backend: ModelBacke
 
 def _decide(day: DayInput, backend: ModelBackend) -> DayOutcome | tuple[ReflectionResult, ModelReply]:
     if len(day.read) < MIN_CONVERSATIONS:
-        reason = f"{day.resolved} conversations ended, {len(day.read)} of them may teach something; two are needed."
+        reason = f"{day.resolved} conversations ended, {len(day.read)} of them are eligible; two are needed."
         return DayOutcome(Verdict.TOO_FEW, reason, day.ids)
     reply = backend.complete(_request(day))
     found = parse_reflection(reply.text)
@@ -223,7 +223,7 @@ def _request(day: DayInput) -> ModelRequest:
 def _store_drafts(
     held: DayLease, day: DayInput, found: ReflectionResult, reply: ModelReply, *, actor: Actor
 ) -> Reflection:
-    """Drafts, lines and verdict stand or fall together; what is refused of them takes none of the others with it."""
+    """Store drafts, lines and verdict in one transaction; one refused draft or line does not affect the others."""
     with transaction.atomic(), acting_as(actor):
         lock_skill_comparison(day.agent.pk)
         placed = [_vet_and_draft(each, day, actor) for each in found.skills]
@@ -240,14 +240,14 @@ def _vet_and_draft(found: ReflectedSkill, day: DayInput, actor: Actor) -> SkillD
     vetted, reason = _vet_skill(found, day)
     if vetted is None:
         return SkillDraftResult(reason)
-    # The conversations of a day may have begun on another: no date is sure.
+    # The conversations of a day may have begun on another one, so no date is certain.
     _, of_days = resolve_relative_dates(vetted, None)
     placed = _draft_unless_known(vetted, found, day, actor)
     return replace(placed, said=f"{placed.said} {of_days}".strip())
 
 
 def _propose_memories(found: ReflectionResult, day: DayInput, actor: Actor) -> LineProposalResult:
-    """What of the business becomes lines that wait for a person."""
+    """Propose lines about the business to a person."""
     if not found.memories:
         return LineProposalResult(None, ())
     firewall = PiiMasker.against(day.known, templates=day.templates)
@@ -257,8 +257,8 @@ def _propose_memories(found: ReflectionResult, day: DayInput, actor: Actor) -> L
     except StoppedByKillSwitch:
         raise
     except GovernanceError as refusal:
-        # Most often somebody said yes to the lines that wait, and no more may join them.
-        return LineProposalResult(None, (f"What it would remember was refused: {refusal}",))
+        # Most often a person just approved the waiting lines, so that no more may join them.
+        return LineProposalResult(None, (f"The proposed memory lines were refused: {refusal}",))
 
 
 def _vet_skill(found: ReflectedSkill, day: DayInput) -> tuple[VettedDraft | None, str]:
@@ -291,7 +291,7 @@ def _draft_unless_known(draft: VettedDraft, found: ReflectedSkill, day: DayInput
     except StoppedByKillSwitch:
         raise
     except GovernanceError as refusal:
-        # Most often a skill that was retired keeps the name.
+        # Most often a retired skill still has the name.
         return SkillDraftResult(f"{draft.name} was refused: {refusal}")
     perhaps = f" Perhaps {alike[0].name} says the same. {alike[1].reason}" if alike else ""
     return SkillDraftResult(f"Drafted {draft.name} from {len(cited)} conversations.{perhaps}", skill.pk)

@@ -1,4 +1,4 @@
-"""The one writer of reflections: who reads an agent's day just now, when it is tried again, and what came of it, once."""
+"""The only writer of reflections: the lease on an agent's day, its retries, and its outcome, once."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -15,7 +15,7 @@ from apps.learning.reflection.models import Reflection
 from apps.learning.retry_delay import retry_delay_seconds
 from apps.llm.model_backend import BackendError, ModelReply
 
-# Longer than the one call that is made meanwhile, its deadline included.
+# Longer than the one model call made under the lease, its deadline included.
 LEASE_SECONDS: Final = 180
 WAITING: Final = Reflection.Verdict.WAITING
 
@@ -29,7 +29,7 @@ UPDATE learning_reflection SET lease_until = statement_timestamp(), failures = %
 
 @dataclass(frozen=True, slots=True)
 class DayLease:
-    """A day that this worker reads, and how often the model failed over it."""
+    """The lease on a day, and the number of failures so far."""
 
     row_id: int
     failures: int
@@ -37,7 +37,7 @@ class DayLease:
 
 @dataclass(frozen=True, slots=True)
 class DayOutcome:
-    """What came of a day, with the model's answer it rests on, if one was asked."""
+    """The outcome of a day, with the model's answer behind it, if there was a call."""
 
     verdict: Reflection.Verdict
     reason: str
@@ -52,7 +52,7 @@ class DayAlreadySettled(Exception):
 
 
 def claim_day(agent_id: int, day: date, *, actor: Actor) -> DayLease | None:
-    """Take a day for one look; None where it is settled, another worker reads it, or its next look is not due."""
+    """Lease a day; None if it is settled, another worker has it, or its next attempt is not due."""
     with acting_as(actor), connection.cursor() as cursor:
         cursor.execute(_CLAIM_DAY_SQL, {"agent": agent_id, "day": day, "lease": LEASE_SECONDS})
         row = cursor.fetchone()
@@ -60,7 +60,7 @@ def claim_day(agent_id: int, day: date, *, actor: Actor) -> DayLease | None:
 
 
 def postpone_day(held: DayLease, error: BackendError | None, *, actor: Actor) -> None:
-    """Let go of a day until the next look is due: after a failure later each time, otherwise at once."""
+    """Release a day until the next attempt: after a failure with a growing delay, otherwise at once."""
     failures = held.failures + (error is not None)
     wait = retry_delay_seconds(failures, error.retry_after_seconds, random()) if error else 0.0  # noqa: S311  # spreads
     with acting_as(actor), connection.cursor() as cursor:
@@ -68,7 +68,7 @@ def postpone_day(held: DayLease, error: BackendError | None, *, actor: Actor) ->
 
 
 def settle_day(held: DayLease, outcome: DayOutcome, *, actor: Actor) -> Reflection:
-    """Write what came of a day. Raises TakenOver where another worker did, and nothing of this one's may stay."""
+    """Write the outcome of a day. Raises DayAlreadySettled if another worker did; then nothing of this run may be stored."""
     with acting_as(actor):
         settled = Reflection.objects.filter(pk=held.row_id, verdict=WAITING).update(
             verdict=outcome.verdict,

@@ -1,1 +1,1 @@
-"""The only place that knows the vendor's SDK; importing its files costs more than a second, and none of them retries."""
+"""The adapter for the Anthropic SDK and its only importer, since the import takes over a second; it never retries."""

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from apps.outbound.ssrf import Networks
 
 
-# Any: see `arguments_of`.
+# Any: the reason is beside `arguments_of`.
 async def stream_reply(client: AsyncAnthropic, arguments: dict[str, Any], listener: Listener | None) -> ModelReply:
-    """The whole answer of a stream. What the listener raises is its caller's, and hangs up."""
+    """Read a streamed reply to its end. An exception of the listener ends the stream and reaches the caller."""
     async with AsyncExitStack() as connection:
         with TYPED_ERRORS:
             stream = await connection.enter_async_context(client.messages.stream(**arguments))
@@ -34,7 +34,7 @@ async def stream_reply(client: AsyncAnthropic, arguments: dict[str, Any], listen
             if event.type == "text" and listener is not None:
                 listener(event.text)
             if event.type == "message_stop":
-                # Without a beginning the end carries no message.
+                # Without a start event, the SDK has no message to return at the end.
                 message = getattr(event, "message", None)
                 return reply_of(message, is_stand_in=is_from_stand_in(stream.response.headers))
         sentence = "The model's answer broke off before its end."
@@ -52,14 +52,14 @@ async def _next_event(stream: AsyncMessageStream[None]) -> ParsedMessageStreamEv
 
 
 def require_api_key(api_key: str, base_url: str | None) -> str:
-    """An endpoint of one's own may want no key; the vendor's does."""
+    """Return the key. An empty key is refused unless the tenant's own endpoint is used, which may need none."""
     if not api_key and not base_url:
         sentence = "No model key is set. Set ANTHROPIC_API_KEY, or use the stand-in model."
         raise NotAuthorised(sentence)
     return api_key or "none"
 
 
-# What the SDK says of this machine and its patience: nobody needs to know, and each call that waits holds it four times.
+# The SDK's headers about this machine and its timeouts: no endpoint needs them, and each waiting call would keep four copies.
 OMITTED_HEADERS: Final = {
     f"X-Stainless-{name}": anthropic.Omit()
     for name in (
@@ -75,30 +75,30 @@ OMITTED_HEADERS: Final = {
     )
 }
 MESSAGES_PATH: Final = "/v1/messages"
-# By this header the SDK gives the answer with its headers.
+# With this header the SDK returns the response together with its headers.
 RAW_RESPONSE_HEADER: Final = "X-Stainless-Raw-Response"
-# Far more than any connection needs: on a loop that begins two thousand calls at once, each waits for the others' beginnings.
+# Longer than any connection needs: on a loop that starts two thousand calls at once, each connection waits for the others.
 CONNECT_SECONDS = 15.0
-# A shorter life would have busy workers greet the endpoint anew between two steps of a turn.
+# With a shorter lifetime, a busy worker would reconnect to the endpoint between two steps of a turn.
 KEEPALIVE_SECONDS = 30.0
-# A longer answer may take so long that something on the way hangs up on a silent connection.
+# A longer unstreamed answer may be silent for so long that a proxy on the way closes the connection.
 STREAM_ABOVE_TOKENS = 20_000
 
 
 def async_backend_at(api_key: str, base_url: str, *, connections: int) -> AsyncBackend:
-    """A client for one event loop and up to `connections` calls at once; whoever asked for it closes it."""
+    """Return a client for one event loop and up to `connections` calls at once. The caller closes it."""
     return AsyncAnthropicBackend(api_key, base_url=base_url or None, connections=connections)
 
 
 def guarded_backend_at(api_key: str, base_url: str, *, connections: int, allowed: Networks) -> AsyncBackend:
-    """The same for an address that a tenant typed in, which may lead nowhere inside."""
+    """Return a client like `async_backend_at` for an address that a tenant entered. It never connects to an internal address."""
     transport = GuardedTransport(allowed, connections=connections, keepalive_seconds=KEEPALIVE_SECONDS)
     client = httpx2.AsyncClient(transport=transport, follow_redirects=False, trust_env=False)
     return AsyncAnthropicBackend(api_key, base_url=base_url, connections=connections, http_client=client)
 
 
 class AsyncAnthropicBackend:
-    """A model behind the Messages API, for many calls that wait at once on one event loop."""
+    """A model behind the Messages API, for many concurrent calls on one event loop."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class AsyncAnthropicBackend:
 
     async def complete(self, request: ModelRequest, listener: Listener | None = None) -> ModelReply:
         try:
-            # The transport limits each silence, never the whole: an answer that drips would not end.
+            # The transport limits each silence and never the whole call: an answer that arrives in drips would not end.
             async with asyncio.timeout(request.timeout_seconds) as limit:
                 if listener is not None or request.max_tokens > STREAM_ABOVE_TOKENS:
                     arguments = arguments_of(request) | {"timeout": _timeout(request), "extra_headers": OMITTED_HEADERS}
@@ -138,7 +138,7 @@ class AsyncAnthropicBackend:
             body = body_of(request)
             headers = OMITTED_HEADERS | {RAW_RESPONSE_HEADER: "raw", "Content-Length": str(body.length)}
             options: RequestOptions = {"timeout": _timeout(request), "headers": headers}
-            # Not messages.create(): as long as it waits it keeps the arguments, a copy of them and the text made of it.
+            # Not `messages.create()`: while it waits, it keeps the arguments, a copy of them and their JSON text in memory.
             asked = self._client.post(MESSAGES_PATH, cast_to=anthropic.types.Message, content=body, options=options)
             raw = cast("AsyncAPIResponse[anthropic.types.Message]", await asked)
             message = await raw.parse()
@@ -146,5 +146,5 @@ class AsyncAnthropicBackend:
 
 
 def _timeout(request: ModelRequest) -> httpx2.Timeout:
-    # Waiting for a free connection counts as the call's time, not as the time to connect.
+    # The wait for a free connection counts towards the time of the call, not towards the time to connect.
     return httpx2.Timeout(request.timeout_seconds, connect=CONNECT_SECONDS)

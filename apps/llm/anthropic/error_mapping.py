@@ -1,4 +1,4 @@
-"""What the SDK and the connection raise, as errors that say who must act."""
+"""Maps exceptions of the SDK and of the connection to `BackendError` classes, which say who has to act."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REDIRECT_MESSAGE: Final = "The endpoint answered with a redirect, which is not followed. Name the address it leads to."
-# An endpoint that asks for more is asked again after an hour all the same.
+# An endpoint that asks for a longer wait is still asked again after an hour.
 LONGEST_WAIT_SECONDS = 3600.0
 SPEND_CODES = frozenset(
     {
@@ -51,7 +51,7 @@ ERRORS_BY_STATUS: Mapping[int, type[BackendError]] = {
     504: TimedOut,
     529: Overloaded,
 }
-# An error inside a stream arrives under the status 200, and its type is all there is to go by.
+# An error inside a stream arrives with status 200; only its type identifies it.
 ERRORS_BY_TYPE: Mapping[str | None, type[BackendError]] = {
     "authentication_error": NotAuthorised,
     "billing_error": SpendLimitReached,
@@ -65,15 +65,15 @@ ERRORS_BY_TYPE: Mapping[str | None, type[BackendError]] = {
 
 
 class TypedErrors:
-    """Whatever breaks inside, at the endpoint or on the way, leaves as a `BackendError`.
+    """A context manager that turns every SDK and connection error inside it into a `BackendError`.
 
-    One serves everybody: of a generator, each call that waits would hold one of its own.
+    One instance serves all calls: a generator-based one would keep a frame in memory for each waiting call.
     """
 
     __slots__ = ()
 
     def __enter__(self) -> None:
-        """Nothing is to be done before."""
+        """Do nothing; there is nothing to set up."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if error is not None and (backend_error := _to_backend_error(error)) is not None:
@@ -90,7 +90,7 @@ def _to_backend_error(error: BaseException) -> BackendError | None:
         case httpx2.HTTPError():
             return _translate_broken_stream(error)
         case UnicodeEncodeError():
-            return BadRequest("The request holds half of a character, which no text can.")
+            return BadRequest("The request contains half of a character (a lone surrogate). Remove it.")
         case ValueError() | RecursionError():
             return MalformedReply("The model's answer is not JSON.")
         case _:
@@ -122,7 +122,7 @@ def translate_api_error(error: anthropic.APIError) -> BackendError:
 
 
 def requested_wait_seconds(headers: Mapping[str, str], *, now: float) -> float | None:
-    """Seconds the endpoint wants us to wait, as it says in milliseconds, in seconds or by a date."""
+    """Return how many seconds the endpoint asks us to wait, read from its headers in milliseconds, seconds or as a date."""
     asked = headers.get("retry-after", "")
     for seconds in (
         _parse_milliseconds(headers.get("retry-after-ms", "")),
@@ -143,19 +143,19 @@ def _error_class(error: anthropic.APIStatusError) -> type[BackendError]:
 def _is_about_money(error: anthropic.APIStatusError) -> bool:
     if error.error_code in SPEND_CODES or error.type == "billing_error":
         return True
-    # A limit the account set itself answers 400 without a code; its sentence is all there is to go by.
+    # A spend limit that the account set itself answers 400 without a code; only its sentence identifies it.
     return error.status_code == 400 and "api usage limits" in (error.api_message or "").lower()
 
 
 def _is_too_long(error: anthropic.APIStatusError) -> bool:
     if error.status_code == 413:
         return True
-    # There is no code for it; its sentence is all there is to go by.
+    # The API has no code for this; only its sentence identifies it.
     return error.status_code == 400 and "prompt is too long" in (error.api_message or "").lower()
 
 
 def _translate_broken_stream(error: httpx2.HTTPError) -> BackendError:
-    """The SDK translates what fails before an answer begins; what breaks off later comes as the connection raised it."""
+    """Translate a connection error in the middle of an answer, which the SDK passes on as the connection raised it."""
     if isinstance(error, httpx2.TimeoutException):
         return TimedOut("The model fell silent in the middle of its answer.")
     if isinstance(error, httpx2.DecodingError):
@@ -177,7 +177,7 @@ def _parse_number(value: str) -> float | None:
 
 
 def _seconds_until(value: str, headers: Mapping[str, str], now: float) -> float | None:
-    """By the endpoint's own clock where it tells the time, since ours may be wrong."""
+    """Return the seconds until a date. The endpoint's own clock is used where its headers give it, since ours may be wrong."""
     moment = _parse_http_date(value)
     if moment is None:
         return None

@@ -1,4 +1,4 @@
-"""What the SDK gives back, as replies."""
+"""Turns the SDK's messages into `ModelReply` values."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 MESSAGE_FIELDS = frozenset({"id", "model", "content", "stop_reason", "usage"})
 STAND_IN_HEADER = "x-preceptor-stand-in"
 NOT_A_MESSAGE = "The model's answer is not a message."
-# What does not fit fails wherever it does not fit.
+# The SDK does not validate, so a malformed message may fail at any of these accesses.
 SHAPE_ERRORS = (AssertionError, AttributeError, LookupError, RuntimeError, TypeError)
 
 
 def reply_of(message: object, *, is_stand_in: bool) -> ModelReply:
-    # The SDK builds a message out of any JSON, without validating it; only the fields tell.
+    # The SDK builds a message from any JSON without validating it; only its fields show whether it is one.
     if not isinstance(message, anthropic.types.Message) or MESSAGE_FIELDS - message.model_fields_set:
         raise MalformedReply(NOT_A_MESSAGE)
     try:
@@ -60,7 +60,7 @@ def is_from_stand_in(headers: Mapping[str, str]) -> bool:
 
 
 def _as_json_object(value: Mapping[str, object]) -> JsonObject:
-    # What the SDK decoded from JSON, or encodes as such, holds nothing that JSON does not know.
+    # The SDK decoded the value from JSON or encodes it as JSON, so it holds JSON types only.
     return cast("JsonObject", value)
 
 

@@ -1,4 +1,4 @@
-"""A request's bytes, of which thousands of waiting calls hold once what they have in common."""
+"""The bytes of a request. Thousands of waiting calls share one copy of the bytes that they have in common."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import ModelRequest
 
 PREFIXES_KEPT: Final = 512
-# What the SDK writes first; behind it stands what calls of one agent have in common.
+# The SDK writes these first; the part that calls of one agent share follows.
 OWN_ARGUMENTS: Final = ("max_tokens", "messages")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequestBody:
-    """The bytes the SDK would make of the same request. They are put together as they are sent, and not kept."""
+    """The bytes that the SDK would write for the same request. They are joined while they are sent, and not kept."""
 
     own: bytes
     common: bytes
@@ -35,13 +35,13 @@ class ModelRequestBody:
 
 
 def body_of(request: ModelRequest) -> ModelRequestBody:
-    """Raises ValueError for what JSON cannot hold, UnicodeEncodeError for half of a character."""
+    """Return the body of a request. Raises ValueError for values that JSON lacks, UnicodeEncodeError for lone surrogates."""
     arguments = arguments_of(request)
     own = _encode_arguments({name: arguments.pop(name) for name in OWN_ARGUMENTS})
     return ModelRequestBody(f"{own[:-1]},".encode(), _intern_bytes(_encode_arguments(arguments)[1:].encode()))
 
 
-# Any: see `arguments_of`.
+# Any: the reason is beside `arguments_of`.
 def _encode_arguments(arguments: dict[str, Any]) -> str:
     return json.dumps(arguments, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 

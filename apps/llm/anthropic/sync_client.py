@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @cache
 def backend_at(api_key: str, base_url: str) -> AnthropicBackend:
-    """One client per process and endpoint."""
+    """Return the client of this process for an endpoint."""
     return AnthropicBackend(api_key, base_url=base_url or None)
 
 
@@ -29,7 +29,7 @@ class AnthropicBackend:
     """A model behind the Messages API, at the vendor or at any address that speaks it."""
 
     def __init__(self, api_key: str, *, base_url: str | None = None) -> None:
-        # The turn owns retries: the SDK's own obey any retry-after, however long.
+        # The turn owns retries: the SDK's own retries obey any retry-after, however long.
         self._client = anthropic.Anthropic(api_key=require_api_key(api_key, base_url), base_url=base_url, max_retries=0)
 
     def complete(self, request: ModelRequest) -> ModelReply:
@@ -44,13 +44,13 @@ class AnthropicBackend:
 
 
 def blocking_guarded_backend_at(api_key: str, base_url: str, *, allowed: Networks) -> ModelBackend:
-    """A model at an address that a tenant typed in, for a thread that waits; each call opens a connection of its own."""
+    """Return a backend for an address that a tenant entered. It blocks its thread, and each call opens its own connection."""
     return _BlockingGuardedBackend(api_key, base_url, allowed)
 
 
 @dataclass(frozen=True, slots=True)
 class _BlockingGuardedBackend:
-    """The loop's client, once for each call."""
+    """Runs the asynchronous client once for each call."""
 
     api_key: str = field(repr=False)
     base_url: str

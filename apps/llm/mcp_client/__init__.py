@@ -1,1 +1,1 @@
-"""Other people's tools by the Model Context Protocol; the one package that knows its client, and not who may call what."""
+"""The MCP client for external tool servers, the only importer of the MCP package; it checks no permissions."""

@@ -1,6 +1,6 @@
-"""Asking a tool server what it offers, and calling one of its tools: one connection for each, either generation of the protocol.
+"""Lists the tools of a tool server and calls one: one connection for each request, in either generation of the protocol.
 
-Whatever the client raises becomes one of three: nothing was asked, the server said no, or nobody can tell what happened.
+Each exception of the client becomes one of three: the call was not sent, the server refused it, or its outcome is unknown.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from apps.outbound.ssrf import PRIVATE_ADDRESS
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-# What a server may say of its tools: so many pages and bytes of it.
+# Limits of a tool listing, in pages and bytes.
 MAX_PAGES: Final = 20
 LISTING_BYTES: Final = 2_000_000
-# The frame around a result: escapes of its JSON, and what the protocol says beside it.
+# Bytes around a result: the escapes of its JSON, and the protocol's own fields.
 FRAME_BYTES: Final = 65_536
 ESCAPE_FACTOR: Final = 4
-# Where a server that understands it finds what tells this call from every other.
+# The metadata key under which a server that supports it finds the call's idempotency key.
 IDEMPOTENCY_META_KEY: Final = "preceptor/idempotency-key"
 REFUSAL_CODES: Final = frozenset({INVALID_PARAMS, METHOD_NOT_FOUND})
 CLIENT_INFO: Final = Implementation(name="preceptor", version="1")
@@ -46,14 +46,14 @@ CLIENT_INFO: Final = Implementation(name="preceptor", version="1")
 
 @dataclass(slots=True)
 class _Connection:
-    """A connection, and how far it came: `is_asked` once the question itself may have left the house."""
+    """A connection and its progress: `is_asked` is set once the request itself may have been sent."""
 
     transport: LimitedTransport
     is_asked: bool = False
 
 
 async def list_tools(place: ToolServerAddress) -> ToolServerListing:
-    """What the server offers, page by page. Raises ToolServerFailed."""
+    """Return all tools that the server offers, page by page. Raises ToolServerFailed."""
     tools: list[Tool] = []
     async with _connect(place, LISTING_BYTES) as (client, _):
         cursor: str | None = None
@@ -68,7 +68,7 @@ async def list_tools(place: ToolServerAddress) -> ToolServerListing:
 
 
 async def call_tool(place: ToolServerAddress, name: str, arguments: Mapping[str, Any], key: str) -> ToolServerResult:
-    """Make one call, once. Raises NotAsked if it was not made, Lost if it may have been and nobody can tell."""
+    """Make one call, once. Raises CallNotSent if it was not sent, OutcomeUnknown if it may have been executed."""
     async with _connect(place, place.max_result_bytes * ESCAPE_FACTOR + FRAME_BYTES) as (client, connection):
         client.session.validate_tool_result = _skip_result_check  # type: ignore[method-assign]
         connection.is_asked = True
@@ -77,13 +77,13 @@ async def call_tool(place: ToolServerAddress, name: str, arguments: Mapping[str,
 
 
 async def _skip_result_check(name: str, result: CallToolResult) -> None:
-    """In place of the client's own check, which asks for the whole listing after each call and runs the server's patterns here."""
+    """Replace the client's own check, which fetches the whole listing after each call and runs the server's patterns here."""
 
 
 @asynccontextmanager
 async def _connect(place: ToolServerAddress, most_bytes: int) -> AsyncIterator[tuple[Client, _Connection]]:
     opened = _Connection(LimitedTransport(place.allowed, most_bytes))
-    # What the layers below say when their time is up is not always that; so the one limit around all of them comes first.
+    # The layers below do not always raise a timeout error when their time is up, so one shorter limit surrounds all of them.
     beyond = 2 * place.timeout_seconds
     try:
         async with (
@@ -104,7 +104,7 @@ async def _connect(place: ToolServerAddress, most_bytes: int) -> AsyncIterator[t
 
 
 def _translate_failure(error: Exception, opened: _Connection) -> ToolServerFailed:
-    """What to say of a failure. Its own words may quote the server, a customer or a header, and stay out."""
+    """Return the exception for a failure. The original message may quote the server, a customer or a header, and is left out."""
     kind = OutcomeUnknown if opened.is_asked else CallNotSent
     if opened.transport.has_refused:
         return kind(PRIVATE_ADDRESS)

@@ -1,4 +1,4 @@
-"""The guarded transport, for tool servers: no more bytes than were agreed, and none that have to be unpacked."""
+"""The guarded transport for tool servers: it limits the bytes of a response and refuses compressed ones."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ MAX_CONNECTIONS = 4
 
 
 class ResponseTooLong(httpx2.StreamError):
-    """More came than was agreed."""
+    """The response exceeds the byte limit."""
 
 
 class LimitedTransport(httpx2.AsyncBaseTransport):
-    """One caller's connections. `has_refused` and `is_too_long` say what became of them, whatever the client makes of it."""
+    """The connections of one caller. `has_refused` and `is_too_long` keep the cause of a failure, whatever the client raises."""
 
     def __init__(self, allowed: Networks, most_bytes: int) -> None:
         self._guarded = GuardedTransport(allowed, connections=MAX_CONNECTIONS, resolver=_resolver())
@@ -32,14 +32,14 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
         self.has_refused = self.is_too_long = False
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send one request, and let so many bytes of what comes back through."""
+        """Send one request, and read at most the allowed number of bytes of the response."""
         try:
             answer = await self._guarded.handle_async_request(request)
         except httpx2.TransportError as error:
             self.has_refused = self.has_refused or is_address_refusal(error)
             raise
         if answer.headers.get("content-encoding", "identity").lower() != "identity":
-            # A few bytes unpack to any number.
+            # A few compressed bytes can expand to any number.
             await answer.aclose()
             raise httpx2.DecodingError("The answer is packed, though nobody asked for that.")
         return httpx2.Response(
@@ -51,7 +51,7 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
         )
 
     def take(self, count: int) -> None:
-        """Count what came. Raises TooLong where it is more than was agreed."""
+        """Count received bytes. Raises ResponseTooLong above the limit."""
         self._most_bytes -= count
         if self._most_bytes < 0:
             self.is_too_long = True
@@ -63,7 +63,7 @@ class LimitedTransport(httpx2.AsyncBaseTransport):
 
 
 class _CountedStream(httpx2.AsyncByteStream):
-    """What comes back, counted as it comes."""
+    """A response body whose bytes are counted as they arrive."""
 
     def __init__(self, transport: LimitedTransport, answer: httpx2.Response) -> None:
         self._transport, self._answer = transport, answer
@@ -78,7 +78,7 @@ class _CountedStream(httpx2.AsyncByteStream):
 
 
 def limited_client(transport: LimitedTransport, headers: Mapping[str, str], seconds: float) -> httpx2.AsyncClient:
-    """A client over it that follows nobody and reads nothing of its environment."""
+    """Return a client over this transport that follows no redirect and reads no environment variable."""
     sent = {**headers, "accept-encoding": "identity"}
     return httpx2.AsyncClient(
         transport=transport, headers=sent, timeout=seconds, follow_redirects=False, trust_env=False
@@ -87,5 +87,6 @@ def limited_client(transport: LimitedTransport, headers: Mapping[str, str], seco
 
 @lru_cache(maxsize=1)
 def _resolver() -> DnsThreadPoolResolver:
-    # Of the process: each call has a transport of its own, and a listing a loop, which would wait for its threads at its end.
+    # One per process: each call has its own transport and each listing its own loop, which would wait for its threads when it
+    # ends.
     return DnsThreadPoolResolver()

@@ -1,4 +1,4 @@
-"""What is asked of a tool server and what it says, in plain values; importing this loads no client."""
+"""Requests to a tool server and its replies, as plain values; importing this module loads no client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolServerAddress:
-    """A tool server and what it wants to be let in, which is in nothing that is printed or logged."""
+    """A tool server with its credentials, which appear in no output and no log."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
@@ -23,7 +23,7 @@ class ToolServerAddress:
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
-    """One tool as its server describes it; nothing of it is true because it is said."""
+    """One tool as its server describes it; the description is not verified."""
 
     name: str
     description: str
@@ -35,7 +35,7 @@ class ListedTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolServerListing:
-    """Everything a server offers, as far as it was read, and the protocol it was read in."""
+    """All tools that a server offers, as far as they were read, and the protocol version."""
 
     protocol: str
     tools: tuple[ListedTool, ...]
@@ -44,31 +44,31 @@ class ToolServerListing:
 
 @dataclass(frozen=True, slots=True)
 class ToolServerResult:
-    """What a call gave back; structured content is JSON."""
+    """The result of a call; structured content is JSON."""
 
     text: str
     is_error: bool = False
 
 
 class ToolServerFailed(Exception):
-    """A server did not do what it was asked. The sentence quotes nobody."""
+    """A request to a tool server failed. The message quotes neither the server nor the arguments."""
 
     code: ClassVar[str]
 
 
 class CallNotSent(ToolServerFailed):
-    """The question never left the house."""
+    """The call was not sent."""
 
     code = "call_not_sent"
 
 
 class CallRefused(ToolServerFailed):
-    """The server refused the call before it did anything."""
+    """The server refused the call before executing it."""
 
     code = "call_refused"
 
 
 class OutcomeUnknown(ToolServerFailed):
-    """The call was made, and nobody can tell what it did."""
+    """The call was sent, and its outcome is unknown."""
 
     code = "outcome_unknown"

@@ -70,7 +70,7 @@ class Migration(TableMigration):
                     "due_at",
                     models.DateTimeField(
                         blank=True,
-                        help_text="From when on a reminder is shown. A task may have a time, scratch has none.",
+                        help_text="When to start showing a reminder. A task may have a time, a scratch note has none.",
                         null=True,
                         verbose_name="due",
                     ),
@@ -79,7 +79,7 @@ class Migration(TableMigration):
                     "end_user_key",
                     models.CharField(
                         blank=True,
-                        help_text="Channel and id, such as slack:U12345: seen in turns for them alone. Empty: for all the agent does.",
+                        help_text="Channel and id, such as slack:U12345: shown only in turns for this customer. Empty: shown in all turns.",
                         max_length=200,
                         validators=[apps.governance.stored_text.validate_storable_text],
                         verbose_name="customer",

@@ -179,7 +179,7 @@ class Migration(TableMigration):
                 (
                     "notified_ids",
                     models.JSONField(
-                        default=dict, help_text="What of that which waits stood in a message: row ids by kind."
+                        default=dict, help_text="Pending items that an e-mail already listed: row ids by kind."
                     ),
                 ),
                 ("last_digest_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
@@ -233,10 +233,10 @@ class Migration(TableMigration):
                     "status",
                     models.CharField(
                         choices=[
-                            ("waiting", "On its way"),
+                            ("waiting", "Waiting"),
                             ("sent", "Sent"),
                             ("dead", "Given up"),
-                            ("skipped", "Not sent: all was settled before"),
+                            ("skipped", "Not sent: everything was settled before"),
                         ],
                         db_default="waiting",
                         max_length=10,
@@ -247,7 +247,7 @@ class Migration(TableMigration):
                 (
                     "failure",
                     models.CharField(
-                        db_default="", help_text="What the last try came to, where it failed.", max_length=40
+                        db_default="", help_text="The error of the last attempt, if it failed.", max_length=40
                     ),
                 ),
                 ("sent_at", models.DateTimeField(null=True)),

@@ -1,1 +1,1 @@
-"""Backups: the archive, restoring it, and the drill that compares both."""
+"""Backups: the archive, its restore, and the drill that compares a restored database with the original."""

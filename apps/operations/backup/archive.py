@@ -33,7 +33,7 @@ _CHUNK: Final = 1 << 20
 
 
 class BackupRefused(Exception):
-    """There is no backup to be made, or none that could be restored."""
+    """A backup cannot be made or restored; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +65,9 @@ def back_up(owner_url: str, file: Path, files: Path | None) -> Manifest:
     The folder is read after the database: bytes are stored before a row names them, so no row lacks its file.
     """
     if file.exists():
-        raise BackupRefused(f"{file} is there already. Name another file, or move this one away.")
+        raise BackupRefused(f"{file} exists already. Name another file, or move this one away.")
     if not file.parent.is_dir():
-        raise BackupRefused(f"There is no folder {file.parent}. Make it first.")
+        raise BackupRefused(f"There is no folder {file.parent}. Create it first.")
     with TemporaryDirectory(dir=file.parent, prefix=".backup-") as folder:
         dump = Path(folder) / DUMP
         dump_info = _dump_database(owner_url, dump)
@@ -96,7 +96,7 @@ def read_manifest(file: Path) -> Manifest:
     except FileNotFoundError as missing:
         raise BackupRefused(f"There is no file {file}.") from missing
     except (tarfile.TarError, OSError, ValueError) as unreadable:
-        raise BackupRefused(f"{file} is no backup. Make one with: manage.py create_backup FILE") from unreadable
+        raise BackupRefused(f"{file} is not a backup. Create one with: manage.py create_backup FILE") from unreadable
     return _parse_manifest(file, raw_manifest)
 
 
@@ -112,7 +112,7 @@ def unpack_backup(file: Path, manifest: Manifest) -> Iterator[Path]:
             raise BackupRefused(f"{file} is damaged: {damaged}. Nothing was restored.") from damaged
         dump = folder / DUMP
         if not dump.is_file() or _sha256(dump) != manifest.dump_sha256:
-            raise BackupRefused(f"{file} is damaged: its dump is not the one it was made with. Nothing was restored.")
+            raise BackupRefused(f"{file} is damaged: its dump does not match its manifest. Nothing was restored.")
         yield folder
 
 
@@ -162,7 +162,7 @@ def _dump_database(owner_url: str, dump: Path) -> Mapping[str, Any]:
     with psycopg.connect(owner_url) as connection:
         if not bypasses_row_security(connection):
             raise BackupRefused(
-                "DATABASE_OWNER_URL signs in as somebody from whom row security hides rows. A backup takes a superuser, or a role"
+                "DATABASE_OWNER_URL signs in as a role from which row security hides rows. A backup needs a superuser, or a role"
                 " with BYPASSRLS."
             )
         connection.rollback()
@@ -183,15 +183,15 @@ def _dump_database(owner_url: str, dump: Path) -> Mapping[str, Any]:
 
 def _parse_manifest(file: Path, raw_manifest: Any) -> Manifest:
     if not isinstance(raw_manifest, dict) or "format" not in raw_manifest:
-        raise BackupRefused(f"{file} is no backup. Make one with: manage.py create_backup FILE")
+        raise BackupRefused(f"{file} is not a backup. Create one with: manage.py create_backup FILE")
     if raw_manifest["format"] != FORMAT_VERSION:
         raise BackupRefused(
-            f"{file} has form {raw_manifest['format']}, and this release reads {FORMAT_VERSION}. Use the one it is of."
+            f"{file} has format {raw_manifest['format']}, and this release reads {FORMAT_VERSION}. Use the release that wrote it."
         )
     try:
         return Manifest(**raw_manifest)
     except TypeError as unknown:
-        raise BackupRefused(f"{file} is damaged: its manifest is not whole.") from unknown
+        raise BackupRefused(f"{file} is damaged: its manifest is incomplete.") from unknown
 
 
 def _sha256(path: Path) -> str:

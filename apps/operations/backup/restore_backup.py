@@ -76,8 +76,8 @@ def _load_dump(folder: Path, manifest: Manifest, name: str) -> None:
     with psycopg.connect(url) as connection:
         if collation(connection) != manifest.sorting:
             raise BackupRefused(
-                f"This server sorts texts by {' '.join(collation(connection))}, and the backup was made where they are sorted by"
-                f" {' '.join(manifest.sorting)}. Make the server's cluster with that order; docs/operations.md says how."
+                f"This server sorts text by {' '.join(collation(connection))}, and the server of the backup by"
+                f" {' '.join(manifest.sorting)}. Create the server's cluster with that order; see docs/operations.md."
             )
     # The dump names the roles, which belong to the server and not to the database.
     ensure_roles(url, login_user=login["USER"], login_password=login["PASSWORD"])
@@ -86,14 +86,14 @@ def _load_dump(folder: Path, manifest: Manifest, name: str) -> None:
     with psycopg.connect(url) as connection:
         wrong = list(differences(manifest.contents, table_digests(connection)))
     if wrong:
-        raise BackupRefused(f"What was restored is not what was backed up: {' '.join(wrong[:_DIFFERENCES_SHOWN])}")
+        raise BackupRefused(f"The restored database differs from the backup: {' '.join(wrong[:_DIFFERENCES_SHOWN])}")
 
 
 def _refuse_other_server(manifest: Manifest) -> None:
     with _maintenance_connection() as connection:
         major = server_major(connection)
     if major < manifest.server_major:
-        raise BackupRefused(f"The backup is of PostgreSQL {manifest.server_major}, and this server is {major}.")
+        raise BackupRefused(f"The backup is from PostgreSQL {manifest.server_major}, and this server is {major}.")
 
 
 @contextmanager

@@ -57,7 +57,7 @@ def prompt_differences(here: Mapping[str, str], there: Mapping[str, str]) -> Ite
     """A sentence for each prompt that is not the same byte for byte."""
     for prompt_key in sorted({*here, *there}):
         if here.get(prompt_key) != there.get(prompt_key):
-            yield f"The prompt of {prompt_key} is another."
+            yield f"The prompt of {prompt_key} differs."
 
 
 def _environment(name: str) -> dict[str, str]:

@@ -1,1 +1,1 @@
-"""The provider's prompt cache: where its marks are set, and what a change of the prompt costs."""
+"""The provider's prompt cache: placement of cache marks, and the cost of a change to the prompt."""

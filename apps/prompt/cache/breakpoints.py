@@ -44,12 +44,12 @@ class TokenRatesProtocol(Protocol):
 
 Lifetime: TypeAlias = Literal["5m", "1h"]
 
-# Blocks that the API lets no mark stand behind.
+# Block types that may not carry a mark.
 UNMARKABLE_KINDS: Final = frozenset({"thinking", "redacted_thinking"})
 
 
 class PrefixScope(IntEnum):
-    """Who else sends the same bytes up to here."""
+    """Which other requests send the same bytes up to this block."""
 
     WORKSPACE = 0
     AGENT = 1
@@ -61,7 +61,7 @@ class PrefixScope(IntEnum):
 class PlannedBlock:
     """One block of a request, in hashing order.
 
-    `held` says that the prefix up to its end is cached by now, and with which lifetime it was written.
+    `held` is the lifetime with which the prefix up to its end is cached now, if it is.
     """
 
     label: str
@@ -73,27 +73,27 @@ class PlannedBlock:
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
-    """How likely the same bytes are sent again: within five minutes, or after that but within the hour."""
+    """The probability that the same bytes are sent again: within five minutes, or after that within the hour."""
 
     soon: float
     later: float
 
     @property
     def later_before_never(self) -> float:
-        """How often a lifetime of an hour saves what one of five minutes loses, until the bytes rest longer than that."""
+        """Return how often an hour's lifetime saves what five minutes lose, until the bytes are unused for longer than that."""
         never = max(1.0 - self.soon - self.later, 0.01)
         return self.later / never
 
 
 def reuse_at_rate(uses_per_hour: float) -> Reuse:
-    """What is to be expected of others who come independently of each other, so many an hour."""
+    """Return the expected reuse by independent requests, at so many an hour."""
     within_5m, within_1h = -math.expm1(-uses_per_hour / 12), -math.expm1(-uses_per_hour)
     return Reuse(within_5m, within_1h - within_5m)
 
 
 @dataclass(frozen=True, slots=True)
 class ReuseExpectation:
-    """What will be sent again: by this conversation's next call, and by conversations of others."""
+    """The expected reuse: by this conversation's next call, and by other conversations."""
 
     conversation: Reuse
     customer: Reuse
@@ -106,7 +106,7 @@ class ReuseExpectation:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedBill:
-    """What a call should be billed."""
+    """The expected charge of a call."""
 
     read: int
     written_5m: int
@@ -117,7 +117,7 @@ class ExpectedBill:
 
 @dataclass(frozen=True, slots=True)
 class Shortfall:
-    """A prefix that the model will not cache because it is too short, and does not say so (R184)."""
+    """A prefix that is too short for the model to cache, which the model does not report (R184)."""
 
     label: str
     prefix_tokens: int
@@ -126,7 +126,7 @@ class Shortfall:
 
 @dataclass(frozen=True, slots=True)
 class BreakpointPlan:
-    """For each piece the mark it carries, what the call should cost, and what cannot be cached."""
+    """The mark of each block, the expected charge of the call, and the prefixes that cannot be cached."""
 
     marks: tuple[Lifetime | None, ...]
     expected: ExpectedBill
@@ -135,7 +135,7 @@ class BreakpointPlan:
 
 @dataclass(frozen=True, slots=True)
 class _SharedRange:
-    """The tokens of one reach that this call writes, from where to where, and what others will do with them."""
+    """The tokens of one scope that this call writes: their range, and their expected reuse."""
 
     start: int
     end: int
@@ -147,7 +147,7 @@ class _SharedRange:
 
 @dataclass(frozen=True, slots=True)
 class _PlanInput:
-    """A request with everything that follows from its pieces; -1 stands for the beginning of the prompt."""
+    """A request with the values derived from its blocks; index -1 is the beginning of the prompt."""
 
     pieces: Sequence[PlannedBlock]
     rules: CacheRulesProtocol
@@ -173,7 +173,7 @@ def plan_marks(
     rates: TokenRatesProtocol,
     expectation: ReuseExpectation,
 ) -> BreakpointPlan:
-    """The marks that make this call and those after it cheapest, as far as can be expected."""
+    """Return the marks that minimise the expected cost of this call and the following ones."""
     request = _measure_blocks(pieces, rules, rates, expectation)
     lasts = (-1, *(index for index in request.reaches if request.is_long_enough(index)))
     hours = sorted({*lasts, *_first_new_block(request)})
@@ -218,7 +218,7 @@ def _positions(pieces: Sequence[PlannedBlock], rules: CacheRulesProtocol) -> Ite
 
 
 def _first_new_block(request: _PlanInput) -> Iterator[int]:
-    """The first block that is new: an hour mark there keeps all that is warm for an hour, at the price of one block."""
+    """Yield the first new block: an hour mark there keeps all warm bytes for an hour, at the price of one block."""
     index = request.warm + 1
     while 0 < index < len(request.pieces):
         ends_run = index + 1 == len(request.pieces) or request.positions[index + 1] != request.positions[index]
@@ -229,7 +229,7 @@ def _first_new_block(request: _PlanInput) -> Iterator[int]:
 
 
 def _shared_ranges(request: _PlanInput) -> Iterator[_SharedRange]:
-    """Only what is written now can be given a longer life; what is read keeps its own."""
+    """Yield the ranges that are written now. Only these can get a longer lifetime; a read keeps its own."""
     start = warm = request.tokens_to(request.warm)
     for index in request.reaches:
         reach = request.pieces[index].reach
@@ -239,7 +239,7 @@ def _shared_ranges(request: _PlanInput) -> Iterator[_SharedRange]:
 
 
 def _net_saving(request: _PlanInput, shared: Sequence[_SharedRange], hour: int, last: int) -> float:
-    """What writing for an hour up to `hour` and for five minutes up to `last` saves later, less what it costs now."""
+    """Return the later saving of an hour mark at `hour` and a five-minute mark at `last`, minus the present cost."""
     rates = request.rates
     warm, hour_end, last_end = (request.tokens_to(index) for index in (request.warm, hour, last))
     longer = float(rates.cache_write_1h - rates.cache_write_5m) * max(hour_end - warm, 0)
@@ -250,7 +250,7 @@ def _net_saving(request: _PlanInput, shared: Sequence[_SharedRange], hour: int, 
 
 
 def _own_reads(request: _PlanInput, hour: int, last: int) -> float:
-    """Tokens that this conversation will read instead of writing them again, weighed by how likely that is."""
+    """Return the tokens that this conversation will read instead of writing again, weighted by probability."""
     own = request.expectation.conversation
     reads = own.soon * max(request.tokens_to(last) - request.tokens_to(request.warm), 0)
     if hour > request.warm:
@@ -265,10 +265,10 @@ def _reads_by_others(request: _PlanInput, part: _SharedRange, hour_end: int, las
 
 
 def _later_calls_factor(request: _PlanInput, hour: int) -> float:
-    """An hour mark within the conversation guards later calls too, and could as well be set by one of them.
+    """Return the factor for an hour mark within the conversation: it protects later calls too, which could set it themselves.
 
-    If all calls wrote equally much, the cheapest distance between two such marks would be the square root below, and a
-    factor of half of it would keep to that. They do not; a smaller factor leaves room for waiting for a short block.
+    If all calls wrote the same amount, the cheapest distance between two such marks would be the square root below, and
+    half of it as a factor would keep that distance. They do not; a smaller factor allows waiting for a short block.
     """
     if request.pieces[hour].reach is not PrefixScope.CONVERSATION or request.warm < 0:
         return 1.0
@@ -279,7 +279,7 @@ def _later_calls_factor(request: _PlanInput, hour: int) -> float:
 
 
 def _place_marks(request: _PlanInput, hour: int, last: int) -> frozenset[int]:
-    """At most as many marks as the model takes: first those that write, then what finds and keeps the warm prefix."""
+    """Return at most as many marks as the model allows: those that write first, then those that find and keep the warm prefix."""
     placed = [index for index in dict.fromkeys((last, hour)) if index >= 0]
     wished = [_unreachable_warm_prefix(request, placed), *_optional_marks(request)]
     written_to = max(last, request.warm)
@@ -288,7 +288,7 @@ def _place_marks(request: _PlanInput, hour: int, last: int) -> frozenset[int]:
 
 
 def _unreachable_warm_prefix(request: _PlanInput, placed: Sequence[int]) -> int:
-    """The warm prefix, where no mark is near enough to find it."""
+    """Return the warm prefix if no mark is near enough to find it."""
     positions = request.positions
     found = any(
         index >= request.warm and positions[index] - positions[request.warm] < request.rules.look_back_positions
@@ -298,7 +298,7 @@ def _unreachable_warm_prefix(request: _PlanInput, placed: Sequence[int]) -> int:
 
 
 def _optional_marks(request: _PlanInput) -> list[int]:
-    """The marks that only keep or share, the most useful first: the anchor, then each reach by who will read it."""
+    """Return the marks that only keep or share, the most useful first: the anchor, then each scope by its expected readers."""
 
     def worth(index: int) -> float:
         reuse = request.expectation.of(request.pieces[index].reach)

@@ -1,4 +1,4 @@
-"""The books of the prompt cache, as calculations: slot by slot what a call was billed, and where two requests part."""
+"""Prompt cache accounting, as calculations: the charge of each slot, and where two requests differ."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,9 +13,9 @@ from apps.prompt.rendering.segments import Segment, SlotText
 
 @dataclass(frozen=True, slots=True)
 class SentBlock:
-    """A block of a request in hashing order, with its owners where it is a slot of the frozen prompt.
+    """A block of a request in hashing order, with its owners if it is a slot of the frozen prompt.
 
-    `tokens` is an estimate; only the shares count. `lead` is how many bytes stand before the part's own text.
+    `tokens` is an estimate; only the shares count. `lead` is the number of bytes before the part's own text.
     """
 
     slot: Slot
@@ -28,7 +28,7 @@ class SentBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChargedTokens:
-    """How the tokens of a prompt are charged, from its beginning to its end."""
+    """The tokens of a prompt by charge, from its beginning to its end."""
 
     read: int
     written: int
@@ -41,7 +41,7 @@ class ChargedTokens:
 
 @dataclass(frozen=True, slots=True)
 class SlotCharge:
-    """What of one slot should have been read, and what was read, written and not cached; in tokens."""
+    """The tokens of one slot: expected from the cache, read, written, and not cached."""
 
     slot: Slot
     tokens: int
@@ -52,21 +52,21 @@ class SlotCharge:
 
     @property
     def line(self) -> str:
-        """As the books keep it: seven of these stand in every call."""
+        """Return the compact form of the ledger: every call stores seven of these."""
         return f"{int(self.slot)} {self.tokens} {self.expected_read} {self.read} {self.written} {self.uncached}"
 
     @classmethod
     def of_line(cls, line: str) -> Self:
-        """What such a line says."""
+        """Parse a line of the ledger."""
         slot, *tokens = map(int, line.split())
         return cls(Slot(slot), *tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class CacheMark:
-    """Where a call told the cache to keep what it has read, for how long, and how long the prompt is up to there.
+    """A cache mark of a call: its place, its lifetime, and the length of the prompt up to it.
 
-    `message` counts those that were sent, and is -1 before them; `tokens` is an estimate.
+    `message` counts sent messages, and is -1 before them; `tokens` is an estimate.
     """
 
     slot: Slot
@@ -76,19 +76,19 @@ class CacheMark:
 
     @property
     def line(self) -> str:
-        """As the books keep it: four of these may stand in every call."""
+        """Return the compact form of the ledger: every call stores up to four of these."""
         return f"{int(self.slot)} {self.message} {self.lifetime} {self.tokens}"
 
     @classmethod
     def of_line(cls, line: str) -> Self:
-        """What such a line says."""
+        """Parse a line of the ledger."""
         slot, message, lifetime, tokens = line.split()
         return cls(Slot(int(slot)), int(message), "1h" if lifetime == "1h" else "5m", int(tokens))
 
 
 @dataclass(frozen=True, slots=True)
 class FirstDifference:
-    """The first byte in which a request differs from the one before it, and whose words stand there now, or stood there."""
+    """The first byte in which a request differs from the one before it, with the sources of the present and former text there."""
 
     slot: Slot
     label: str
@@ -97,21 +97,21 @@ class FirstDifference:
 
 
 def parse_charges(stored_charges: str | list[dict[str, int]]) -> tuple[SlotCharge, ...]:
-    """A bill as the books keep it; they kept it in another form once."""
+    """Parse the charges of a call in either stored form; older rows have another one."""
     if isinstance(stored_charges, list):
         return tuple(SlotCharge(Slot(charge.pop("slot")), **charge) for charge in map(dict, stored_charges))
     return tuple(SlotCharge.of_line(line) for line in stored_charges.split(";") if line)
 
 
 def parse_marks(stored_marks: str | None) -> tuple[CacheMark, ...] | None:
-    """The marks as the books keep them; None where they were not kept yet."""
+    """Parse the marks of a call; None for rows from before marks were stored."""
     return None if stored_marks is None else tuple(CacheMark.of_line(line) for line in stored_marks.split(";") if line)
 
 
 def charge_slots(sent: Iterable[tuple[Slot, int]], expected_read: int, billed: ChargedTokens) -> tuple[SlotCharge, ...]:
-    """A call's bill divided among the slots of its blocks, given with their tokens.
+    """Divide a call's charge among the slots of its blocks, given with their tokens.
 
-    The estimates are stretched until they add up to what was billed.
+    The estimates are scaled to the billed total.
     """
     return tuple(
         _charge(slot, start, end, expected_read, billed) for slot, start, end in _slot_extents(sent, billed.total)
@@ -119,7 +119,7 @@ def charge_slots(sent: Iterable[tuple[Slot, int]], expected_read: int, billed: C
 
 
 def _slot_extents(sent: Iterable[tuple[Slot, int]], total: int) -> Iterator[tuple[Slot, int, int]]:
-    """Where each slot begins and ends, in tokens as billed."""
+    """Yield the beginning and end of each slot, in billed tokens."""
     sizes: Counter[Slot] = Counter()
     for slot, tokens in sent:
         sizes[slot] += tokens
@@ -145,7 +145,7 @@ def _charge(slot: Slot, start: int, end: int, expected_read: int, billed: Charge
 
 
 def first_difference(before: Sequence[SentBlock], now: Sequence[SentBlock]) -> FirstDifference | None:
-    """Where `now` no longer begins as `before` did; None if it goes on where `before` ended."""
+    """Return where `now` stops beginning like `before`; None if it continues after the end of `before`."""
     for at, old in enumerate(before):
         new = now[at] if at < len(now) else None
         if new is None or new.content != old.content:
@@ -161,7 +161,7 @@ def _locate_difference(old: SentBlock, new: SentBlock | None) -> FirstDifference
 
 
 def _common_length(one: bytes, other: bytes) -> int:
-    """How many bytes both begin with."""
+    """Return the number of bytes that both have in common at the beginning."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (first, second) in enumerate(pairs) if first != second), min(len(one), len(other)))
 

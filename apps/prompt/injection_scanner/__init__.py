@@ -1,1 +1,1 @@
-"""The scanner for text that tries to give the model orders."""
+"""The scanner for prompt injection: text that gives the model orders."""

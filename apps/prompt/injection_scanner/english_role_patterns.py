@@ -1,6 +1,6 @@
-"""English phrases that give a model another part, other limits or its very words; the other English ones stand apart."""
+"""Rules for English phrases that give a model another role, other limits or its exact words."""
 
-# One rule stands on one line, however long: rules are read and changed one by one.
+# One rule per line, however long: rules are read and changed one by one.
 # ruff: noqa: E501
 # fmt: off
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a reviewer should look at before or after a text enters a prompt: the scanner's flags, with their slot and record."""
+"""The scanner's findings on the texts of a prompt, for reviewers, with slot and record."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from apps.prompt.prompt_input import PromptInput, Slot, TextProvenance, input_pa
 
 @dataclass(frozen=True, slots=True)
 class ReviewFinding:
-    """One flag: which rule, where in the stored text (in characters; the end is exclusive), in which slot and record."""
+    """One finding: its rule, its place in the stored text (in characters; the end is exclusive), its slot and its record."""
 
     rule: str
     start: int
@@ -21,7 +21,7 @@ class ReviewFinding:
 
 
 def scan_prompt_input(given: PromptInput) -> tuple[ReviewFinding, ...]:
-    """Every flag on the texts others wrote. Flags advise; what the model is told does not depend on them."""
+    """Return all findings on texts that others wrote. Findings are advice; the prompt does not depend on them."""
     return tuple(
         ReviewFinding(found.rule.value, found.start, found.end, slot, passage.source)
         for slot, passage in input_passages(given)
@@ -29,7 +29,7 @@ def scan_prompt_input(given: PromptInput) -> tuple[ReviewFinding, ...]:
     )
 
 
-# What no honest text for an agent needs: one of these is enough to ask the reviewer for a word.
+# Rules that no honest text for an agent matches: one finding requires the reviewer's explanation.
 GRAVE_SUSPICIONS: Final = frozenset(
     {
         Suspicion.OVERRIDE,
@@ -42,12 +42,12 @@ GRAVE_SUSPICIONS: Final = frozenset(
         Suspicion.HIDDEN_CHARACTERS,
     }
 )
-# So many of the lesser ones ask for a word too.
+# This many findings of lesser rules require an explanation too.
 MANY_FINDINGS: Final = 3
 
 
 def rules_to_confirm(texts: Iterable[str]) -> tuple[str, ...]:
-    """What a reviewer has to confirm before these texts reach a prompt; empty if the flags only advise."""
+    """Return the rules that a reviewer has to confirm before these texts enter a prompt; empty if findings are only advice."""
     found = [finding.rule for text in texts for finding in scan(text)]
     if GRAVE_SUSPICIONS.isdisjoint(found) and len(found) < MANY_FINDINGS:
         return ()

@@ -1,4 +1,4 @@
-"""What a text seems to try, and the little language in which the rules for it are written."""
+"""The kinds of suspicion, and the small language in which the rules are written."""
 
 import re
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.prompt.normalization.lookalike_folding import fold_words
 
 
 class Suspicion(StrEnum):
-    """What a finding tells a reviewer; none of them refuses anything."""
+    """The kind of attack that a finding suggests; none of them refuses anything."""
 
     OVERRIDE = "override"
     NEW_TASK = "new_task"
@@ -28,7 +28,7 @@ class Suspicion(StrEnum):
 
 
 class Opening(IntEnum):
-    """Where the first word of a phrase has to stand: anywhere, where an order begins, or at the start of a sentence."""
+    """Where the first word of a phrase must be: anywhere, where an order begins, or at the start of a sentence."""
 
     ANYWHERE = 0
     ORDER = 1
@@ -36,7 +36,7 @@ class Opening(IntEnum):
 
 
 class RuleSource(NamedTuple):
-    """A rule as it is written down: the words it may begin with, what follows, and where it has to stand."""
+    """A rule as written: its first words, what follows, and where it must begin."""
 
     suspicion: Suspicion
     beginnings: str
@@ -46,21 +46,21 @@ class RuleSource(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """What has to follow a word for it to be suspicious, and where the word has to stand."""
+    """The pattern that must follow a first word, and where the word must be."""
 
     suspicion: Suspicion
     rest: str
     opening: Opening
 
     def end(self, text: str, at: int) -> int:
-        """Where the phrase ends whose first word ends at `at`; 0 if there is none."""
+        """Return the end of the phrase whose first word ends at `at`; 0 if there is none."""
         found = _compile(self.rest).match(text, at)
         return found.end() if found else 0
 
 
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
-    """Compiled when first needed: most texts need few of the patterns."""
+    """Compile a pattern when it is first needed: most texts need few of them."""
     return re.compile(pattern)
 
 
@@ -69,7 +69,7 @@ _ANY_WORDS: Final = re.compile(r"@(\d)")
 
 
 def expand_pattern(pattern: str, lexicon: dict[str, str]) -> str:
-    """`~` is what stands between two words, `@3` are up to three words of any kind, `<NAME>` a list of words."""
+    """Expand `~` to the gap between words, `@3` to up to three words of any kind, and `<NAME>` to a list of words."""
     spelled = pattern if pattern.isascii() else fold_words(pattern)
     for name, words in lexicon.items():
         spelled = spelled.replace(f"<{name}>", f"(?:{words})")

@@ -1,7 +1,7 @@
-"""Points out to a reviewer what in a text may be meant for the model; it refuses and changes nothing.
+"""Points out text that may be meant for the model, for a reviewer; it refuses and changes nothing.
 
-Each word is looked up, and only where a suspicious phrase may begin is a bounded pattern tried, so the time grows with
-the length of the text alone. What is encoded or spelled apart is made readable first, and found where it stands.
+Each word is looked up, and a bounded pattern is tried only where a suspicious phrase may begin, so the time grows linearly
+with the text. Encoded or spelled-out text is decoded first, and found at its original place.
 """
 
 import codecs
@@ -28,7 +28,7 @@ from apps.prompt.normalization.lookalike_folding import FoldedText, fold, fold_w
 
 @dataclass(frozen=True, slots=True)
 class ScannerFinding:
-    """What a stretch of a text seems to try; `start` and `end` count characters of the raw text."""
+    """A suspicious stretch of a text; `start` and `end` count characters of the raw text."""
 
     rule: Suspicion
     start: int
@@ -36,7 +36,7 @@ class ScannerFinding:
 
 
 def scan(text: str) -> tuple[ScannerFinding, ...]:
-    """All that looks like an attack, from left to right; no two findings of one rule overlap."""
+    """Return everything that looks like an attack, from left to right; findings of one rule do not overlap."""
     return tuple(_merge_findings(_scan_all_views(text)))
 
 
@@ -65,7 +65,7 @@ def _locate_findings(view: FoldedText, found: Iterable[SuspiciousSpan]) -> Itera
 
 
 def _decoded_views(raw: FoldedText, plain: FoldedText) -> Iterator[FoldedText]:
-    """The same text read as one would who knows the trick; empty where there is none."""
+    """Yield the decoded forms of a text; none if nothing in it is encoded."""
     once = decode_chunks(raw)
     for view in (once, decode_chunks(once), decode_hidden_text(raw)):
         if view.text:
@@ -95,7 +95,7 @@ _TRIES_PER_CHARACTER: Final = 0.5
 
 
 def _find_phrases(text: str) -> Iterator[SuspiciousSpan]:
-    """Tries end where a text holds so many beginnings that reading on would take long; that is then said."""
+    """Yield suspicious phrases. The search ends in a text with too many beginnings, and a finding then reports that."""
     tries = -_FREE_TRIES
     for word in _WORD.finditer(text):
         if word[0] not in _PHRASES:
@@ -111,7 +111,7 @@ def _find_phrases(text: str) -> Iterator[SuspiciousSpan]:
 
 @cache
 def _any_phrase_pattern(word: str) -> re.Pattern[str]:
-    """All that may follow a word in one pattern: nearly always nothing does, and that is known at once."""
+    """Return one pattern for all phrases after a word: almost always none follows, and one search shows that."""
     return re.compile("|".join(dict.fromkeys(phrase.rest for phrase in _PHRASES[word])))
 
 
@@ -145,7 +145,7 @@ def _find_unspaced(text: str) -> Iterator[SuspiciousSpan]:
 
 
 def _index_phrases() -> dict[str, tuple[Phrase, ...]]:
-    """A first word may be two words, of which the second then leads the rest."""
+    """Return phrases by first word. A beginning may be two words; the second then leads the rest."""
     phrases: defaultdict[str, tuple[Phrase, ...]] = defaultdict(tuple)
     for suspicion, beginnings, rest, opening in (*ENGLISH_PATTERNS, *ENGLISH_ROLE_PATTERNS, *OTHER_LANGUAGE_PATTERNS):
         for beginning in dict.fromkeys(fold_words(_expand_beginnings(beginnings)).split("|")):

@@ -1,4 +1,4 @@
-"""What the distiller is shown: a tier's facts and the lines it may rest on, as data."""
+"""The message to the distiller: a tier's facts and the lines that it may cite, as data."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -11,7 +11,7 @@ NamedTexts: TypeAlias = Sequence[tuple[str, str]]
 
 
 def rewrite_message(facts: NamedTexts, lines: NamedTexts, *, voice: str, budget_tokens: int) -> str:
-    """One JSON object for each fact and line with its id, in one fence; the budget in tokens stands behind it."""
+    """Return one JSON object with an id for each fact and line, in one fence, followed by the budget in tokens."""
     shown = [
         *([{"voice": _clean(voice)}] if voice else []),
         *({"fact": name, "text": _clean(text)} for name, text in facts),

@@ -1,4 +1,4 @@
-"""What the extraction agent is shown of a conversation, and what is made of its answer."""
+"""The message to the extraction agent, and the parsing of its answer."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,20 +28,20 @@ extraction_schema: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """One thing said or done; a line that names a tool and has arguments is the call, without them it is the answer."""
+    """One message or tool call; a line with a tool name and arguments is the call, one without arguments is its result."""
 
     role: str
     text: str = ""
     tool_name: str = ""
     arguments: Mapping[str, Json] | None = None
     is_error: bool = False
-    # What a person said is wrong with it, in the house's words.
+    # The reason of a person's report on it, as a fixed phrase.
     reported: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedSkill:
-    """A runbook as the extraction agent wrote it, not vetted yet."""
+    """A runbook as the extraction agent wrote it, before vetting."""
 
     name: str
     title: str
@@ -56,7 +56,7 @@ class NothingExtracted:
 
 @dataclass(frozen=True, slots=True)
 class MalformedExtraction:
-    """The answer was not what was asked for; nothing is learned from it (R114)."""
+    """The answer does not match the schema; nothing is learned from it (R114)."""
 
     reason: str
 
@@ -65,7 +65,7 @@ ExtractionResult: TypeAlias = ExtractedSkill | NothingExtracted | MalformedExtra
 
 
 def transcript_message(lines: Sequence[TranscriptLine]) -> str:
-    """The conversation as data, one JSON object on each line, in one fence."""
+    """Return the conversation as data, one JSON object per line, in one fence."""
     return f"# Transcript\n\n{fence_lines([render_transcript_line(line) for line in lines])}"
 
 
@@ -97,7 +97,7 @@ def _clean(value: Json) -> Json:
 
 
 def parse_extraction(text: str) -> ExtractionResult:
-    """The answer as a value; code fences and prose around the object are passed over, and nothing is ever raised."""
+    """Parse the answer. Code fences and prose around the JSON object are skipped; nothing is ever raised."""
     if len(text) > EXTRACTION_REPLY_CHARACTERS:
         return MalformedExtraction("The answer is longer than an extraction can be.")
     for candidate in json_objects_in(text):
@@ -107,7 +107,7 @@ def parse_extraction(text: str) -> ExtractionResult:
 
 
 def json_objects_in(text: str) -> Iterator[Mapping[str, object]]:
-    """Every JSON object that opens in the text and is not part of an earlier one."""
+    """Yield every JSON object in the text that is not part of an earlier one."""
     at = text.find("{")
     while at >= 0:
         found, end = _object_at(text, at)

@@ -1,4 +1,4 @@
-"""What the digest agent is shown: the list as it stands, lessons and corrections, each a line of data."""
+"""The message to the digest agent: the present list, lessons and corrections, one line of data each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.prompt.text_limits import TRANSCRIPT_LINE_CHARACTERS
 
 @dataclass(frozen=True, slots=True)
 class DigestLesson:
-    """One lesson, with the number by which the answer names it."""
+    """One lesson, with the number by which the answer cites it."""
 
     lesson_id: int
     situation: str
@@ -21,7 +21,7 @@ class DigestLesson:
 
 @dataclass(frozen=True, slots=True)
 class DigestCorrection:
-    """A draft, and what a person sent in its place."""
+    """A draft, and a person's text in its place."""
 
     draft: str
     sent: str
@@ -30,7 +30,7 @@ class DigestCorrection:
 def digest_message(
     bullets: Sequence[str], lessons: Sequence[DigestLesson], corrections: Sequence[DigestCorrection]
 ) -> str:
-    """The material as data, one JSON object on each line, in one fence."""
+    """Return the material as data, one JSON object per line, in one fence."""
     return f"# Material\n\n{fence_lines(list(_lines(bullets, lessons, corrections)))}"
 
 

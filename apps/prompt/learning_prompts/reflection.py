@@ -1,4 +1,4 @@
-"""What a reflection is shown of an agent's day, and what is made of its answer (R119)."""
+"""The message of a reflection with an agent's day, and the parsing of its answer (R119)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ reflection_schema: Final[Mapping[str, Json]] = {
 
 @dataclass(frozen=True, slots=True)
 class ReflectedSkill:
-    """A runbook as the reflection wrote it, not vetted yet, and the conversations that show it, counted from 1."""
+    """A runbook as the reflection wrote it, before vetting, and the numbers of the conversations that show it, from 1."""
 
     skill: ExtractedSkill
     conversations: tuple[int, ...]
@@ -56,7 +56,7 @@ class ReflectedSkill:
 
 @dataclass(frozen=True, slots=True)
 class ReflectedMemory:
-    """A line to remember as the reflection wrote it, not vetted yet, and the conversations that show it, counted from 1."""
+    """A memory line as the reflection wrote it, before vetting, and the numbers of the conversations that show it, from 1."""
 
     text: str
     conversations: tuple[int, ...]
@@ -64,19 +64,19 @@ class ReflectedMemory:
 
 @dataclass(frozen=True, slots=True)
 class ReflectionResult:
-    """All that a reflection would have an agent keep of a day."""
+    """The skills and memory lines that a reflection proposes."""
 
     skills: tuple[ReflectedSkill, ...] = ()
     memories: tuple[ReflectedMemory, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Most days teach nothing."""
+        """Return whether nothing is proposed, as on most days."""
         return not (self.skills or self.memories)
 
 
 def day_message(conversations: Sequence[Sequence[TranscriptLine]]) -> str:
-    """Each conversation as data in a fence of its own, under its number."""
+    """Return each conversation as data in its own fence, under its number."""
     return "\n\n".join(
         f"# Conversation {number}\n\n{fence_lines([render_transcript_line(line) for line in lines])}"
         for number, lines in enumerate(conversations, start=1)
@@ -84,7 +84,7 @@ def day_message(conversations: Sequence[Sequence[TranscriptLine]]) -> str:
 
 
 def parse_reflection(text: str) -> ReflectionResult | MalformedExtraction:
-    """The answer as values; what is neither, or cites nothing that was shown, is left out. Nothing is ever raised."""
+    """Parse the answer. Items that are malformed or cite no shown conversation are left out; nothing is ever raised."""
     if len(text) > MAX_SKILLS_PER_DAY * EXTRACTION_REPLY_CHARACTERS:
         return MalformedExtraction("The answer is longer than a reflection can be.")
     for candidate in json_objects_in(text):

@@ -1,1 +1,1 @@
-"""Memory as lines: sections, differences, and what is held for review."""
+"""Memory as lines: sections, diffs, and lines that are held for review."""

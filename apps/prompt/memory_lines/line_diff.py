@@ -1,4 +1,4 @@
-"""Lines of a text: how it is split, how a line is compared and hashed, and which lines were added, removed or replaced."""
+"""Lines of a text: splitting, comparing and hashing them, and the lines that were added, removed or replaced."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines, whatever a browser or a system ends them with."""
+    """Return the lines, with any kind of line ending."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def strip_line(line: str) -> str:
-    """A line by what it says."""
+    """Return a line without the white space around it."""
     return line.strip(" \t")
 
 
 def distinct_lines(text: str) -> frozenset[str]:
-    """What a text says, line by line."""
+    """Return the distinct lines of a text."""
     return frozenset(filter(None, map(strip_line, split_lines(text))))
 
 
 @dataclass(frozen=True, slots=True)
 class LineDiff:
-    """The lines that are new, those that are gone, and of these which one came in the place of which."""
+    """The added lines, the removed lines, and which removed line was replaced by which."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
@@ -30,15 +30,15 @@ class LineDiff:
 
 
 def line_sha256(line: str) -> str:
-    """A line's name; white space around it does not count."""
+    """Return the hash that identifies a line; white space around it does not count."""
     return hashlib.sha256(strip_line(line).encode()).hexdigest()
 
 
 def diff_lines(before: str, after: str, instead: Mapping[str, str] | None = None) -> LineDiff:
-    """What came and what went; `instead` says which line its writer put in the place of which.
+    """Return the difference; `instead` maps lines to their replacements where the writer named them.
 
-    Where nobody said it, as many lines as went between two that stayed came in their place, one for one; otherwise some went
-    and some came.
+    Elsewhere, removed and added lines between two unchanged ones replace each other in order if their numbers are equal;
+    otherwise they count as removed and added.
     """
     stays = distinct_lines(before) & distinct_lines(after)
     went, came = _changed_runs(before, stays), _changed_runs(after, stays)
@@ -54,7 +54,7 @@ def _pair_replaced(went: Mapping[str, list[str]], came: Mapping[str, list[str]])
 
 
 def _changed_runs(text: str, stays: frozenset[str]) -> dict[str, list[str]]:
-    """The lines that do not stay, each once, by the one that stays before them."""
+    """Return the distinct lines that do not stay, keyed by the last line before them that does."""
     runs: dict[str, list[str]] = {}
     behind = ""
     for line in _unique_lines(text):

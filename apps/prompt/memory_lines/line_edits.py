@@ -1,4 +1,4 @@
-"""Changes of a remembered text line by line, as an agent asks for them, and what it is told where they do not fit (R160)."""
+"""Line-by-line edits of a remembered text by an agent, and the refusals of edits that do not apply (R160)."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ QUOTED_CHARACTERS: Final = 80
 
 
 class LineOperation(StrEnum):
-    """What becomes of a line."""
+    """What happens to a line."""
 
     ADD = "add"
     UPDATE = "update"
@@ -25,9 +25,9 @@ class LineOperation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineEdit:
-    """One change. `place` names the text it is of; `line` is the line that stands there, `text` the one that shall.
+    """One edit. `place` names the text; `line` is the present line, `text` the new one.
 
-    `until` is its last day and `review` the day to look at it again, as somebody wrote them.
+    `until` is its last day and `review` the day of its next review, as they were written.
     """
 
     op: LineOperation
@@ -39,7 +39,7 @@ class LineEdit:
 
     @classmethod
     def of(cls, arguments: Mapping[str, object], place: str) -> Self:
-        """A change as a tool's arguments have it; `place` is the key under which they name the text."""
+        """Parse an edit from a tool's arguments; `place` is the argument that names the text."""
         line, text = (str(arguments.get(name, "")) for name in ("line", "text"))
         until, review = (str(arguments.get(name, "")).strip() for name in (VALID_UNTIL, REVIEW_AFTER))
         op, named = LineOperation(str(arguments["op"])), str(arguments.get(place, "")).strip()
@@ -48,7 +48,7 @@ class LineEdit:
 
 @dataclass(frozen=True, slots=True)
 class LineEditResult:
-    """The text that came of some changes, and which line was updated to which; with flaws it is the one that stood before."""
+    """The edited text, and which line was updated to which; with flaws, the unchanged text."""
 
     text: str
     flaws: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class LineEditResult:
 
 
 def apply_line_edits(text: str, edits: Iterable[LineEdit]) -> LineEditResult:
-    """The changes, all of them or none. A line is told by what it says, as its reader was shown it."""
+    """Apply all edits or none. A line is identified by its text, as its reader saw it."""
     lines, flaws, instead = split_lines(text), list[str](), dict[str, str]()
     for edit in edits:
         if flaw := _find_flaw(edit, lines):
@@ -73,7 +73,7 @@ def apply_line_edits(text: str, edits: Iterable[LineEdit]) -> LineEditResult:
 
 
 def _track_replacement(instead: Mapping[str, str], meant: frozenset[str], text: str) -> dict[str, str]:
-    """What came in the place of which line once these were updated; a line that was updated twice leads to its last words."""
+    """Return the replacements after these updates; a line that was updated twice leads to its last text."""
     followed = {old: text if new in meant else new for old, new in instead.items()}
     return {**followed, **dict.fromkeys(meant, text)}
 
@@ -89,7 +89,7 @@ def _find_flaw(edit: LineEdit, lines: Sequence[str]) -> str:
 
 
 def _matching_lines(asked: str, lines: Iterable[str]) -> frozenset[str]:
-    """The lines that were meant: none for an empty one."""
+    """Return the lines that match; none for an empty text."""
     meant = strip_line(asked)
     return frozenset(
         line for line in lines if strip_line(line) and meant in {strip_line(line), strip_line(_sanitized_line(line))}
@@ -110,12 +110,12 @@ def _apply_edit(edit: LineEdit, lines: Sequence[str]) -> list[str]:
 
 
 def _append_position(lines: Sequence[str]) -> int:
-    """Where a line is added: behind the last one that says something."""
+    """Return where a line is appended: behind the last line that is not blank."""
     return next((number + 1 for number in reversed(range(len(lines))) if strip_line(lines[number])), 0)
 
 
 def too_long_advice(text: str, most: int, oldest: Sequence[str] = ()) -> str:
-    """What somebody is told whose text has more characters than fit: what to shorten, and what to drop. Empty if it fits."""
+    """Return advice for a text with too many characters: what to shorten, and what to drop. Empty if it fits."""
     if len(text) <= most:
         return ""
     lines = list(dict.fromkeys(filter(None, map(strip_line, split_lines(text)))))
@@ -129,7 +129,7 @@ def too_long_advice(text: str, most: int, oldest: Sequence[str] = ()) -> str:
 
 
 def cut_off_advice(text: str, shown: int = SECTION_CHARACTERS) -> str:
-    """What somebody is told of whose text prompts carry the beginning alone; empty where they carry all of it."""
+    """Return advice for a text of which prompts show only the beginning; empty if they show all of it."""
     place, left = 0, list[str]()
     for line in split_lines(text):
         place += len(line) + 1
@@ -145,7 +145,7 @@ def cut_off_advice(text: str, shown: int = SECTION_CHARACTERS) -> str:
 
 
 def _duplicate_groups(lines: Iterable[str]) -> list[list[str]]:
-    """Lines of the same words, whatever their order, case and marks."""
+    """Return groups of lines with the same words, whatever their order, case and punctuation."""
     groups: dict[frozenset[str], list[str]] = defaultdict(list)
     for line in lines:
         spaced = "".join(character if character.isalnum() else " " for character in line.casefold())

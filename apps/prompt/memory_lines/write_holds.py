@@ -1,4 +1,4 @@
-"""What of an agent's write to memory takes effect, and what waits for a person first (Z-19)."""
+"""Splits an agent's write to memory into the part that takes effect and the part that waits for a person (Z-19)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from apps.prompt.text_reuse.derived_lines import ReceivedTexts, RepeatedSource, 
 
 
 class MemoryReview(StrEnum):
-    """How much of what agents write to memory of their own accord waits for a person."""
+    """How much of what agents write to memory by themselves waits for a person."""
 
     OFF = "off"
     TAINTED = "tainted"
@@ -18,7 +18,7 @@ class MemoryReview(StrEnum):
 
     @property
     def sentence(self) -> str:
-        """What it means, for people."""
+        """Return the meaning of the setting, for people."""
         return _SENTENCES[self]
 
 
@@ -31,7 +31,7 @@ _SENTENCES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class HeldLine:
-    """A line that waits, and whose words it repeats."""
+    """A line pending review, and the source that it repeats."""
 
     text: str
     whose: RepeatedSource
@@ -39,7 +39,7 @@ class HeldLine:
 
 @dataclass(frozen=True, slots=True)
 class LineReviewSplit:
-    """A write taken apart: the text that may stand at once, the lines that wait, and the approved ones that would go."""
+    """A split write: the text that takes effect at once, the lines pending review, and approved lines that would be removed."""
 
     text: str
     held: tuple[HeldLine, ...] = ()
@@ -47,7 +47,7 @@ class LineReviewSplit:
 
 
 def repeated_lines(before: str, wanted: str, heard: ReceivedTexts) -> tuple[HeldLine, ...]:
-    """The lines that are new in a text and repeat a customer or a tool; of what was not heard whole, every new line."""
+    """Return new lines that repeat a customer or a tool; if the received texts are incomplete, every new line."""
     old = distinct_lines(before)
     added = [line for line in split_lines(wanted) if strip_line(line) and strip_line(line) not in old]
     if not heard.is_whole:
@@ -56,7 +56,7 @@ def repeated_lines(before: str, wanted: str, heard: ReceivedTexts) -> tuple[Held
 
 
 def split_write(before: str, wanted: str, approved: str, heard: ReceivedTexts) -> LineReviewSplit:
-    """Take a write apart. What a person approved stays until a person lets it go; what repeats somebody waits."""
+    """Split a write. Approved lines stay until a person agrees to remove them; lines that repeat a source wait."""
     held = repeated_lines(before, wanted, heard)
     waits = frozenset(strip_line(line.text) for line in held)
     drops = tuple(
@@ -71,7 +71,7 @@ def split_write(before: str, wanted: str, approved: str, heard: ReceivedTexts) -
 
 
 def _reinsert_lines(kept: Sequence[str], before: Sequence[str], stays: Sequence[str]) -> list[str]:
-    """The lines that stay, with the kept ones each behind what it stood behind."""
+    """Return the staying lines, with each kept one behind the line that it followed before."""
     standing, missing = frozenset(map(strip_line, stays)), frozenset(kept)
     behind: dict[str, list[str]] = {}
     last = ""
@@ -87,7 +87,7 @@ def _reinsert_lines(kept: Sequence[str], before: Sequence[str], stays: Sequence[
 
 
 def merge_lines(text: str, lines: Iterable[str], drops: Iterable[str] = ()) -> str:
-    """A text without some lines and with others behind it; what stands there already is not said twice."""
+    """Return a text without `drops` and with `lines` appended, except lines that it has already."""
     gone = frozenset(map(strip_line, drops))
     stays = [line for line in split_lines(text) if strip_line(line) not in gone or not strip_line(line)]
     new = dict.fromkeys(
@@ -104,7 +104,7 @@ def _trim_end(lines: list[str]) -> list[str]:
 
 
 def write_feedback(sent: str, stands: str, refused: frozenset[str] = frozenset()) -> str:
-    """What an agent is told of its write: what waits, what a person turned down, and what stays against its wish."""
+    """Return feedback for the agent: the lines that wait, those that a person refused before, and those that stay."""
     missing = [
         strip_line(line)
         for line in split_lines(sent)

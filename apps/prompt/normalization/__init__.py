@@ -1,1 +1,1 @@
-"""Text in one form before it is compared: folding, look-alikes, spacing."""
+"""Text normalization for comparison: case folding, look-alikes and spacing."""

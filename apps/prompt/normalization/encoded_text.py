@@ -1,6 +1,6 @@
-"""Undoes what makes text unreadable to a search and still readable to a model: entities, escapes, encodings.
+"""Decodes text that a search cannot read and a model still can: entities, escapes, encodings.
 
-Nothing here judges what comes to light.
+Nothing here judges the decoded text.
 """
 
 import base64
@@ -18,7 +18,7 @@ _ESCAPE: Final = re.compile(
     r"|\\u\{?[0-9a-f]{4,6}\}?|\\x[0-9a-f]{2}|</?[a-z][a-z0-9]{0,10}\s?/?>",
     re.IGNORECASE,
 )
-# Encoded chunks, and an outline that a text needs to have one: `h` for a hexadecimal digit, `x` for another letter.
+# Encoded chunks, and a required outline of the text: `h` for a hexadecimal digit, `x` for another letter.
 _OUTLINE: Final = str.maketrans(
     dict.fromkeys("0123456789abcdefABCDEF", "h")
     | dict.fromkeys("ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ+/_", "x")
@@ -38,7 +38,7 @@ class _DecodedSpan(NamedTuple):
 
 
 def decode_escapes(raw: FoldedText) -> FoldedText:
-    """The text with entities, percent signs and backslash escapes read, and without bare tags inside of words."""
+    """Decode entities, percent and backslash escapes, and drop bare tags inside words."""
     if not any(sign in raw.text for sign in "&%\\<"):
         return raw
     return _replace_spans(
@@ -83,7 +83,7 @@ def _replace_spans(raw: FoldedText, pieces: list[_DecodedSpan]) -> FoldedText:
 
 
 def decode_chunks(raw: FoldedText) -> FoldedText:
-    """What the encoded chunks of a text say, one after the other; each character stands for its whole chunk."""
+    """Decode the encoded chunks of a text, one after the other; each character maps to its whole chunk."""
     return _keep_only_spans(raw, _readable_chunks(raw.text))
 
 
@@ -117,7 +117,7 @@ def _decode_chunk(chunk: str) -> str:
 
 
 def _readable_text(data: bytes) -> str:
-    """The bytes as text, if that is what they are: nearly all of them printable characters of the keyboard."""
+    """Return the bytes as text, if nearly all of them are printable keyboard characters; else nothing."""
     readable = sum(map(data.count, _PRINTABLE)) if len(data) < 64 else len(data.translate(None, _UNPRINTABLE))
     return data.decode("utf-8", "replace") if data and readable >= _READABLE_SHARE * len(data) else ""
 
@@ -127,7 +127,7 @@ _UNPRINTABLE: Final = bytes(set(range(256)) - set(_PRINTABLE))
 
 
 def decode_hidden_text(raw: FoldedText) -> FoldedText:
-    """What tag characters and variation selectors spell, which no reader sees and a model may read."""
+    """Decode tag characters and variation selectors, which no reader sees and a model may read."""
     return _keep_only_spans(raw, _hidden_texts(raw.text))
 
 

@@ -1,1 +1,1 @@
-"""Reading text by its structure: Markdown, HTML, invisible characters."""
+"""Parsers for the structure of text: Markdown, HTML and invisible characters."""

@@ -1,4 +1,4 @@
-"""A place in a rendered text from which it is read on, and what no prose between the product's own words may look like."""
+"""A cursor over a rendered prompt, and the check that no prose looks like one of the product's own lines."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _PRODUCT_LINE: Final = re.compile(
 
 
 class UnreadablePrompt(ValueError):
-    """The text is not one that the renderer writes; `at` is the place, in characters, where that shows."""
+    """The text was not written by the renderer; `at` is the position, in characters, that shows it."""
 
     def __init__(self, reason: str, at: int) -> None:
         super().__init__(f"{reason} (at character {at}).")
@@ -29,7 +29,7 @@ class UnreadablePrompt(ValueError):
 
 
 class Cursor:
-    """Reads a text from its beginning to its end. `base` is where the text begins in the whole that is being read."""
+    """Reads a text from beginning to end. `base` is the position of the text in the whole prompt."""
 
     def __init__(self, text: str, base: int = 0) -> None:
         self.text = text
@@ -41,13 +41,13 @@ class Cursor:
         return self.at == len(self.text)
 
     def take(self, words: str) -> bool:
-        """Whether these words come next; they are read if they do."""
+        """Return whether these words come next, and read them if they do."""
         comes = self.text.startswith(words, self.at)
         self.at += len(words) * comes
         return comes
 
     def take_part(self, words: str) -> bool:
-        """The same behind the empty line that parts the paragraphs."""
+        """Like `take`, after the blank line between paragraphs."""
         return self.take(words) if self.at == 0 else self.take(PARAGRAPH_BREAK + words)
 
     def expect(self, words: str) -> None:
@@ -55,27 +55,27 @@ class Cursor:
             raise self.refusal(f"Here {words[:60]!r} has to stand")
 
     def line(self) -> str:
-        """What is left of this line, without its break."""
+        """Read the rest of this line, without its line break."""
         end = self.text.find("\n", self.at)
         return self.until(len(self.text) if end < 0 else end)
 
     def until(self, end: int) -> str:
-        """The text up to this place."""
+        """Read the text up to this position."""
         passed, self.at = self.text[self.at : end], end
         return passed
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """What the pattern finds here; it is read if it finds something."""
+        """Match the pattern here, and read the match if there is one."""
         found = pattern.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return found
 
     def piece(self, start: int, end: int) -> "Cursor":
-        """A cursor over a part of the text, which knows where in the whole it stands."""
+        """Return a cursor over a part of the text that knows its position in the whole."""
         return Cursor(self.text[start:end], self.base + start)
 
     def one_of(self, choices: Mapping[str, str]) -> str:
-        """The name of the text that comes next, which is read."""
+        """Read the one of these texts that comes next, and return its name."""
         for name, words in choices.items():
             if self.take(words):
                 return name
@@ -85,7 +85,7 @@ class Cursor:
         return self.prose(self.until(len(self.text)))
 
     def prose(self, text: str) -> str:
-        """The text that was just read, if it is prose that the renderer lets through."""
+        """Return the text that was just read, if it is prose that the renderer allows."""
         if not text or text != text.strip():
             raise self.refusal("Prose is missing, or has white space around it")
         for line in text.splitlines():
@@ -94,7 +94,7 @@ class Cursor:
         return text
 
     def fence(self) -> tuple[Json, ...]:
-        """The payloads of the fence that stands here, decoded."""
+        """Read the fence here and return its decoded payloads."""
         end = self.text.find(_CLOSING_TAG, self.at)
         if not _OPENING_TAG.match(self.text, self.at) or end < 0:
             raise self.refusal("Here a fence has to stand")
@@ -119,5 +119,5 @@ class Cursor:
 
 
 def is_product_line(line: str) -> bool:
-    """Whether a line could be taken for a separator, a title, a header, the System line or a fence's tag."""
+    """Return whether a line looks like a separator, a title, a header, the System line or a fence's tag."""
     return bool(_PRODUCT_LINE.match(line.strip().lower()))

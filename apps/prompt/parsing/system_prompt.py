@@ -1,7 +1,7 @@
-"""Reads a rendered system prompt back: which sections stand in it, and what was put into each fence.
+"""Parses a rendered system prompt: its sections, and the payloads of each fence.
 
-It is the other half of the promise of containment. Whatever texts went into a prompt, reading it gives the sections that the
-product wrote and no others, and each payload as it went in. What only looks like a rendered prompt is refused.
+It proves containment: whatever texts went into a prompt, parsing returns exactly the sections that the product wrote, and
+each payload unchanged. A text that only looks like a rendered prompt is refused.
 """
 
 import re
@@ -41,7 +41,7 @@ from apps.prompt.text_limits import SKILL_BODY_CHARACTERS
 
 @dataclass(frozen=True, slots=True)
 class ParsedSection:
-    """One section: the name the renderer knows it by, what it calls itself, its prose, and the payloads of its fence."""
+    """One section: its internal name, its label, its prose, and the payloads of its fence."""
 
     name: str
     label: str = ""
@@ -51,7 +51,7 @@ class ParsedSection:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSlot:
-    """One slot with its sections, in the order they stand in."""
+    """One slot with its sections, in order."""
 
     slot: Slot
     sections: tuple[ParsedSection, ...]
@@ -86,7 +86,7 @@ _DATA_LEAD: Final = f"{UNAPPROVED_MEMORY_LEAD}{PARAGRAPH_BREAK}"
 
 
 def parse_system_prompt(text: str) -> tuple[ParsedSlot, ...]:
-    """The slots of a system prompt. Raises `UnreadablePrompt` for anything the renderer would not write."""
+    """Return the slots of a system prompt. Raises `UnreadablePrompt` for anything that the renderer would not write."""
     slots, base = [], 0
     for part in text.split(SEPARATOR):
         slots.append(_slot(Cursor(part, base)))
@@ -106,7 +106,7 @@ def _slot(cursor: Cursor) -> ParsedSlot:
 
 @dataclass(frozen=True, slots=True)
 class _TitledText:
-    """The text below one title; for what stands before the first title, name and label are empty."""
+    """The text below one title; before the first title, name and label are empty."""
 
     name: str
     label: str
@@ -114,7 +114,7 @@ class _TitledText:
 
 
 def _split_at_titles(cursor: Cursor, titles: Mapping[str, str]) -> list[_TitledText]:
-    """The rest of the slot, cut at these titles, which come once and in this order; a label may follow some of them."""
+    """Split the rest of the slot at these titles, each at most once and in this order; some may have a label."""
     exact = "|".join(
         re.escape(title) + ("[^\n]+" if name in _REPEATABLE_SECTIONS else "") for title, name in titles.items()
     )
@@ -166,7 +166,7 @@ def _contract(cursor: Cursor) -> Iterator[ParsedSection]:
 
 
 def _contract_wording(body: Cursor) -> Iterator[ParsedSection]:
-    """The product's wording of the contract or the operator's own, and the guidance about skills if it is given."""
+    """Yield the contract in the product's or the operator's wording, and the guidance about skills if there is any."""
     end = len(body.text.removesuffix(f"{PARAGRAPH_BREAK}{SKILLS_GUIDANCE}"))
     text = body.prose(body.until(end))
     yield ParsedSection("contract") if text == OPERATING_CONTRACT else ParsedSection("override", prose=text)
@@ -213,7 +213,7 @@ def _invokable(body: Cursor) -> Iterator[ParsedSection]:
 
 
 def _whole_skill(piece: _TitledText, *, is_last: bool) -> Iterator[ParsedSection]:
-    """A skill with its body; behind the last one may stand how many there are besides."""
+    """Yield a skill with its body; the last one may be followed by the number of hidden skills."""
     text = f"\n{piece.body.text}" if piece.body.text else ""
     more = _HIDDEN_COUNT.search(text) if is_last else None
     text = text[: more.start()] if more else text
@@ -243,7 +243,7 @@ def _memory(cursor: Cursor) -> Iterator[ParsedSection]:
 
 
 def _memory_section(piece: _TitledText) -> ParsedSection:
-    """What a person passed, as prose; behind it what nobody did, as data."""
+    """Return a memory section: approved lines as prose, then unapproved lines as data."""
     body = piece.body
     lead = body.text.find(f"{_DATA_LEAD}<data ")
     end = len(body.text) if lead < 0 else max(lead - len(PARAGRAPH_BREAK), 0)

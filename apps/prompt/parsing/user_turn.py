@@ -1,4 +1,4 @@
-"""Reads a rendered user turn back: the product's own lines, and each event with its header and what was told."""
+"""Parses a rendered user turn: the product's own lines, and each event with its header and content."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ from apps.prompt.text_limits import EVENT_CHARACTERS
 
 @dataclass(frozen=True, slots=True)
 class ParsedEvent:
-    """One event: whose header stands above it, and the prose or the payload below."""
+    """One event: its header, and the prose or payload below it."""
 
     kind: EventKind
     text: str
@@ -42,7 +42,7 @@ class ParsedEvent:
 
 @dataclass(frozen=True, slots=True)
 class ParsedTurn:
-    """A user turn; what it does not hold is empty."""
+    """A user turn; missing parts are empty."""
 
     now_line: str
     off_the_record: bool
@@ -73,12 +73,12 @@ _SAVING_TOOLS: Final = (DRAFT_SKILL, SKILL_SAVE)
 _OPENING, _CONTACT, _, _STOP = LINE_CARD
 
 
-# What a sender had a hand in, as the renderer's own headers are asked to show it.
+# Header values that a sender can influence, in the form in which the renderer writes them.
 _PLACEHOLDER_FIELDS: Final = {"NAME": "name", "KEY": "key", "LINE": "line"}
 
 
 def _header_patterns(kind: EventKind) -> Iterator[re.Pattern[str]]:
-    """The headers of a customer's event, with and without the line it came in on."""
+    """Yield the headers of a customer's event, with and without its line."""
     for line in ("", "LINE"):
         written = re.escape(render_header(TurnEvent(kind, "", _PLACEHOLDER_TIME, "NAME", "KEY", line)))
         for place, field in _PLACEHOLDER_FIELDS.items():
@@ -99,7 +99,7 @@ _NEXT_HEADER: Final = re.compile(rf"{PARAGRAPH_BREAK}(?={_HEADERS})")
 
 
 def parse_user_turn(text: str) -> ParsedTurn:
-    """The parts of a user turn. Raises `UnreadablePrompt` for anything the renderer would not write."""
+    """Return the parts of a user turn. Raises `UnreadablePrompt` for anything that the renderer would not write."""
     cursor = Cursor(text)
     now_line, off_the_record = _system_block(cursor)
     cards, delegated_by = tuple(_line_cards(cursor)), _delegated_by(cursor)
@@ -195,7 +195,7 @@ def _event(cursor: Cursor) -> ParsedEvent:
 
 
 def _owner_event(cursor: Cursor, kind: EventKind) -> ParsedEvent:
-    """Prose up to the next header, which no prose can hold."""
+    """Parse an owner's event: prose up to the next header, which prose cannot contain."""
     following = _NEXT_HEADER.search(cursor.text, cursor.at)
     body = cursor.until(following.start() if following else len(cursor.text))
     text = body.removesuffix(_CUT_NOTICE)

@@ -1,1 +1,1 @@
-"""The sections of a prompt, rendered to the byte."""
+"""Rendering of the prompt sections, byte for byte."""

@@ -1,8 +1,8 @@
-"""Fences around what others wrote, and the lines that only the product writes: headers and the date.
+"""Fences around text that others wrote, and lines that only the product writes: headers and the date.
 
-Text that a customer wrote or that was taken from one never stands as prose: it is JSON, on lines of its own, between
-two tags whose id is taken from the hash of what stands between them. JSON escapes quotes and line breaks, so nothing
-inside can write the closing tag.
+Text that a customer wrote, or that came from one, is never prose in a prompt: it is JSON, on lines of its own, between two
+tags whose id is derived from the hash of the content. JSON escapes quotes and line breaks, so nothing inside can write the
+closing tag.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ from apps.prompt.text_limits import FENCE_ID_CHARACTERS, IDENTITY_CHARACTERS
 Json: TypeAlias = "Mapping[str, Json] | Sequence[Json] | str | int | float | bool | None"
 
 OWNER_KINDS: Final = frozenset({EventKind.OPERATOR, EventKind.SCHEDULE})
-# Who owns an event that its caller keeps in no row.
+# The owner of an event that its caller stores in no row.
 UNSTORED_EVENT: Final = TextProvenance("event", 0, 0)
 _WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ANGLE_BRACKETS: Final = frozenset("<>«»\u2039\u203a\uff1c\uff1e\u226a\u226b\u227a\u227b")
@@ -42,20 +42,20 @@ _NEXT_PAYLOAD: Final = template_segment("fence", "\n")
 
 
 class NotFenced(ValueError):
-    """The text is not one whole fence, or what it holds is not what its id was taken from."""
+    """The text is not exactly one fence, or its content does not match its id."""
 
 
 def canonical_value(value: Json) -> Json:
-    """The form of a value that a jsonb column gives back unchanged: memory and database send the same bytes.
+    """Return the form of a value that a jsonb column gives back unchanged: memory and database send the same bytes.
 
-    Raises ValueError for not-a-number and infinity, for which JSON has no word.
+    Raises ValueError for not-a-number and infinity, which JSON lacks.
     """
     match value:
         case str() | bool() | int() | None:
             return value
         case float():
             return _canonical_number(value)
-        # A plain dict first: to ask an abstract class takes ten times as long, and a request has hundreds of these.
+        # A plain dict first: checking an abstract class takes ten times as long, and a request has hundreds of these.
         case dict() | Mapping():
             return {key: canonical_value(value[key]) for key in sorted(value)}
         case _:
@@ -65,30 +65,30 @@ def canonical_value(value: Json) -> Json:
 def _canonical_number(value: float) -> float:
     if not math.isfinite(value):
         raise ValueError(f"JSON has no word for {value}.")
-    # PostgreSQL's numeric writes exponents out and knows no negative zero.
+    # PostgreSQL's numeric writes exponents out and has no negative zero.
     if value == 0:
         return 0.0
     return int(value) if "e+" in repr(value) else value
 
 
 def canonical_json(value: Json) -> str:
-    """One line, keys sorted, non-ASCII kept; not-a-number and infinity are refused, for JSON has no word for them."""
+    """Return one line, keys sorted, non-ASCII kept; not-a-number and infinity are refused, since JSON lacks them."""
     return json.dumps(canonical_value(value), ensure_ascii=False, separators=(",", ":"))
 
 
 def fence(payload: Json) -> str:
-    """The payload as data that cannot end its own fence, whatever it contains."""
+    """Return the payload as data that cannot end its own fence, whatever it contains."""
     return fence_lines((payload,))
 
 
 def fence_lines(payloads: Sequence[Json]) -> str:
-    """Several payloads in one fence, each on a line of its own."""
+    """Return several payloads in one fence, each on a line of its own."""
     body = "\n".join(canonical_json(payload) for payload in payloads)
     return f"{_opening_tag(body)}\n{body}\n{_closing_tag(body)}"
 
 
 def fence_segments(payloads: Sequence[SegmentList]) -> SegmentList:
-    """The same fence around payloads whose bytes have owners; each is one line of JSON."""
+    """Return the same fence around payloads with owners; each is one line of JSON."""
     body = "\n".join("".join([segment.text for segment in payload]) for payload in payloads)
     run = [template_segment("fence", f"{_opening_tag(body)}\n")]
     for at, payload in enumerate(payloads):
@@ -101,7 +101,7 @@ def text_payload(text: SegmentList) -> SegmentList:
 
 
 def list_payload(texts: Sequence[SegmentList]) -> SegmentList:
-    """A list of texts as `canonical_json` writes it."""
+    """Return a list of texts in the form of `canonical_json`."""
     items = join_segments(map(text_payload, texts), template_segment("fence", ","))
     return [template_segment("fence", "["), *items, template_segment("fence", "]")]
 
@@ -109,7 +109,7 @@ def list_payload(texts: Sequence[SegmentList]) -> SegmentList:
 def object_payload(
     texts: Mapping[str, SegmentList], lists: Mapping[str, Sequence[SegmentList]] = _NO_LISTS
 ) -> SegmentList:
-    """An object of texts, and of lists of them, as `canonical_json` writes it."""
+    """Return an object of texts, and of lists of them, in the form of `canonical_json`."""
     payloads = {name: text_payload(text) for name, text in texts.items()}
     payloads |= {name: list_payload(each) for name, each in lists.items()}
     run: SegmentList = []
@@ -119,7 +119,7 @@ def object_payload(
 
 
 def unfence(text: str) -> Json:
-    """The payload of a fence that holds exactly one."""
+    """Return the payload of a fence that contains exactly one."""
     payloads = unfence_lines(text)
     if len(payloads) != 1:
         raise NotFenced("The fence holds more than one payload; read it with unfence_lines.")
@@ -147,7 +147,7 @@ def _closing_tag(body: str) -> str:
 
 
 def scrub(text: str, cap: int, scribe: PassageRenderer) -> str:
-    """One clean line without brackets. What a bracket hid is cleaned as well, so this goes on until nothing changes."""
+    """Return one clean line without brackets. Removing a bracket may expose other text, so this repeats until nothing changes."""
     before, now = "", _without_brackets(text)
     while now != before:
         before, now = now, _without_brackets(scribe.one_line(now, cap))
@@ -169,7 +169,7 @@ def render_header(event: TurnEvent) -> str:
 
 
 def header_segments(event: TurnEvent, scribe: PassageRenderer) -> SegmentList:
-    """The line above an event; what the sender had a hand in stands in it without brackets (R140)."""
+    """Return the line above an event; values that the sender can influence have no brackets (R140)."""
     if event.kind in OWNER_KINDS:
         return [template_segment("header", f"[{event.kind} from your owner — not the contact]")]
     run = [template_segment("header", f"[{event.kind} · "), _identity_segment(event, event.name, scribe)]
@@ -184,13 +184,13 @@ def header_segments(event: TurnEvent, scribe: PassageRenderer) -> SegmentList:
 
 
 def _identity_segment(event: TurnEvent, text: str, scribe: PassageRenderer) -> Segment:
-    # A name that claims to be the owner would be read before the contract is remembered.
+    # The model would read a name that claims to be the owner before it recalls the contract.
     known = _OWNER_CLAIM.sub("redacted", scrub(text, IDENTITY_CHARACTERS, scribe))
     return Segment(known, event.source or UNSTORED_EVENT, "", 1) if known else template_segment("header", "unknown")
 
 
 def date_line(now: datetime) -> str:
-    """The moment in the tenant's own zone; written without the locale, so that every machine writes the same bytes."""
+    """Return the moment in the tenant's zone, without the locale, so that every machine writes the same bytes."""
     zone = now.tzname()
     if zone is None:
         raise ValueError("The date line needs a time with a time zone.")

@@ -1,4 +1,4 @@
-"""Passages on their way into a prompt: cleaned, cut into lines, and each line under its owner's name."""
+"""Passages on their way into a prompt: cleaned, split into lines, and each line marked with its owner."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ _encode_json: Final = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class PassageRenderer:
-    """Cleans what others wrote for one slot and remembers which rules had to touch it."""
+    """Cleans text of others for one slot, and records which sanitizer rules changed it."""
 
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
@@ -44,11 +44,11 @@ class PassageRenderer:
         return joined if cleaned == joined else " ".join(cleaned.split())
 
     def passage(self, passage: Passage | None, cap: int = SECTION_CHARACTERS) -> SegmentList:
-        """A single text as prose, line by line."""
+        """Return a single text as prose, line by line."""
         return line_segments(self.stripped(passage.text, cap), passage.source) if passage else []
 
     def each(self, passages: Iterable[Passage], total: int, single: int = SECTION_CHARACTERS) -> list[Passage]:
-        """The passages that say something, in their one order, together no longer than the total."""
+        """Return the passages that are not empty, in order, together no longer than the total."""
         cleaned: list[Passage] = []
         for passage in sort_passages(passages):
             if text := self.stripped(passage.text, min(single, total)):
@@ -58,12 +58,12 @@ class PassageRenderer:
 
 
 def template_segment(template: str, text: str) -> Segment:
-    """The product's own words under their name."""
+    """Return the product's own words under the name of their template."""
     return Segment(text, None, template)
 
 
 def sort_passages(passages: Iterable[Passage]) -> list[Passage]:
-    """The same order whichever way the rows come in; passages of one field keep the order that is the text's own."""
+    """Return the same order whatever the order of the rows; passages of one field keep the order of the text."""
     return sorted(passages, key=lambda passage: (passage.position, *source_key(passage.source)))
 
 
@@ -72,7 +72,7 @@ def source_key(source: TextProvenance) -> tuple[str, int, str]:
 
 
 def line_segments(text: str, source: TextProvenance) -> SegmentList:
-    """One segment for each line, with the line break that ends it."""
+    """Return one segment for each line, with the line break that ends it."""
     if "\n" not in text:
         return [Segment(text, source, "", 1)] if text else []
     *ended, last = text.split("\n")
@@ -81,12 +81,12 @@ def line_segments(text: str, source: TextProvenance) -> SegmentList:
 
 
 def escape_json_segments(run: SegmentList) -> SegmentList:
-    """The inside of a JSON string: escaping goes character by character, so the pieces make the whole."""
+    """Escape segments as the inside of a JSON string. Escaping works per character, so the pieces equal the whole."""
     return [Segment(_encode_json(segment.text)[1:-1], segment.source, "", segment.line) for segment in run]
 
 
 def join_segments(runs: Iterable[SegmentList], between: Segment) -> SegmentList:
-    """The runs that say something, with the same words between each two."""
+    """Join the runs that are not empty, with the same segment between each two."""
     strung_together: SegmentList = []
     for run in runs:
         if run:
@@ -95,11 +95,11 @@ def join_segments(runs: Iterable[SegmentList], between: Segment) -> SegmentList:
 
 
 def titled_section(template: str, title: str, body: SegmentList) -> SegmentList:
-    """The body under its title; an empty body leaves the title out."""
+    """Return the body under its title; nothing for an empty body."""
     return [template_segment(f"title.{template}", f"## {title}\n"), *body] if body else []
 
 
 def titled_slot(template: str, title: str, sections: Sequence[SegmentList]) -> SegmentList:
-    """A whole slot; nothing to say leaves it out, title and all."""
+    """Return a whole slot; nothing, not even the title, without sections."""
     body = join_segments(sections, PARAGRAPH_BREAK)
     return [template_segment(f"title.{template}", f"# {title}\n\n"), *body] if body else []

@@ -1,4 +1,4 @@
-"""What an assembled prompt comes out as: slots made of segments, so that every byte has an owner."""
+"""The parts of an assembled prompt: slots made of segments, so that every byte has an owner."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ class Segment(NamedTuple):
     """A run of text with one owner: a line of a record, or the product's own words, which `template` names.
 
     `line` counts from 1 within the source's field, as rendered; it is 0 for the product's own words. A prompt has a
-    thousand of these, so it is a tuple: a frozen dataclass takes more than twice as long to make.
+    thousand of these, so it is a tuple: a frozen dataclass takes more than twice as long to create.
     """
 
     text: str
@@ -33,7 +33,7 @@ _SEPARATOR: Final = Segment(SEPARATOR, None, "separator")
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a segment stands, in bytes of UTF-8; the end is exclusive."""
+    """The position of a segment, in bytes of UTF-8; the end is exclusive."""
 
     start: int
     end: int
@@ -54,28 +54,28 @@ class SlotText:
 
     @cached_property
     def behind(self) -> str:
-        """The text as it opens a block that stands behind another."""
+        """Return the text as a block behind another one, with the separator."""
         return SEPARATOR + self.text
 
     @cached_property
     def text_sha256(self) -> str:
-        """The hash of what the model reads."""
+        """Return the hash of the text alone."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of the bytes and their owners: the same words by another author are another part."""
+        """Return the hash of the bytes and their owners: the same words by another author are another part."""
         stated = json.dumps([self.slot, self.text_sha256, encode_segments(self)], separators=(",", ":"))
         return hashlib.sha256(stated.encode()).hexdigest()
 
     def spans(self) -> Iterator[Span]:
-        """Every byte of the slot, in order and without a gap."""
+        """Yield every byte of the slot, in order and without a gap."""
         return _spans((self.slot, segment) for segment in self.segments)
 
 
 @dataclass(frozen=True, slots=True)
 class SanitizerNote:
-    """One thing the sanitizer did to the text of one slot (R075)."""
+    """One change of the sanitizer to the text of one slot (R075)."""
 
     slot: Slot
     rule: SanitizerRule
@@ -83,7 +83,7 @@ class SanitizerNote:
 
 @dataclass(frozen=True, slots=True)
 class PromptSnapshot:
-    """The frozen prompt of a session, in the order it is sent, and what was neutralised on its way in."""
+    """The frozen prompt of a session, in the order in which it is sent, and the changes of the sanitizer."""
 
     parts: tuple[SlotText, ...]
     notes: tuple[SanitizerNote, ...] = ()
@@ -94,11 +94,11 @@ class PromptSnapshot:
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """One block for each part; concatenated they are `text`, so a separator opens every block but the first."""
+        """Return one block for each slot; joined they are `text`, so a separator opens every block but the first."""
         return tuple(part.behind if at else part.text for at, part in enumerate(self.parts))
 
     def spans(self) -> Iterator[Span]:
-        """Every byte of the whole text; a separator belongs to the slot whose block it opens."""
+        """Yield every byte of the whole text; a separator belongs to the slot whose block it opens."""
         return _spans(self._segments())
 
     def _segments(self) -> Iterator[tuple[Slot, Segment]]:
@@ -110,12 +110,12 @@ class PromptSnapshot:
 
     @property
     def shared(self) -> tuple[SlotText, ...]:
-        """Slots 1-4, the same for every customer of the agent; breakpoint A stands behind them."""
+        """Return slots 1-4, the same for every customer of the agent; breakpoint A is behind them."""
         return tuple(part for part in self.parts if part.slot is not Slot.PROFILE)
 
     @property
     def sha256(self) -> str:
-        """The hash of the bytes that are sent."""
+        """Return the hash of the bytes that are sent."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
@@ -128,18 +128,18 @@ def _spans(segments: Iterator[tuple[Slot, Segment]]) -> Iterator[Span]:
 
 
 class SegmentTable(TypedDict):
-    """The segments of a part as JSON: the owners, and place, line and length in bytes of each segment in one list."""
+    """The segments of a part as JSON: the owners, and owner, line and length in bytes of each segment in one list."""
 
     owners: list[EncodedOwner]
     runs: list[int]
 
 
 class SegmentMismatch(ValueError):
-    """The stored segments are not those of the stored text."""
+    """The stored segments do not belong to the stored text."""
 
 
 def encode_segments(part: SlotText) -> SegmentTable:
-    """The one table of a part: owners in order of appearance, a record as a list and a template by its name."""
+    """Return the table of a part: owners in order of appearance, a record as a list and a template by its name."""
     places: dict[TextProvenance | str, int] = {}
     runs: list[int] = []
     for segment in part.segments:
@@ -149,7 +149,7 @@ def encode_segments(part: SlotText) -> SegmentTable:
 
 
 def decode_segments(slot: Slot, text: str, value: SegmentTable) -> SlotText:
-    """The part whose text and table were stored; a table that belongs to another text is refused."""
+    """Return the part with this text and table; a table of another text is refused."""
     try:
         part = SlotText(slot, tuple(_read_segments(text.encode(), value)))
     except (KeyError, IndexError, TypeError, ValueError) as error:

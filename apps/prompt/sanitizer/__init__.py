@@ -1,1 +1,1 @@
-"""The sanitizer: removes what somebody else's text must not bring into a prompt."""
+"""The sanitizer: removes or neutralises parts of untrusted text that must not reach a prompt."""

@@ -1,6 +1,6 @@
-"""Cleans text that people, agents and customers wrote on its way into a prompt; storage keeps it as it was written.
+"""Cleans text that people, agents and customers wrote on its way into a prompt; the stored text is not changed.
 
-Safety does not rest on this: what customers wrote is fenced as data besides.
+Safety does not rest on this: what customers wrote is also fenced as data.
 """
 
 import re
@@ -27,9 +27,9 @@ class SanitizedText:
 
 
 def sanitize(text: str, cap: int = SECTION_CHARACTERS) -> SanitizedText:
-    """The text without hidden characters, forged turns and forged sections, and at most `cap` characters long.
+    """Return the text without hidden characters, forged turns and forged sections, at most `cap` characters long.
 
-    A cut may lay a forgery bare and a replacement may complete one, so the steps are repeated until neither is needed.
+    A cut may expose a forgery and a replacement may complete one, so the steps repeat until neither is needed.
     """
     tripped: set[SanitizerRule] = set()
     while True:
@@ -80,12 +80,12 @@ _HEADERS: Final = tuple(kind.value.lower().encode() for kind in EventKind)
 
 
 def _escape_forged_sections(text: str, shadow: bytes) -> str:
-    """A line that would read as one of our own titles, separators or headers is escaped, and keeps its words."""
+    """Escape lines that look like one of the product's titles, separators or headers; their words are kept."""
     if not (b"#" in shadow or b"---" in shadow or (b"[" in shadow and any(header in shadow for header in _HEADERS))):
         return text
     return _FORGERY.sub(r"\1\\", "\n" + text)[1:]
 
 
 def clean(text: str, cap: int = SECTION_CHARACTERS) -> str:
-    """The result of a tool as the model reads it: sanitized, and cut at `cap` characters (R071)."""
+    """Return a tool's result as the model reads it: sanitized, and cut at `cap` characters (R071)."""
     return sanitize(text, cap).text

@@ -1,1 +1,1 @@
-"""How much of one text stands in another."""
+"""Measures how much of one text is repeated in another."""

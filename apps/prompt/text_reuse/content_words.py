@@ -1,4 +1,4 @@
-"""The words of a text that tell whose it is: folded, cut to their beginnings, without those that everybody uses."""
+"""The distinctive words of a text: folded, truncated to their beginnings, without common words."""
 
 # ruff: noqa: RUF001 - Cyrillic words are meant.
 import re
@@ -9,17 +9,17 @@ from apps.prompt.normalization.lookalike_folding import FoldedText, fold, fold_w
 
 
 class ContentWord(NamedTuple):
-    """One telling word: what it is compared by, and where it stands in the raw text."""
+    """One distinctive word: its key, and its position in the raw text."""
 
     key: str
     start: int
     end: int
 
 
-# Endings vary with grammar; the first letters say which word it is.
+# Endings vary with grammar; the first letters identify the word.
 STEM_CHARACTERS: Final = 6
 _MIN_INFLECTED_CHARACTERS: Final = 4
-# Scripts that put no spaces between words are compared by overlapping runs of characters: the characters, how many a run has.
+# Scripts without spaces are compared by overlapping runs of characters: the characters, and the length of a run.
 _IDEOGRAPHS: Final = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _SYLLABLES: Final = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED: Final = ((re.compile(f"[{_IDEOGRAPHS}]+"), 3), (re.compile(f"[{_SYLLABLES}]+"), 6))
@@ -62,7 +62,7 @@ _COMMON_WORD_SET: Final = frozenset(map(fold_words, _COMMON_WORDS.split()))
 
 
 def extract_content_words(text: str) -> list[ContentWord]:
-    """The telling words of a text in order; what is s p e l l e d out is read as one word."""
+    """Return the distinctive words of a text in order; a spelled-out word counts as one word."""
     known = fold_for_words(text)
     words: list[ContentWord] = []
     for key, first, last in _read_words(known.text):
@@ -72,14 +72,14 @@ def extract_content_words(text: str) -> list[ContentWord]:
 
 
 def extract_letters(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
-    """Only the letters and digits, whatever was put between them, and where each stands in the raw text."""
+    """Return only letters and digits, whatever is between them, and their positions in the raw text."""
     known = fold_for_words(text)
     places = [place for place, character in enumerate(known.text) if character.isalnum()]
     return "".join([known.text[place] for place in places]), [(known.starts[at], known.ends[at]) for at in places]
 
 
 def fold_for_words(text: str) -> FoldedText:
-    """The text as a reader takes it; an apostrophe within a word keeps the word whole."""
+    """Fold the text as a reader sees it; an apostrophe does not split a word."""
     known = fold(identity_fold(text))
     if "'" not in known.text:
         return known
@@ -88,7 +88,7 @@ def fold_for_words(text: str) -> FoldedText:
 
 
 def _read_words(text: str) -> Iterator[tuple[str, int, int]]:
-    """Words with where they stand; a run of single letters is the word it spells."""
+    """Yield words with their positions; a run of single letters is the word that it spells."""
     single: list[tuple[str, int, int]] = []
     for found in _WORD.finditer(text):
         word = found.group(), found.start(), found.end()

@@ -1,7 +1,7 @@
-"""Which lines of a text are made of words that a customer wrote or a tool gave back (Z-25).
+"""Finds lines of a text that repeat words of a customer or of a tool's result (Z-25).
 
-It goes by words, not by meaning: whoever says the same in words of their own, or in another language, is not seen. What it
-does see is the same words in the same neighbourhood, in any script, and numbers, sums, codes, addresses and names quoted.
+It compares words, not meaning: a paraphrase or a translation is not found. It finds the same words near each other, in any
+script, and quoted numbers, amounts, codes, addresses and names.
 """
 
 import codecs
@@ -16,18 +16,18 @@ from apps.prompt.normalization.lookalike_folding import identity_fold
 from apps.prompt.text_reuse.content_words import ContentWord, extract_content_words, extract_letters
 from apps.prompt.text_reuse.quoted_values import Citation, find_citations, find_name_pairs, find_names
 
-# So many telling words in a row are no accident.
+# This many distinctive words in a row are no coincidence.
 RUN_WORDS: Final = 3
-# A pair of telling words counts as said together when no more than this many stand between.
+# Two distinctive words count as a pair if at most this many are between them.
 NEAR_WORDS: Final = 3
-# So many letters in a row are no accident either, however they are spaced.
+# This many letters in a row are no coincidence either, whatever the spacing.
 RUN_LETTERS: Final = 24
-# This share of a line's telling words, in the customer's neighbourhoods if not in the customer's order.
+# This share of a line's distinctive words must be near each other in the source, in any order.
 MIN_WORD_SHARE: Final = 0.6
 
 
 class RepeatedSource(StrEnum):
-    """Who said what a line repeats; the names are those of the taints."""
+    """The source that a line repeats; the names are those of the taints."""
 
     CUSTOMER = "customer"
     TOOL = "tool"
@@ -35,9 +35,9 @@ class RepeatedSource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReceivedTexts:
-    """What an agent was told lately: by customers, by tools, and the names customers go by.
+    """Texts that an agent received lately from customers and tools, and the names of customers.
 
-    Where more was said than can be compared it is not whole, and nothing can be called the agent's own.
+    If there was more than can be compared, it is incomplete, and no text counts as the agent's own.
     """
 
     customers: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ NO_RECEIVED_TEXTS: Final = ReceivedTexts()
 
 @dataclass(frozen=True, slots=True)
 class DerivedLine:
-    """A line that repeats somebody, and the stretch of it that does; the end is exclusive."""
+    """A line that repeats a source, and the stretch that does; the end is exclusive."""
 
     number: int
     whose: RepeatedSource
@@ -61,7 +61,7 @@ class DerivedLine:
 
 @dataclass(slots=True)
 class _TextIndex:
-    """Texts of one side, as what can be looked up in them."""
+    """The texts of one source, indexed for lookup."""
 
     runs: set[tuple[str, ...]] = field(default_factory=set)
     pairs: set[tuple[str, str]] = field(default_factory=set)
@@ -80,7 +80,7 @@ class _TextIndex:
 
 
 def find_derived_lines(lines: Sequence[str], heard: ReceivedTexts) -> tuple[DerivedLine, ...]:
-    """The lines that repeat a customer or a tool, in order; a line of both is the customer's."""
+    """Return the lines that repeat a customer or a tool, in order; one that repeats both counts as the customer's."""
     found = dict(_find_repeated(lines, _index_texts(heard.tools, ()), RepeatedSource.TOOL))
     found |= dict(_find_repeated(lines, _index_texts(heard.customers, heard.names), RepeatedSource.CUSTOMER))
     return tuple(found[number] for number in sorted(found))
@@ -96,7 +96,7 @@ def _index_texts(texts: Iterable[str], known_names: Iterable[str]) -> _TextIndex
 
 
 def _views(text: str) -> Iterator[str]:
-    """The text, and what a model may make of it: emphasis and escapes taken out, encodings read, rot13 turned back."""
+    """Yield the text, and its forms after a model's usual changes: without emphasis and escapes, decoded, rot13 reversed."""
     yield text
     plain = decode_escapes(identity_fold(text))
     yield _EMPHASIS.sub("", plain.text)
@@ -121,7 +121,7 @@ def _find_repeated(
 
 
 def _runs_across_lines(words: Sequence[Sequence[ContentWord]], spoken: _TextIndex) -> dict[int, list[tuple[int, int]]]:
-    """Runs of words, also where line ends were put between them."""
+    """Return matching runs of words per line, also across line breaks."""
     flat = [(number, word) for number, line in enumerate(words) for word in line]
     keys = [word.key for _, word in flat]
     found: dict[int, list[tuple[int, int]]] = {}
@@ -133,7 +133,7 @@ def _runs_across_lines(words: Sequence[Sequence[ContentWord]], spoken: _TextInde
 
 
 def _neighbouring_words(words: Sequence[ContentWord], spoken: _TextIndex) -> list[tuple[int, int]]:
-    """The words of a line that stand together there too, if they make up most of the line."""
+    """Return the words of a line that are near each other in the source too, if they are most of the line."""
     kept: set[int] = set()
     for first in range(len(words)):
         for second in range(first + 1, min(first + 1 + NEAR_WORDS, len(words))):
@@ -145,7 +145,7 @@ def _neighbouring_words(words: Sequence[ContentWord], spoken: _TextIndex) -> lis
 
 
 def _same_letters(line: str, spoken: _TextIndex) -> list[tuple[int, int]]:
-    """The same letters, whether or not the words are kept apart."""
+    """Return runs of the same letters, with or without spaces between words."""
     compact, places = extract_letters(line)
     found = (at for at, stretch in enumerate(_letter_runs(compact)) if stretch in spoken.letters)
     return [(places[at][0], places[at + RUN_LETTERS - 1][1]) for at in found]

@@ -1,4 +1,4 @@
-"""What a text quotes to the letter, whoever's grammar it stands in: numbers, sums, codes, addresses, names."""
+"""Finds values that a text quotes exactly, in any grammar: numbers, amounts, codes, addresses, names."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from apps.prompt.normalization.lookalike_folding import fold, identity_fold
 
 
 class Citation(NamedTuple):
-    """One thing quoted: what it is compared by, and where it stands in the raw text."""
+    """One quoted value: its key, and its position in the raw text."""
 
     key: str
     start: int
@@ -19,7 +19,7 @@ class Citation(NamedTuple):
 _MIN_DIGITS: Final = 3
 # A telephone number is the same with another prefix before it.
 _PHONE_SUFFIX_DIGITS: Final = 8
-# Bounded throughout: a customer chooses the text these run over.
+# Every repetition is bounded: a customer chooses the text.
 _ADDRESS: Final = re.compile(r"[a-z0-9._%+-]{1,64}@[a-z0-9.-]{1,190}\.[a-z]{2,24}")
 _HOST: Final = re.compile(r"(?<![\w.@-])(?:[^\W_][\w-]{0,62}\.){1,8}[^\W\d_]{2,24}(?![\w-])")
 _HANDLE: Final = re.compile(r"(?<![\w.])@[\w.]{3,60}")
@@ -32,7 +32,7 @@ _SEPARATORS: Final = str.maketrans("", "", " .,()-")
 
 
 def find_citations(text: str) -> Iterator[Citation]:
-    """Everything in a text that could be quoted, but for names; those are told by their capitals, see `names`."""
+    """Yield everything that a text could quote, except names; those are found by capitals, see `find_names`."""
     known = fold(identity_fold(text))
     reads = _to_ascii_digits(known.text)
     for pattern, kind in ((_ADDRESS, "@"), (_HOST, "@"), (_HANDLE, "@"), (_CODE, "#")):
@@ -49,7 +49,7 @@ def find_citations(text: str) -> Iterator[Citation]:
 
 
 def find_names(text: str) -> Iterator[str]:
-    """Pairs of words in capitals, each a key that `find_name_pairs` finds again."""
+    """Yield pairs of capitalised words, each a key that `find_name_pairs` finds again."""
     at = 0
     while found := _NAME.search(text, at):
         words = re.split("[ \u00a0-]", found.group())
@@ -60,7 +60,7 @@ def find_names(text: str) -> Iterator[str]:
 
 
 def find_name_pairs(text: str) -> Iterator[Citation]:
-    """Every pair of words of a text, in capitals or not."""
+    """Yield every pair of words of a text, capitalised or not."""
     at = 0
     while found := _NAME.search(text, at):
         yield Citation(_fold_name(found.group()), *found.span())
@@ -72,7 +72,7 @@ def _fold_name(words: str) -> str:
 
 
 def _to_ascii_digits(text: str) -> str:
-    """The digits of all scripts as 0 to 9, each in its place."""
+    """Replace the digits of all scripts by 0 to 9, each in its place."""
     if text.isascii():
         return text
     return "".join(str(unicodedata.decimal(each)) if each.isdecimal() else each for each in text)

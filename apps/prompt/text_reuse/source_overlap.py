@@ -1,6 +1,6 @@
-"""Which of a reply's telling words stand together in a source too.
+"""Finds the distinctive words of a reply that are next to each other in a source too.
 
-A heuristic: it goes by words, so a paraphrase is not seen, and what both have from elsewhere is.
+A heuristic: it compares words, so a paraphrase is not found, and text that both have from a third source is.
 """
 
 from collections import defaultdict
@@ -15,7 +15,10 @@ CharacterRange: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """The share, from 0 to 1, of the reply's telling words that the source has in the same order, and where; ends are exclusive."""
+    """The share, from 0 to 1, of the reply's distinctive words that the source has in the same order, and their places.
+
+    The ends of places are exclusive.
+    """
 
     share: float = 0.0
     in_reply: tuple[CharacterRange, ...] = ()
@@ -31,14 +34,14 @@ class OverlapPiece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WordIndex:
-    """The telling words of a text, read once, and the places of every two in a row and of every number."""
+    """The distinctive words of a text, indexed once, with the positions of every two in a row and of every number."""
 
     said: tuple[ContentWord, ...]
     places: dict[tuple[str, ...], list[range]]
 
     @classmethod
     def of(cls, text: str) -> "WordIndex":
-        """Reading is most of the work."""
+        """Build the index. This is most of the work."""
         words = tuple(extract_content_words(text))
         places: dict[tuple[str, ...], list[range]] = defaultdict(list)
         for at, word in enumerate(words):
@@ -53,7 +56,7 @@ NO_OVERLAP = Overlap()
 
 
 def find_overlap(reply: WordIndex, source: WordIndex) -> Overlap:
-    """A word alone is shared only if it holds a digit; any other is with the one before or behind it."""
+    """Return the overlap. A single word counts only if it contains a digit; any other needs a shared neighbour."""
     common = reply.places.keys() & source.places.keys()
     if not common:
         return NO_OVERLAP
@@ -64,7 +67,7 @@ def find_overlap(reply: WordIndex, source: WordIndex) -> Overlap:
 
 
 def split_by_overlap(text: str, stretches: Sequence[CharacterRange]) -> tuple[tuple[OverlapPiece, ...], ...]:
-    """The lines of a text that hold some of the stretches, each cut where these begin and end."""
+    """Return the lines that contain some of the stretches, each cut where these begin and end."""
     lines, start = [], 0
     for line in text.split("\n"):
         end = start + len(line)
@@ -80,7 +83,7 @@ def _shared_positions(common: Iterable[tuple[str, ...]], words: WordIndex) -> li
 
 
 def _merge_positions(words: Sequence[ContentWord], marked: Sequence[int]) -> tuple[CharacterRange, ...]:
-    """Words in a row are one stretch."""
+    """Merge consecutive words into one stretch."""
     found: list[CharacterRange] = []
     before = -2
     for at in marked:

@@ -46,7 +46,7 @@ class Migration(TableMigration):
                 (
                     "name",
                     models.CharField(
-                        help_text="What one will look for it by.",
+                        help_text="The name that people will look for.",
                         max_length=120,
                         validators=[apps.governance.stored_text.validate_storable_text],
                     ),
@@ -55,7 +55,7 @@ class Migration(TableMigration):
                     "agent",
                     models.ForeignKey(
                         blank=True,
-                        help_text="Leave this open for a moment of the whole tenant.",
+                        help_text="Leave this empty for a moment of the whole tenant.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",

@@ -1,1 +1,1 @@
-"""What the approval of each kind of proposal writes."""
+"""Appliers: for each kind of proposal, the write that its approval makes."""

@@ -1,1 +1,1 @@
-"""Bulk decisions: many proposals decided by one act, by a worker that may die."""
+"""Bulk decisions: one act decides many proposals, carried out by a worker that can resume after a crash."""

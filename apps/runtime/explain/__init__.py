@@ -1,1 +1,1 @@
-"""Why a reply was given, and which sessions carried a row."""
+"""Explanations of replies, and the exposure of a row: the sessions that carried it."""

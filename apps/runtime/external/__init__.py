@@ -1,1 +1,1 @@
-"""Turns that an external agent takes with its own model."""
+"""Turns of external agents, which call a model of their own."""

@@ -1,1 +1,1 @@
-"""Health of the workers: stuck turns, alarms, statistics of the engine."""
+"""Health of the workers and the beat: stuck turns, overdue scheduled jobs, and a ping of the workers."""

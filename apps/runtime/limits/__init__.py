@@ -1,1 +1,1 @@
-"""Limits of a turn: budgets, retries, circuit breakers, fairness between tenants."""
+"""Limits of a turn: budgets, retries, circuit breakers and fairness between tenants."""

@@ -1,1 +1,1 @@
-"""The frozen prompt of a session: gathered, rendered and kept by hash."""
+"""The frozen prompt of a session: its rows are loaded, rendered and stored by hash."""

@@ -1,1 +1,1 @@
-"""Scheduled runs, from the moment they are due to their turn."""
+"""Scheduled runs, from the due time to the turn."""

@@ -1,1 +1,1 @@
-"""Sessions: opened with a frozen prompt, continued, ended."""
+"""Sessions: opening with a frozen prompt, continuing, ending."""

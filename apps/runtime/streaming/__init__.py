@@ -1,1 +1,1 @@
-"""Pieces of a reply on their way to whoever listens."""
+"""Streaming of reply pieces from the worker to connected clients."""

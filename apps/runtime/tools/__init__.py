@@ -1,1 +1,1 @@
-"""The built-in tools of an agent, and the calls of external ones."""
+"""The built-in tools of an agent, and calls of external tools."""

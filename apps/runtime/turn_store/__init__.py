@@ -1,1 +1,1 @@
-"""A turn in the database: claim, lease, journal, and where to resume after a crash."""
+"""A turn in the database: claim, lease, journal, and the point from which a turn resumes after a crash."""

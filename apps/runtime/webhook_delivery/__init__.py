@@ -1,1 +1,1 @@
-"""Webhook deliveries: payloads, signatures, retries."""
+"""Delivery of webhooks: payloads, signatures and retries."""

@@ -1,1 +1,1 @@
-"""Files beside a skill: stored, reviewed and served."""
+"""Files attached to a skill: storage, review and download."""

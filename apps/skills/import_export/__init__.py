@@ -1,1 +1,1 @@
-"""Skills as SKILL.md folders and archives, in and out."""
+"""Import and export of skills as SKILL.md folders and archives."""

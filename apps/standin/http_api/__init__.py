@@ -1,1 +1,1 @@
-"""The stand-in's HTTP: the Messages API, and controls, faults, delays and bill; it does not choose the words of a reply."""
+"""The stand-in's HTTP: the Messages API, controls, faults, delays and the bill; it does not choose replies."""

@@ -1,4 +1,4 @@
-"""What the stand-in billed and how its calls ended, for as long as it runs."""
+"""The stand-in's bill and the outcomes of its calls, since its start."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import JsonObject
     from apps.standin.requests import ArrivedRequest, ParsedRequest
 
-# Beyond so many questions the oldest loses its own line; the totals stay.
+# Beyond this many questions, the oldest one loses its own line; the totals stay.
 QUESTIONS_KEPT = 100_000
 NO_USAGE = Usage(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class BilledCalls:
-    """Calls and their tokens by class, under the names the ledger uses."""
+    """Calls and their tokens by class, under the names that the product's usage rows have."""
 
     calls: int = 0
     usage: Usage = NO_USAGE
@@ -36,7 +36,7 @@ class BilledCalls:
 
 @dataclass(frozen=True, slots=True)
 class QuestionBill:
-    """What was billed: for answers that went out whole, and for those that broke off, which their caller cannot count."""
+    """The bill of complete answers, and of answers that broke off, which their caller cannot count."""
 
     whole: BilledCalls = field(default_factory=BilledCalls)
     broken: BilledCalls = field(default_factory=BilledCalls)
@@ -67,7 +67,7 @@ class BillingLog:
         self._in_flight -= 1
 
     def abandon(self) -> None:
-        """The caller hung up before its answer was whole."""
+        """Count a caller that hung up before its answer was complete."""
         self._abandoned += 1
 
     def bill(self, question: str, usage: Usage, *, whole: bool) -> None:
@@ -88,7 +88,7 @@ class BillingLog:
         return json_answer({question: account.wire for question, account in self._by_question.items()})
 
     def open_anew(self, arrived: ArrivedRequest) -> HttpAnswer:
-        """Calls under way stay under way."""
+        """Clear the bill. Calls under way stay under way."""
         self._total = QuestionBill()
         self._by_question.clear()
         self._most_in_flight, self._abandoned = self._in_flight, 0
@@ -96,7 +96,7 @@ class BillingLog:
 
 
 def question_sha256(asked: ParsedRequest) -> str:
-    """What a call is about: its last user block. Of a text the text itself counts, of anything else its compact JSON."""
+    """Return the hash of a call's question: its last user block. For a text, the text itself; otherwise its compact JSON."""
     block = next(message for message in reversed(asked.messages) if message.role == "user").blocks[-1]
     text = block.get("text")
     bare = {key: value for key, value in block.items() if key != "cache_control"}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StandinControls:
-    """What tests and benchmarks want of the stand-in: a script, faults by chance, slowness, another time, less memory."""
+    """The controls for tests and benchmarks: a script, random faults, delays, another time, less memory."""
 
     def __init__(self, steps: Sequence[ScriptStep] = ()) -> None:
         self.delay = AnswerDelay()
@@ -25,7 +25,7 @@ class StandinControls:
         self.advanced_seconds = 0.0
 
     def step_for(self, body: bytes) -> ScriptStep:
-        """A script's step comes first; chance takes what the script leaves."""
+        """Return the script's step if there is one, else a random fault."""
         step = self._script.take(body.decode(errors="replace")) if self._script else None
         return step or self._dice.throw(body)
 
@@ -60,7 +60,7 @@ class StandinControls:
         return json_answer({"advanced_seconds": self.advanced_seconds})
 
     def release(self, arrived: ArrivedRequest) -> HttpAnswer:
-        """As it was started, without a script; the clock never goes back."""
+        """Reset to the state at start, without a script; the clock never goes back."""
         self._release()
         return self.show_script(arrived)
 

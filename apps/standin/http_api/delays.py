@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class AnswerDelay:
-    """What every call waits before its answer. A change holds for the calls that wait already."""
+    """The delay of every answer. A change also applies to calls that already wait."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -21,7 +21,7 @@ class AnswerDelay:
         self._waiting.clear()
 
     async def changed(self, hung_up: asyncio.Future[object], *, within_seconds: float) -> None:
-        """Return at a change, when the caller hangs up, or when the time is over."""
+        """Return when the delay changes, the caller hangs up, or the time is over."""
         waiting = asyncio.get_running_loop().create_future()
         self._waiting.add(waiting)
         try:
@@ -31,7 +31,7 @@ class AnswerDelay:
 
 
 async def wait_unless_abandoned(receive: Callable[[], Awaitable[object]], delay: AnswerDelay, seconds: float) -> bool:
-    """Keep silent for the delay and so many seconds more, unless the caller hangs up first."""
+    """Wait for the delay plus this many seconds, unless the caller hangs up first."""
     if delay.seconds + seconds <= 0:
         return False
     loop = asyncio.get_running_loop()

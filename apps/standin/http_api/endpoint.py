@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from apps.standin.requests import ArrivedRequest
 
 REQUESTS_KEPT = 1000
-# Up to so many entries, expired ones cost nothing.
+# Below this many entries, expired ones are kept, since they cost nothing.
 ENTRIES_BEFORE_SWEEP = 2_000
 HEADERS_KEPT = ("content-type", "anthropic-version", "anthropic-beta", "user-agent", "x-stainless-retry-count")
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedAnswer:
-    """An answer, how long the endpoint keeps silent before it, what is cached once it begins, and its bill."""
+    """An answer, the silence before it, the cache entries once it begins, and its bill."""
 
     answer: HttpAnswer
     silence_seconds: float = 0.0
@@ -48,7 +48,7 @@ class PlannedAnswer:
 
 
 class MessagesEndpoint:
-    """The Messages API as one process serves it: its cache, its controls, its billing log, and what it was asked."""
+    """The Messages API as one process serves it: its cache, its controls, its billing log, and the requests received."""
 
     def __init__(self, steps: Sequence[ScriptStep] = ()) -> None:
         self.controls = StandinControls(steps)
@@ -72,7 +72,7 @@ class MessagesEndpoint:
         return planned
 
     def begin(self, planned: PlannedAnswer) -> None:
-        """From here on the call is billed, however it ends, and other requests can read what it wrote."""
+        """Begin the answer: from now on the call is billed, however it ends, and other requests can read its cache entries."""
         if planned.usage is not None:
             self.billing.bill(planned.question, planned.usage, whole=planned.answer.is_whole)
         self._cached |= planned.entries or {}

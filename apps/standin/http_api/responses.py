@@ -1,4 +1,4 @@
-"""Answers in the form of the Messages API: messages, their streamed form, errors."""
+"""Responses of the Messages API: messages, their streamed form, errors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FAULT_ERRORS: Mapping[Fault, tuple[int, str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """An HTTP answer. `is_cut` breaks the connection half-way, after so long a stall; `is_whole` says nothing is amiss."""
+    """An HTTP response. `is_cut` breaks the connection half-way, after a stall; `is_whole` means that nothing is missing."""
 
     status: int
     chunks: tuple[bytes, ...]
@@ -65,7 +65,7 @@ def error_answer(
 
 
 def is_refused_before_answer(fault: Fault, *, stream: bool) -> bool:
-    """Trouble in the middle of a stream is trouble before the answer where nothing is streamed."""
+    """Return whether the fault comes before the answer: without streaming, a fault inside a stream does too."""
     return fault in _FAULT_ERRORS and not (stream and fault is Fault.STREAM_ERROR)
 
 

@@ -1,4 +1,4 @@
-"""What a test or a demonstration wants the stand-in to do next, instead of what it would do by itself."""
+"""Scripted answers, which a test or a demonstration sets in place of the stand-in's own behaviour."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STEP_KINDS = ("reply", "tool", "tools", "fault", "pass")
 
 
 class Fault(StrEnum):
-    """A way for the endpoint to fail."""
+    """A kind of failure of the endpoint."""
 
     OVERLOADED = "overloaded"
     RATE_LIMITED = "rate_limited"
@@ -33,9 +33,9 @@ class Fault(StrEnum):
     SLOW_START = "slow_start"
 
 
-# These begin with the status 200.
+# These begin with status 200.
 STREAM_BREAKING_FAULTS = frozenset({Fault.CUT_STREAM, Fault.MALFORMED, Fault.STREAM_ERROR, Fault.STALL})
-# Seconds of silence that these faults keep unless told otherwise.
+# The default seconds of silence for these faults.
 _SILENCE_SECONDS = {Fault.TIMEOUT: 30.0, Fault.STALL: 30.0, Fault.SLOW_START: 5.0}
 
 
@@ -45,10 +45,10 @@ class BadScript(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ScriptStep:
-    """One scripted answer. Neither a decision nor a fault means: answer as always.
+    """One scripted answer. A step without a decision or a fault is answered by the default behaviour.
 
-    `seconds` is the advice to wait for a rate limit or an overload, the silence in the middle of an answer that stalls,
-    and otherwise the silence before the answer.
+    `seconds` is the retry-after of a rate limit or an overload, the silence in the middle of an answer that stalls, and
+    otherwise the silence before the answer.
     """
 
     decision: Decision | None = None
@@ -72,7 +72,7 @@ class ScriptStep:
 
 
 class Script:
-    """Steps waiting for their call; each is used once."""
+    """Steps that wait for their call; each is used once."""
 
     def __init__(self, steps: Sequence[ScriptStep] = ()) -> None:
         self._steps = list(steps)
@@ -81,7 +81,7 @@ class Script:
         return len(self._steps)
 
     def take(self, body: str) -> ScriptStep | None:
-        """The first step that this request may use; a step bound to other words waits for its own."""
+        """Return the first step that this request may use; a step with a `match` waits for a request that contains it."""
         for index, step in enumerate(self._steps):
             if step.match in body:
                 return self._steps.pop(index)

@@ -1,4 +1,4 @@
-"""HTTP around the endpoint: a plain ASGI application on loopback, one event loop, any number of waiting calls."""
+"""The HTTP server of the endpoint: a plain ASGI application on loopback, one event loop, any number of waiting calls."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from apps.standin.http_api.endpoint import MessagesEndpoint
 
-    # Any: ASGI messages are dictionaries of whatever the specification says for each type.
+    # Any: ASGI messages are dictionaries whose values the specification defines for each type.
     AsgiMessage: TypeAlias = MutableMapping[str, Any]
     Receive: TypeAlias = Callable[[], Awaitable[AsgiMessage]]
     Send: TypeAlias = Callable[[AsgiMessage], Awaitable[None]]
 
 LOOPBACK = "127.0.0.1"
-# A burst of callers beyond this is turned away by the kernel; its own bound (net.core.somaxconn) is usually 4096.
+# The kernel refuses callers beyond this backlog; its own bound (net.core.somaxconn) is usually 4096.
 CONNECTION_BACKLOG = 4096
 # Longer than clients keep an idle connection, so that none is closed under a request on its way.
 KEEPALIVE_SECONDS = 75
@@ -101,7 +101,7 @@ async def _send_answer(answer: HttpAnswer, send: Send) -> None:
     await send({"type": "http.response.start", "status": answer.status, "headers": _headers(answer)})
     if answer.is_cut:
         await send({"type": "http.response.body", "body": _first_half(answer), "more_body": True})
-        # Whoever returns now leaves the response unfinished, and the server closes the connection.
+        # Returning here leaves the response unfinished, and the server closes the connection.
         return
     for chunk in answer.chunks:
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
@@ -126,7 +126,7 @@ def _first_half(answer: HttpAnswer) -> bytes:
 
 
 def listening_socket(port: int) -> socket.socket:
-    """On loopback alone; port 0 takes a free one. Callers can connect from now on."""
+    """Return a listening socket on loopback; port 0 takes a free one. Callers can connect from now on."""
     # asyncio sends small packets at once only on sockets that name TCP; otherwise each answer waits 40 ms.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

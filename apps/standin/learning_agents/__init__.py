@@ -1,1 +1,1 @@
-"""The scripted writers behind extraction, reflection, digest and distillation; they are not language models."""
+"""Scripted replies for extraction, reflection, digest and distillation."""

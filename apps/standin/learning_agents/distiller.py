@@ -1,4 +1,4 @@
-"""Rewrites a tier of memory: every fact stays, and each theme of the lines that no fact tells yet is one more."""
+"""Rewrites a memory tier: every fact stays, and each theme of the lines that no fact covers yet is added."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DAY = re.compile(r"^\d{4}-\d\d-\d\d: ")
 
 
 def distil_tier(message_text: str) -> str:
-    """Strict JSON. What does not fit into the budget is left for another time."""
+    """Return strict JSON. Facts beyond the budget are left for the next run."""
     objects = list(_objects(json_lines(message_text)))
     facts: list[JsonObject] = [_fact(str(each["text"]), [str(each["fact"])]) for each in objects if "fact" in each]
     fact_texts = {each["text"] for each in facts}
@@ -44,7 +44,7 @@ def _fact(text: str, source_ids: list[str]) -> JsonObject:
 
 
 def _theme_of_line(text: str) -> str:
-    """What a line says without its day and its counts."""
+    """Return a line without its day and its counts."""
     parts = [each for each in _DAY.sub("", text).split("; ") if not any(char.isdigit() for char in each)]
     return "; ".join(parts)
 

@@ -1,5 +1,8 @@
-"""Writes a runbook from a transcript's own tool sequence. Only names of tools, names of arguments and general words
-of customer service enter it, so nothing that belongs to one customer can."""
+"""Writes a runbook from the tool sequence of a transcript.
+
+It contains only names of tools, names of arguments and general words of customer service, so nothing that belongs to one
+customer can be in it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ UNHAPPY_CUSTOMER = re.compile(
 
 
 def extract_skill(transcript_text: str) -> str:
-    """Strict JSON: a skill, or null where hardly anything was done, or the outcome was not good or is reported as wrong."""
+    """Return strict JSON: a skill, or null if almost nothing was done, the outcome was bad, or a reply was reported as wrong."""
     transcript = read_transcript(transcript_text)
     steps = _procedure(transcript)
     if _is_trivial(steps) or transcript.is_reported or UNHAPPY_CUSTOMER.search(transcript.last_customer_text):
@@ -42,14 +45,14 @@ def extract_skill(transcript_text: str) -> str:
 
 
 def _is_trivial(steps: list[ToolCallStep]) -> bool:
-    """Nothing, one look-up, or work that ended in somebody else's hands."""
+    """Return whether the transcript has no call, only one look-up, or ends with an escalation."""
     if not steps or HANDOVER_TOOL.match(steps[-1].tool_name):
         return True
     return len(steps) == 1 and not WRITING_TOOL.match(steps[0].tool_name)
 
 
 def _procedure(transcript: ToolTranscript) -> list[ToolCallStep]:
-    """The tools that worked at least once, in order, neighbouring repeats told once."""
+    """Return the tools that worked at least once, in order, with repeated neighbours merged."""
     worked = {step.tool_name for step in transcript.steps if not step.is_error} - SKILL_READING_TOOLS
     steps: list[ToolCallStep] = []
     for step in transcript.steps:

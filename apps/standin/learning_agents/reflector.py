@@ -1,6 +1,6 @@
-"""Reflects on a day as the extractor reads one conversation: what it writes of two or more of them is a pattern.
+"""Reflects on a day with the extractor: a result that it gives for two or more conversations is a pattern.
 
-To remember is what a colleague told two customers in the same words.
+A memory line is a sentence that a colleague wrote to two customers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HEADING = re.compile(r"^# Conversation (\d{1,4})$", re.MULTILINE)
 
 
 def reflect_on_day(day_text: str) -> str:
-    """Strict JSON: the skills and facts that several conversations show, in the order in which they first came up."""
+    """Return strict JSON: the skills and facts that several conversations show, in the order of their first appearance."""
     found: dict[str, tuple[dict[str, str], list[int]]] = {}
     for number, text in _conversations(day_text):
         skill = json.loads(extract_skill(text))["skill"]

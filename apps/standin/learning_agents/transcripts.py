@@ -1,4 +1,4 @@
-"""Reads a transcript out of a message, whichever way its lines are written."""
+"""Reads a transcript from a message, in any form of its lines."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from apps.llm.model_backend import Json, JsonObject
 
 CUSTOMER_ROLES = frozenset({"user", "customer", "contact", "end_user"})
-# Names are copied into runbooks, so nothing but a name may pass.
+# Names are copied into runbooks, so only valid names are accepted.
 _NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_.-]{0,63}$")
 _FAILED = re.compile(r"^\s*[\"']?error\b", re.IGNORECASE)
-# What simulated customers write when they are done.
+# Closing words of simulated customers.
 _SILENCE = re.compile(r"#{2,}\w+#{2,}")
 
 
@@ -37,11 +37,11 @@ class ToolCallStep:
 
 @dataclass(frozen=True, slots=True)
 class ToolTranscript:
-    """What a customer wrote, and which tools were called."""
+    """A customer's texts, and the tools that were called."""
 
     customer_texts: tuple[str, ...]
     steps: tuple[ToolCallStep, ...]
-    # Whether a person said of a reply that it is wrong.
+    # Whether a person reported a reply as wrong.
     is_reported: bool = False
 
     @property
@@ -70,12 +70,12 @@ def read_transcript(text: str) -> ToolTranscript:
 
 
 def texts_of_role(role: str, text: str) -> Iterator[str]:
-    """What those of a role said, a text each."""
+    """Yield the texts of one role."""
     return (_line_text(line) for line in _objects(json_lines(text)) if line.get("role") == role and _line_text(line))
 
 
 def _objects(values: Iterator[Json]) -> Iterator[JsonObject]:
-    """Lines may themselves be JSON strings of lines, as a fence makes them."""
+    """Yield the objects; lines may themselves be JSON strings of lines, as in a fence."""
     for value in values:
         if isinstance(value, dict):
             yield value
@@ -109,7 +109,7 @@ def _tool_steps(line: JsonObject) -> Iterator[ToolCallStep]:
 
 
 def _arguments(call: JsonObject) -> JsonObject | None:
-    """An empty object is a call without arguments; nothing at all is no call."""
+    """Return the arguments. An empty object is a call without arguments; None is no call."""
     value = call.get("arguments", call.get("input"))
     if isinstance(value, str):
         try:

@@ -1,1 +1,1 @@
-"""The scripted support agent that answers customers by rules over the prompt; it is not a language model."""
+"""The scripted support agent: rules over the prompt choose its reply."""

@@ -14,7 +14,7 @@ _BUSINESS = re.compile(r"\b(?:for|at|of|from) (?P<business>[A-Z][\w&'-]{0,40}(?:
 
 @dataclass(frozen=True, slots=True)
 class StatedPersona:
-    """Who the system prompt says the agent is."""
+    """The agent's name and business from the system prompt."""
 
     name: str
     business: str
@@ -31,7 +31,7 @@ class StatedPersona:
 
 
 def persona_of(conversation: RequestConversation) -> StatedPersona:
-    """Nobody in particular, where the prompt names nobody."""
+    """Return the persona; an empty one if the prompt states none."""
     identity = conversation.section("Agent persona") and conversation.section("Identity", level=2)
     named = _SELF_INTRODUCTION.search(identity)
     business = _BUSINESS.search(identity, named.end()) if named else None

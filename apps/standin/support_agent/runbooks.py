@@ -17,7 +17,7 @@ _STEP = re.compile(r"^\s{0,3}(?:\d{1,3}[.)]|[-*])\s+(?P<step>\S.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Runbook:
-    """A skill that was fetched, and what was called since."""
+    """A fetched skill, and the calls made since."""
 
     name: str
     body: str
@@ -38,7 +38,7 @@ class Runbook:
 
 
 def fetched_runbook(conversation: RequestConversation) -> Runbook | None:
-    """The runbook fetched since the customer last wrote, if it could be read."""
+    """Return the runbook that was fetched since the customer last wrote, if it could be read."""
     calls = conversation.turn_calls
     for index in reversed(range(len(calls))):
         if calls[index].tool_name == GET_SKILL and not calls[index].is_error:

@@ -1,4 +1,4 @@
-"""What a text states: wishes of a customer, facts about the business. Whatever is not stated is not found."""
+"""Finds explicit statements in a text: wishes of a customer, facts about the business. Nothing is inferred."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _PRONOUN = re.compile(r"\b(?:me|my|mine|I|myself)\b")
 
 @dataclass(frozen=True, slots=True)
 class StatedWish:
-    """A preference: as it is recorded, and as it is said back to the customer."""
+    """A preference, worded for the record and for the reply to the customer."""
 
     record: str
     spoken: str
@@ -62,13 +62,13 @@ def stated_wish(text: str) -> StatedWish | None:
 
 
 def stated_change(text: str) -> StatedWish | None:
-    """What the customer asks to have changed about themselves."""
+    """Return what the customer asks to have changed about themselves."""
     found = _CHANGE.search(text)
     return _build_wish(found, "Asked to change their {} to {}.", "you asked to change your {} to {}") if found else None
 
 
 def facts_from_owner(text: str) -> tuple[str, ...]:
-    """What the owner says about the business, or asks to be remembered."""
+    """Return the owner's statements about the business, and what the owner asks to remember."""
     found = []
     for sentence in sentences(text):
         fact = _REMINDER.sub("", sentence, count=1)
@@ -78,7 +78,7 @@ def facts_from_owner(text: str) -> tuple[str, ...]:
 
 
 def facts_from_customer(text: str) -> tuple[str, ...]:
-    """What a customer says about the business: a claim, taken down only where a runbook asks for it."""
+    """Return a customer's statements about the business: claims, recorded only if a runbook asks for them."""
     return tuple(
         sentence for sentence in sentences(text) if _BUSINESS_CLAIM.search(sentence) and _is_statement(sentence)
     )

@@ -1,4 +1,4 @@
-"""Fills a tool's required arguments from what the customer stated, or says which one was not stated."""
+"""Fills a tool's required arguments from the customer's statements, or returns the one that is missing."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _FREE_TEXT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MissingArgument:
-    """An argument the customer has not stated."""
+    """An argument that the customer has not stated."""
 
     argument: str
 
 
 def fill_arguments(schema: JsonObject, texts: Sequence[str]) -> JsonObject | MissingArgument:
-    """Only what is required, only from `texts`, the latest first."""
+    """Return the required arguments only, found in `texts` only, the latest first."""
     properties = schema.get("properties")
     required = schema.get("required")
     filled: JsonObject = {}
@@ -101,6 +101,6 @@ def _stated_text(name: str, texts: Sequence[str]) -> str | None:
 
 
 def _stated_by_name(words: str, texts: Sequence[str]) -> str | None:
-    """What follows `my new address is ...` or `address: ...`."""
+    """Return the text after `my new address is ...` or `address: ...`."""
     stated = re.compile(rf"\b{re.escape(words)}\b(?: is| to|:) ((?:[^.!?;\n]|\.(?=\S)){{1,160}})", re.IGNORECASE)
     return next((found.group(1).strip() for text in texts if (found := stated.search(text))), None)

@@ -1,1 +1,1 @@
-"""Who is asking: tokens, browser sessions, single sign-on."""
+"""Authentication: agents' tokens, browser sessions and single sign-on."""

@@ -1,1 +1,1 @@
-"""Model endpoints of a tenant, their keys and prices."""
+"""A tenant's model endpoints with their keys and prices."""

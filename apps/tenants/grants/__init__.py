@@ -1,1 +1,1 @@
-"""Grants: what roles, agents and members may do in a tenant."""
+"""Grants: the acts and fields that roles, agents and members may use in a tenant."""

@@ -17,28 +17,28 @@ from apps.tenants.models import Agent
 
 
 def add_agent_arguments(parser: CommandParser) -> None:
-    """Every command about an agent names it the same way."""
+    """Arguments for the tenant and the agent, the same in every command about an agent."""
     parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
     parser.add_argument("--agent", required=True, metavar="KEY", help="The key of one of its agents.")
 
 
 def add_importer_argument(parser: CommandParser) -> None:
-    """Whoever takes something over is named the same way."""
+    """The argument for the importing member, the same in every import command."""
     parser.add_argument(
-        "--as", dest="username", metavar="USERNAME", help="The member who imports. Without it, the system does."
+        "--as", dest="username", metavar="USERNAME", help="The member who imports; without it, the system."
     )
 
 
 def command_actor(tenant_key: str, username: str | None = None) -> Actor:
-    """The member a command acts as; without a user name the system, which approves nothing."""
+    """The member that a command acts as; without a username the system, which cannot approve."""
     system = system_actor_of_tenant(tenant_key)
     if system is None:
-        raise CommandError(f"There is no tenant “{tenant_key}”. Open it with: manage.py create_tenant {tenant_key}")
+        raise CommandError(f"There is no tenant “{tenant_key}”. Create it with: manage.py create_tenant {tenant_key}")
     if not username:
         return system
     member = member_by_username(username, system.tenant_id)
     if member is None:
-        raise CommandError(f"“{username}” is no active member of tenant {tenant_key}.")
+        raise CommandError(f"“{username}” is not an active member of tenant {tenant_key}.")
     return member
 
 
@@ -48,7 +48,7 @@ def get_agent(key: str, *, actor: Actor) -> Agent:
         agents = {agent.key: agent for agent in Agent.objects.visible_to(actor)}
     if key not in agents:
         raise CommandError(
-            f"The tenant has no agent “{key}”. Its agents: {', '.join(agents) or 'none yet; make some with seed_personas'}."
+            f"The tenant has no agent “{key}”. Its agents: {', '.join(agents) or 'none yet; create some with seed_personas'}."
         )
     return agents[key]
 
@@ -57,7 +57,7 @@ ALL_TENANTS = "all"
 
 
 def select_tenants(key: str) -> Iterator[tuple[str, int]]:
-    """Each with its key and its number."""
+    """The key and id of the chosen tenants."""
     if key != ALL_TENANTS:
         actor = system_actor_of_tenant(key)
         if actor is None:
@@ -65,7 +65,9 @@ def select_tenants(key: str) -> Iterator[tuple[str, int]]:
         yield key, actor.tenant_id
         return
     if "owner" not in settings.DATABASES:
-        raise CommandError("Set DATABASE_OWNER_URL, or run it through `make manage`, or name one tenant by --tenant.")
+        raise CommandError(
+            "Set DATABASE_OWNER_URL, run the command through `make manage`, or name one tenant with --tenant."
+        )
     with transaction.atomic(using="owner"), connections["owner"].cursor() as cursor:
         cursor.execute("SELECT set_config('role', %s, true)", [role_name("cross_tenant")])
         cursor.execute("SELECT key, id FROM tenants_tenant ORDER BY id")

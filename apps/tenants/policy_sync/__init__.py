@@ -1,1 +1,1 @@
-"""Writes the policy's grants and rights into the database."""
+"""Writes grants and database rights from the policy table, and finds where the database differs from it."""

@@ -1,4 +1,4 @@
-"""The policy as a page for people who audit: who may do what, where, and what the database itself lets through."""
+"""Writes docs/policy.md from the policy table: acts by role, their fields, their surfaces, and rights in the database."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -13,36 +13,41 @@ from apps.launcher.data_folders import PROJECT
 
 _HEAD: Final = """# Who may do what
 
-This page is written by `manage.py sync_policy --write-docs` from the policy table in `apps/governance/policy/policy_table.py`.
-Nobody edits it; `sync_policy --check` and a test fail when it is out of date.
-
-**yes**: the act applies at once. **proposes**: the same content becomes a proposal and waits for a person. **no**: refused on every
-surface, whatever grants somebody holds, and by PostgreSQL below. Grants narrow what stands here and never widen it.
+This page lists, for auditors and administrators, every act of the product, the roles that may do it, the fields it writes, where it
+is offered, and the matching rights in the database. `manage.py sync_policy --write-docs` writes it from the policy table in
+`apps/governance/policy/policy_table.py`. Do not edit it by hand: `sync_policy --check` and a test fail when it is out of date.
 
 ## Acts by role
 
-Reviewers is how many people must agree before what was brought takes effect; a proposal's own risk may ask for more.
+| value | meaning |
+| --- | --- |
+| yes | The act applies at once. |
+| proposes | The act creates a proposal with the same content, which waits for a person. |
+| no | The act is refused on every surface and by PostgreSQL, whatever grants somebody has. |
+
+Grants can narrow these permissions and never widen them. The column *reviewers* is the number of people who must agree before a
+proposal takes effect; the risk of the proposal may require more.
 """
 _FIELDS_INTRODUCTION: Final = """
 ## What each act writes
 
-Governed fields are permissions of their own: a tenant can let somebody act and keep a field back. Fields in brackets are written
-only when the row is made. What an act stamps beside them, nobody chooses.
+Each governed field is a permission of its own: a tenant can allow an act and withhold one of its fields. Fields in brackets are
+written only when the act creates the row. Stamped fields are set by the product; the caller cannot choose them.
 """
 _SURFACES_HEADING: Final = """
 ## Where each act is offered
 """
 _DATABASE_INTRODUCTION: Final = """
-## What the database lets through
+## Rights in the database
 
-The same table, as rights of the roles that people (`operator`), agents (`agent`), workers (`worker`) and platform staff (`staff`)
-run as. Row security narrows them further: to the tenant, to an agent's own rows, in a turn to one customer. Nobody but the owner
-may truncate a table.
+The policy table also determines the rights of the database roles that people (`operator`), agents (`agent`), workers (`worker`) and
+platform staff (`staff`) run as. Row security narrows them further: to the tenant, to an agent's own rows, and in a turn to one
+customer. Only the owner may truncate a table.
 """
 
 
 def page_path() -> Path:
-    """Where the page stands in a checkout; an image has no docs."""
+    """The path of the page in a checkout; an image has no docs."""
     return PROJECT / "docs" / "policy.md"
 
 
@@ -63,12 +68,12 @@ def render_page() -> str:
 
 
 def page_drift() -> list[str]:
-    """Whether the page says what the policy says."""
+    """A sentence if the page is out of date."""
     if not page_path().parent.is_dir() or (
         page_path().is_file() and page_path().read_text(encoding="utf-8") == render_page()
     ):
         return []
-    return ["docs/policy.md: not what the policy says any more. Run `manage.py sync_policy --write-docs`."]
+    return ["docs/policy.md is out of date. Run `manage.py sync_policy --write-docs`."]
 
 
 def _act_table() -> str:
@@ -81,7 +86,7 @@ def _act_table() -> str:
 
 
 def verdict(rule: PolicyRule, role: Role) -> str:
-    """What a role may, in a word."""
+    """The permission of a role for an act: `yes`, `proposes` or `no`."""
     return "yes" if role in rule.direct else "proposes" if role in rule.proposes else "no"
 
 
@@ -90,7 +95,7 @@ def _field_table() -> str:
         (act.value, rule.does.value, _code_list(_governed_fields(rule)), _code_list(rule.stamps))
         for act, rule in POLICY.items()
     )
-    return _table(("act", "does to the row", "governed fields", "stamps"), rows)
+    return _table(("act", "effect on the row", "governed fields", "stamped fields"), rows)
 
 
 def _governed_fields(rule: PolicyRule) -> Iterator[str]:
@@ -99,7 +104,8 @@ def _governed_fields(rule: PolicyRule) -> Iterator[str]:
 
 def _surface_table() -> str:
     rows = (
-        (act.value, "; ".join(_surface_cells(ways)) or "inside other acts") for act, ways in acts_by_surface().items()
+        (act.value, "; ".join(_surface_cells(ways)) or "only inside other acts")
+        for act, ways in acts_by_surface().items()
     )
     return _table(("act", "where"), rows)
 

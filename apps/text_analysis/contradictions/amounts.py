@@ -11,7 +11,7 @@ from apps.text_analysis.word_stems import normalize_word, word_key
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """How much of what: at least `low` and at most `high`. What has another dimension cannot be compared."""
+    """An amount between `low` and `high`, inclusive. Amounts of different dimensions cannot be compared."""
 
     dimension: str
     low: float
@@ -23,11 +23,11 @@ class Amount:
 
     @property
     def is_exact(self) -> bool:
-        """One amount or a span of them, and no bound alone."""
+        """Return whether it is one amount or a range, not only a bound."""
         return not (math.isinf(self.low) or math.isinf(self.high))
 
     def turned(self) -> "Amount":
-        """What a prohibition of it leaves: never over ten is up to ten. A forbidden exact amount leaves all others."""
+        """Return what a prohibition of it allows: never over ten is up to ten. A forbidden exact amount allows all others."""
         low, high = (self.high, math.inf) if math.isinf(self.low) else (-math.inf, self.low)
         return Amount(self.dimension, low, high, self.unit, self.words, self.start, self.end)
 
@@ -37,7 +37,7 @@ _ROUGH_TOLERANCE: Final = 0.08
 
 
 def is_same_amount(first: Amount, second: Amount) -> bool:
-    """Whether two amounts are one, whatever their units: a month is thirty days, or four weeks."""
+    """Return whether two amounts are equal, whatever their units: a month is thirty days, or four weeks."""
     if first.unit != second.unit and {first.unit, second.unit} & _ROUGH_UNITS:
         return math.isclose(first.low, second.low, rel_tol=_ROUGH_TOLERANCE) and math.isclose(
             first.high, second.high, rel_tol=_ROUGH_TOLERANCE
@@ -46,7 +46,7 @@ def is_same_amount(first: Amount, second: Amount) -> bool:
 
 
 def has_overlap(first: Amount, second: Amount) -> bool:
-    """Whether one thing can be both. What only touches does not: up to thirty, and after thirty."""
+    """Return whether one value can satisfy both. Ranges that only touch do not overlap: up to thirty, and after thirty."""
     return (
         is_same_amount(first, second)
         or max(first.low, second.low) < min(first.high, second.high)
@@ -55,7 +55,7 @@ def has_overlap(first: Amount, second: Amount) -> bool:
 
 
 def _is_point_within(first: Amount, second: Amount) -> bool:
-    """Whether one of the two is a point within the other."""
+    """Return whether one of the two is a single point within the other."""
     return any(
         one.low == one.high and (two.low < one.low < two.high or (two.is_exact and two.low <= one.low <= two.high))
         for one, two in ((first, second), (second, first))
@@ -63,12 +63,12 @@ def _is_point_within(first: Amount, second: Amount) -> bool:
 
 
 def _is_compatible(first: Amount, second: Amount) -> bool:
-    """Whether what is said may be so: thirty fits to at most thirty."""
+    """Return whether both may be right: thirty fits at most thirty."""
     return first.low <= second.high and second.low <= first.high
 
 
 def has_conflict(first: Amount, second: Amount) -> bool:
-    """Whether both cannot be right: bounds of one kind that differ, or amounts that lie apart."""
+    """Return whether both cannot be right: different bounds of one kind, or amounts without overlap."""
     if first.dimension != second.dimension or is_same_amount(first, second):
         return False
     if not first.is_exact and not second.is_exact:
@@ -198,7 +198,7 @@ _CONTEXT_CHARACTERS: Final = 24
 
 
 def find_amounts(text: str) -> tuple[Amount, ...]:
-    """Everything a sentence measures, in its order. Dates are read first, since they are made of numbers."""
+    """Return every amount of a sentence, in order. Dates are read first, since they contain numbers."""
     reads = normalize_in_place(text)
     taken: list[tuple[int, int]] = []
     found: list[Amount] = []
@@ -210,14 +210,14 @@ def find_amounts(text: str) -> tuple[Amount, ...]:
 
 
 def normalize_in_place(text: str) -> str:
-    """A text in small letters without marks, every character in its place."""
+    """Return the text in lower case without diacritics; every character keeps its position."""
     if text.isascii():
         return text.lower()
     return "".join(known if len(known := normalize_word(letter)) == 1 else letter for letter in text)
 
 
 def _apply_bounds(reads: str, start: int, end: int, low: float, high: float) -> tuple[float, float, int, int]:
-    """Low, high, and where the amount stands together with the words that bound it."""
+    """Return low, high, and the positions of the amount including the words that bound it."""
     before = reads[max(start - _CONTEXT_CHARACTERS, 0) : start]
     after = reads[end : end + _CONTEXT_CHARACTERS]
     if low == high:
@@ -274,7 +274,7 @@ def _find_measures(reads: str, text: str) -> Iterator[Amount]:
         if known is None or (
             known[0] == "bare" and _NUMBER_LABEL.search(reads[: found.start()][-_CONTEXT_CHARACTERS:])
         ):
-            # What was taken for a unit may begin the next amount.
+            # A word read as a unit may be the beginning of the next amount.
             at = max(found.end("high"), found.end("low"))
             continue
         dimension, unit, factor, end = known
@@ -287,7 +287,7 @@ def _find_measures(reads: str, text: str) -> Iterator[Amount]:
 
 
 def _parse_measure(found: re.Match[str]) -> tuple[str, str, float, int] | None:
-    """Dimension, unit, factor, and the end of an amount; None for words that only look like one."""
+    """Return dimension, unit, factor and end of an amount; None for words that only look like one."""
     unit, rate = found["unit"] or "", f"/{found['rate']}" if found["rate"] else ""
     number_end = found.end("high") if found["high"] else found.end("low")
     if found["before"]:
@@ -311,13 +311,13 @@ def _parse_count(found: re.Match[str], unit: str, number_end: int) -> tuple[str,
         return None
     counted = word_key(unit) if len(unit) > 2 else ""
     if counted:
-        # The noun stays a word of the sentence: it is what the amount is of.
+        # The noun remains a word of the sentence: it is the thing that is counted.
         return f"count {counted}", counted, 1, number_end
     return ("bare", "", 1, number_end) if found["low"][0].isdigit() else None
 
 
 def parse_number(words: str) -> float:
-    """A number as written in English or German, or spelled out up to ninety-nine."""
+    """Parse a number in English or German notation, or spelled out up to ninety-nine."""
     if not words[0].isdigit():
         parts = [_NUMBER_WORDS[part] for part in re.split("[- ]", words)]
         is_product = len(parts) > 1 and (parts[1] == 100 or parts[0] == 0.5 or parts[0] < 20)

@@ -25,9 +25,9 @@ from apps.text_analysis.contradictions.statements import (
 )
 from apps.text_analysis.word_stems import AMOUNT_STOP_KEYS, word_key, word_keys
 
-# So many of the words of both make two triggers one.
+# With this share of common words, two triggers are the same.
 _MIN_TRIGGER_OVERLAP: Final = 0.8
-# Saying how something is said or done leads nowhere else.
+# These words say how to speak or act, and do not change the direction of a step.
 _MANNER_WORDS: Final = (
     "polite friendly calm kind apologise apologize thank patient empathy careful clear brief concise short greet"
 )
@@ -35,19 +35,19 @@ _MANNER_KEYS: Final = frozenset(map(word_key, _MANNER_WORDS.split()))
 
 
 def is_alike(first: frozenset[str], second: frozenset[str]) -> bool:
-    """Whether two sets of words say the same."""
+    """Return whether two sets of words are similar enough to mean the same."""
     return len(first & second) >= _MIN_TRIGGER_OVERLAP * len(first | second)
 
 
 def conflicting_amounts(one: Statement, two: Statement) -> tuple[Amount, Amount] | None:
-    """The first amounts of the same thing that cannot both be right."""
+    """Return the first amounts of the same thing that cannot both be right."""
     if not (one.amounts and two.amounts) or not _is_same_matter(one, two):
         return None
     mine, yours = _asserted_amounts(one), _asserted_amounts(two)
     for dimension in dict.fromkeys(each.dimension for each in mine):
         here = [each for each in mine if each.dimension == dimension]
         there = [each for each in yours if each.dimension == dimension]
-        # Which of several belong together is not told by words; with one each there is nothing to choose.
+        # With several amounts on each side, words alone do not show which belong together; with one each there is no choice.
         if len(here) == len(there):
             for pair in zip(here, there, strict=True):
                 if has_conflict(*pair):
@@ -56,14 +56,14 @@ def conflicting_amounts(one: Statement, two: Statement) -> tuple[Amount, Amount]
 
 
 def _asserted_amounts(statement: Statement) -> list[Amount]:
-    """What a statement says to be so: never over ten says up to ten, and never ten says nothing of other amounts."""
+    """Return the amounts that a statement asserts: never over ten asserts up to ten; never ten asserts nothing about others."""
     if statement.force is not StatementForce.FORBIDS:
         return list(statement.amounts)
     return [each.turned() for each in statement.amounts if not each.is_exact]
 
 
 def _is_same_matter(one: Statement, two: Statement) -> bool:
-    """Whether two measuring statements measure one thing, under the same condition."""
+    """Return whether two statements with amounts measure the same thing, under the same condition."""
     mine, yours = _topic_words(one), _topic_words(two)
     if not mine or not yours or one.exception - two.subject != two.exception - one.subject:
         return False
@@ -81,13 +81,13 @@ def _topic_words(statement: Statement) -> frozenset[str]:
 
 
 def _is_narrowing(extra: frozenset[str], statement: Statement) -> bool:
-    """Whether a word stands right before another one, as in international shipping."""
+    """Return whether an extra word stands right before another one, as in international shipping."""
     kept = [each for each in statement.about if each not in AMOUNT_STOP_KEYS]
     return any(before in extra and after not in extra for before, after in pairwise(kept))
 
 
 def is_violated_by(no: Statement, yes: Statement, *, is_avoided: bool) -> bool:
-    """Whether what is forbidden is all in what is done: more general, or the very same."""
+    """Return whether the second statement does all that the first forbids: the forbidden act is more general or the same."""
     if not (
         no.subject <= yes.subject and no.condition <= yes.condition | yes.subject and no.exception <= yes.exception
     ):
@@ -100,7 +100,7 @@ def is_violated_by(no: Statement, yes: Statement, *, is_avoided: bool) -> bool:
 
 
 def has_different_steps(one: Statement, two: Statement) -> bool:
-    """Whether the same trigger is followed by quite other steps."""
+    """Return whether the same trigger leads to entirely different steps."""
     if not (_is_step(one) and _is_step(two) and is_alike(one.condition, two.condition)):
         return False
     together = one.subject | two.subject
@@ -118,7 +118,7 @@ def shared_words(no: Statement, yes: Statement) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToolNames:
-    """What an agent may call, and which other names are known to be tools."""
+    """The tools that an agent may call, and other names that are known to be tools."""
 
     allowed: frozenset[str]
     known: frozenset[str] = frozenset()
@@ -136,7 +136,7 @@ _CONTEXT_CHARACTERS: Final = 40
 
 
 def forbidden_tools(sentence: str, tools: ToolNames) -> tuple[str, ...]:
-    """The tools named that are not on the allow-list. A name that nobody says to use is taken for a field."""
+    """Return named tools that are not on the allow-list. A name that the sentence does not say to use counts as a field."""
     found = []
     for each in _TOOL_MENTION.finditer(sentence):
         name = each["name"]
@@ -151,7 +151,7 @@ def forbidden_tools(sentence: str, tools: ToolNames) -> tuple[str, ...]:
 
 
 class TextKind(StrEnum):
-    """What kind of text it is; what an agent avoids is forbidden without saying so."""
+    """The kind of a text; in a list of what to avoid, each line forbids without a negation."""
 
     PERSONA = "persona"
     AVOID = "avoid"
@@ -161,7 +161,7 @@ class TextKind(StrEnum):
 
 
 class ContradictionKind(StrEnum):
-    """In what two lines contradict each other."""
+    """The way in which two lines contradict each other."""
 
     AMOUNT = "amount"
     DATE = "date"
@@ -173,7 +173,7 @@ class ContradictionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NamedText:
-    """A text of one record; `record` is what findings name it by, `first_line` where in the record the text begins."""
+    """A text of one record; `record` identifies it in findings, `first_line` is the text's first line in the record."""
 
     record: str
     part: TextKind
@@ -183,7 +183,7 @@ class NamedText:
 
 @dataclass(frozen=True, slots=True)
 class ConflictingLine:
-    """A line, and the words of it that clash."""
+    """A line, and its words that clash."""
 
     record: str
     line: int
@@ -203,7 +203,7 @@ class ContradictionFinding:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonLimits:
-    """How much is looked at: pairs of statements, and findings."""
+    """Limits of a comparison: pairs of statements, and findings."""
 
     pairs: int = 200_000
     findings: int = 200
@@ -211,7 +211,7 @@ class ComparisonLimits:
 
 @dataclass(frozen=True, slots=True)
 class ContradictionCheck:
-    """What was found; `is_whole` is false where a limit ended the look."""
+    """The findings; `is_whole` is false where a limit ended the comparison."""
 
     findings: tuple[ContradictionFinding, ...]
     pairs: int
@@ -222,13 +222,13 @@ class ContradictionCheck:
 class _ScopedStatement:
     statement: Statement
     written: NamedText
-    # What the runbook is for, by its words; what is no runbook holds anywhere.
+    # The words of the runbook's purpose; other texts apply everywhere.
     scope: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedTexts:
-    """Texts that new ones are compared with, read once; reading takes longer than comparing."""
+    """Texts indexed once for comparison with new ones; indexing takes longer than comparing."""
 
     said: tuple[_ScopedStatement, ...]
 
@@ -244,7 +244,10 @@ def detect_contradictions(
     tools: ToolNames | None = None,
     limits: ComparisonLimits = ComparisonLimits(),
 ) -> ContradictionCheck:
-    """What new texts contradict in each other and in those that stand. `tools` None: names of tools are not looked at."""
+    """Return the contradictions of new texts with each other and with existing ones.
+
+    `tools` None skips the check of tool names.
+    """
     statements = [each for written in new for each in _scoped_statements(written)]
     others = standing.said if isinstance(standing, IndexedTexts) else IndexedTexts.of(standing).said
     named = list(dict.fromkeys(finding for each in statements for finding in _find_forbidden_tools(each, tools)))
@@ -273,7 +276,7 @@ def _scoped_statements(written: NamedText) -> list[_ScopedStatement]:
 
 
 def _as_prohibition(statement: Statement) -> Statement:
-    """A line of what to avoid forbids, also where it only names it."""
+    """Return a line of a list of what to avoid as a prohibition, even if it only names the thing."""
     return replace(statement, force=StatementForce.FORBIDS) if statement.force is StatementForce.DOES else statement
 
 
@@ -284,7 +287,7 @@ def _trigger_words(written: NamedText) -> frozenset[str]:
 def _candidate_pairs(
     statements: Sequence[_ScopedStatement], others: Sequence[_ScopedStatement]
 ) -> Iterator[tuple[_ScopedStatement, _ScopedStatement]]:
-    """Each pair once that shares a word; new statements come first in it."""
+    """Yield each pair that shares a word once; the new statement is first."""
     by_key: dict[str, list[int]] = defaultdict(list)
     everything = [*statements, *others]
     for number, each in enumerate(everything):
@@ -301,7 +304,7 @@ def _compare_statements(first: _ScopedStatement, second: _ScopedStatement) -> Co
     if one.text == two.text:
         return None
     is_scoped = _has_different_scopes(first, second)
-    # What two runbooks are for tells situations, and these do not exclude each other.
+    # The purposes of two runbooks describe situations, and these do not exclude each other.
     against = None if is_scoped or one.section == two.section == WHEN_TO_USE else _opposition_kind(first, second)
     if against is ContradictionKind.AVOIDED:
         return _opposition_finding(against, first, second)
@@ -337,14 +340,14 @@ def _opposition_finding(
 
 
 def _has_different_scopes(first: _ScopedStatement, second: _ScopedStatement) -> bool:
-    """Whether both are steps for different situations; then only what holds anywhere can clash."""
+    """Return whether both are steps for different situations; such steps cannot clash."""
     if not first.written.part is second.written.part is TextKind.SKILL or first.written.record == second.written.record:
         return False
     return not first.scope or not is_alike(first.scope, second.scope)
 
 
 def _is_opposed(forbidding: _ScopedStatement, doing: _ScopedStatement) -> bool:
-    """Whether the second does what the first forbids, or demands what the first leaves open."""
+    """Return whether the second does what the first forbids, or requires what the first makes optional."""
     no, yes = forbidding.statement, doing.statement
     if (
         yes.force is not StatementForce.DOES

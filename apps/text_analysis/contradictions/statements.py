@@ -1,4 +1,4 @@
-"""A text as single statements: what each is about, under which condition, with which amounts, and whether it forbids."""
+"""Splits a text into statements: subject, condition, amounts, and whether each one forbids."""
 
 import re
 import unicodedata
@@ -12,13 +12,13 @@ from apps.text_analysis.word_stems import WORD, is_opposite, word_key, word_keys
 
 LINE_CHARACTERS: Final = 1_000
 MAX_LINES: Final = 1_000
-# The section of a runbook that says what it is for.
+# The section of a runbook that describes its purpose.
 WHEN_TO_USE: Final = "when to use"
 MAX_STATEMENTS: Final = 2_000
 
 
 class StatementForce(StrEnum):
-    """What a statement wants."""
+    """Whether a statement says to do something, forbids it, or leaves it open."""
 
     DOES = "does"
     FORBIDS = "forbids"
@@ -27,7 +27,7 @@ class StatementForce(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One clause. `about` is in order; `manner` narrows it (for gold members), `condition` says when, `exception` unless what."""
+    """One clause. `about` is ordered; `manner` narrows it (for gold members), `condition` says when, `exception` unless what."""
 
     line: int
     section: str
@@ -39,17 +39,17 @@ class Statement:
     amounts: tuple[Amount, ...]
     force: StatementForce
     is_strict: bool
-    # The condition stands in a line above.
+    # The condition is in a line above.
     is_led: bool
 
     @property
     def subject(self) -> frozenset[str]:
-        """Everything it is about, without what has to be the case."""
+        """Return all words of the subject, without the condition."""
         return frozenset(self.about) | self.manner
 
     @property
     def keys(self) -> frozenset[str]:
-        """Every word that it can be found by."""
+        """Return every word under which the statement is indexed."""
         return self.subject | self.condition | self.exception
 
 
@@ -68,7 +68,7 @@ _UNLESS: Final = (
 _CONDITION: Final = re.compile(
     rf"(?:^|(?<=\s))(?:(?P<when>{_WHEN})|(?P<unless>{_UNLESS}))\s(?P<rest>[^,:]{{1,400}}?)(?=,|:|\sthen\s|\sdann\s|$)"
 )
-# A phrase before the first comma, or a few words before a colon, hold for all that follows.
+# A phrase before the first comma, or a few words before a colon, apply to everything that follows.
 _LEADING_CONDITION: Final = re.compile(
     r"^\s*(?:(?:for|in|on|during|at|by|via|with|fur|bei|im|am|mit)\s(?P<rest>[^,:]{1,200})[,:]|(?P<label>\w+(?:\s\w+){0,4}):(?=\s|$))"
 )
@@ -79,7 +79,7 @@ _MANNER: Final = re.compile(
     rf"(?:^|(?<=\s))(?:{_FOR_WITHOUT_VERB}for|during|on|in|inside|outside|via|by|with|to|into|at|from|of|fur|bei|per|im|am)\s"
     r"(?:(?:the|a|an|our|their|your|its|all|any|every|each|der|die|das|den|dem)\s)?(?P<words>[^\W\d_][\w'-]{0,40}(?:\s[^\W\d_][\w'-]{0,40})?)"
 )
-# From when an amount counts: it tells apart no two rules.
+# The event from which a period counts does not distinguish two rules.
 _TIME_ANCHOR: Final = re.compile(
     r"\b(?:after|of|from|since|following|nach|ab|seit)\s(?:the\s|their\s|its\s|receiving\s|date of\s|der\s|dem\s)?"
     r"(?:date of )?(?:purchase|purchasing|buying|delivery|receipt|arrival|order|ordering|request|approval|payment"
@@ -110,7 +110,7 @@ _STRICT: Final = re.compile(
 
 
 def parse_statements(text: str, *, first_line: int = 1) -> list[Statement]:
-    """The statements of a text by line. What lies beyond the limits of lines and characters is not read."""
+    """Return the statements of a text, line by line. Text beyond the limits of lines and characters is not read."""
     found: list[Statement] = []
     section, above = "", _OpenConditions(-1, frozenset(), frozenset())
     for number, raw in enumerate(text.splitlines()[:MAX_LINES], start=first_line):
@@ -119,7 +119,7 @@ def parse_statements(text: str, *, first_line: int = 1) -> list[Statement]:
             section, above = heading["title"].strip().casefold(), _OpenConditions(-1, frozenset(), frozenset())
             continue
         indent = len(line) - len(line.lstrip())
-        # A condition that ends in a colon holds for the lines that are set in below it.
+        # A condition that ends in a colon applies to the indented lines below it.
         within = above if indent > above.indent >= 0 else _OpenConditions(-1, frozenset(), frozenset())
         for sentence in _split_sentences(" ".join(_EMPHASIS.sub("", _LIST_MARK.sub("", line, count=1)).split())):
             stated, within = _parse_sentence(sentence, within, indent)
@@ -132,7 +132,7 @@ def parse_statements(text: str, *, first_line: int = 1) -> list[Statement]:
 
 @dataclass(frozen=True, slots=True)
 class _OpenConditions:
-    """Conditions that were opened and not followed by anything yet, and how far their line is set in."""
+    """Conditions without a following clause yet, and the indentation of their line."""
 
     indent: int
     condition: frozenset[str]
@@ -140,7 +140,7 @@ class _OpenConditions:
 
 
 def parse_sections(text: str) -> dict[str, list[str]]:
-    """The lines below each heading; those above the first stand under no name."""
+    """Return the lines below each heading; those above the first one have an empty name."""
     found: dict[str, list[str]] = {"": []}
     section = ""
     for line in text.splitlines()[:MAX_LINES]:
@@ -163,7 +163,7 @@ def _split_sentences(line: str) -> Iterator[str]:
 
 
 def _parse_sentence(sentence: str, above: _OpenConditions, indent: int) -> tuple[list[Statement], _OpenConditions]:
-    """The clauses of one sentence, whose conditions hold for all of them, and the conditions that it leaves open."""
+    """Return the clauses of one sentence with its conditions, and the conditions that remain open."""
     if not sentence or sentence.endswith("?"):
         return [], above
     measured = find_amounts(sentence)
@@ -179,7 +179,7 @@ def _parse_sentence(sentence: str, above: _OpenConditions, indent: int) -> tuple
         about, manner = _subject_and_manner(clause)
         inside = tuple(each for each in measured if start <= each.start < end)
         force = _statement_force(clause)
-        # What a clause of nothing but a condition says is the condition.
+        # A clause that is only a condition states the condition itself.
         if about or manner or (inside and condition):
             is_strict = force is StatementForce.FORBIDS or _STRICT.search(clause) is not None
             found.append(
@@ -192,7 +192,7 @@ def _parse_sentence(sentence: str, above: _OpenConditions, indent: int) -> tuple
 
 def _blank_spans(reads: str, spans: Sequence[tuple[int, int]]) -> str:
     for start, end in spans:
-        # No space, which would be taken for the beginning of the comma behind it.
+        # Not a space: the pattern would read it as the beginning of the comma behind it.
         reads = reads[:start] + "\x00" * (end - start) + reads[end:]
     return reads
 
@@ -217,15 +217,15 @@ _NEGATION_KEYS: Final = frozenset({"not"})
 
 
 def _negation_key(words: str) -> str:
-    """A condition that something is not the case is another one than that it is."""
+    """Return the key of a condition; a negated condition has another key."""
     return "not" if _FORBIDS.search(words) else ""
 
 
 def _split_clauses(main: str, measured: Sequence[Amount]) -> Iterator[tuple[int, int]]:
-    """Clauses by where they stand; a part that says too little alone stays with what came before it."""
+    """Yield the spans of clauses; a part that is too short alone stays with the one before it."""
     start = 0
     for found in _CLAUSE_BREAK.finditer(main):
-        # Amounts are blanked, so what looks like an end may lie between two of them.
+        # Amounts are blanked, so a separator may lie between two of them.
         if _is_whole_clause(main, start, found.start(), measured) and _is_whole_clause(
             main, found.end(), len(main), measured
         ):

@@ -1,4 +1,4 @@
-"""Numbers that are somebody's: cards, accounts, identity numbers, telephones, and long numbers of no known kind."""
+"""Finds personal numbers: cards, accounts, identity numbers, telephones, and long numbers of unknown kind."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ _PHONE_SHAPE: Final = re.compile(
     r"0[0-9](?:[ .-][0-9]{2}){4}|\([0-9]{2,5}\)[0-9 -]{6,12}|0[1-9][0-9]{1,4} ?[ /-] ?[0-9](?:[ -]?[0-9]){5,9}"
     r"|(?:1-)?[2-9][0-9]{2}([. -])[2-9][0-9]{2}\1[0-9]{4}"
 )
-# Forms that nothing else has: social security in the USA, AHV, codice fiscale, CPF, NIR, UUID.
+# Unambiguous forms: US social security number, AHV, codice fiscale, CPF, NIR, UUID.
 _IDENTITY: Final = re.compile(
     rf"{WORD_START}(?:[0-9]{{3}}-[0-9]{{2}}-[0-9]{{4}}"
     r"|756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}"
@@ -48,7 +48,7 @@ _SPANISH_CHECK_LETTERS: Final = "TRWAGMYFPDXBNJZSQVHLCKE"
 
 
 def identities_in(text: str) -> Iterator[FoundSpan]:
-    """National numbers of persons, and UUIDs."""
+    """Yield national identity numbers and UUIDs."""
     for found in _IDENTITY.finditer(text):
         yield *found.span(), IDENTITY
     for found in _SPANISH_ID.finditer(text):
@@ -58,7 +58,7 @@ def identities_in(text: str) -> Iterator[FoundSpan]:
 
 
 def accounts_in(text: str) -> Iterator[FoundSpan]:
-    """IBANs by their check digits, whatever is written behind."""
+    """Yield IBANs with valid check digits, whatever text follows them."""
     for found in _IBAN.finditer(text):
         for end in range(found.end(), found.start() + IBAN_CHARACTERS - 1, -1):
             if _is_group_end(text, end) and _is_valid_iban(text[found.start() : end]):
@@ -77,7 +77,7 @@ def _is_valid_iban(iban: str) -> bool:
 
 
 def cards_in(text: str) -> Iterator[FoundSpan]:
-    """Card numbers: a known beginning, 13 to 19 digits, and Luhn's check digit."""
+    """Yield card numbers: a known prefix, 13 to 19 digits, and a valid Luhn digit."""
     for found in _CARD.finditer(text):
         digits = re.sub(r"[ -]", "", found[0])
         if len(digits) in CARD_DIGITS and _CARD_START.match(digits) and _is_luhn(digits):
@@ -90,7 +90,7 @@ def _is_luhn(digits: str) -> bool:
 
 
 def telephones_in(text: str) -> Iterator[FoundSpan]:
-    """Telephone numbers, and any other long number; prices, dates and their like are out of the way."""
+    """Yield telephone numbers and any other long number; prices, dates and similar numbers are masked before."""
     for found in _DIGIT_RUN.finditer(text):
         if kind := _number_kind(text, found):
             yield *found.span(), kind
@@ -108,11 +108,11 @@ def _number_kind(text: str, run: re.Match[str]) -> str:
         return ""
     if _PHONE_SHAPE.fullmatch(written):
         return PHONE
-    # 12 15 18 21 are figures, however many of them.
+    # 12 15 18 21 is a list of figures, however long it is.
     return NUMBER if digits >= LONG_NUMBER_DIGITS and max(groups) >= 3 else ""
 
 
 def _can_be_one_number(written: str) -> bool:
-    """Ranges and alternatives have more than one sign between their figures: 408/409/429, 1.5-2.1, 1000 / 2000."""
+    """Return whether a run may be one number. Ranges and alternatives may not: 408/409/429, 1.5-2.1, 1000 / 2000."""
     several = written.count("/") > 1 or ("." in written and ("-" in written or "/" in written))
     return not several and (" / " not in written or written.startswith(("0", "(")))

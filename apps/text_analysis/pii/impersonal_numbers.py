@@ -1,4 +1,4 @@
-"""What is no person's however many digits it has: dates, times, prices, versions, error codes."""
+"""Numbers that identify nobody however long they are: dates, times, prices, versions, error codes."""
 
 import re
 from typing import Final
@@ -9,7 +9,7 @@ _YEAR = r"(?:19|20)[0-9]{2}"
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])"
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]{1,9})?)?(?: ?[ap]\.?m\b)?(?: ?Z\b| ?[+-][0-9]{2}:?[0-9]{2})?"
 _DATE = rf"(?:{_YEAR}([-/.]){_DAY}\1{_DAY}|{_DAY}([-/.]) ?{_DAY}\2 ?(?:{_YEAR}|[0-9]{{2}}))"
-# A stretch of digits that goes on is no date: 06.12.34.56.78.
+# A run of digits that continues is not a date: 06.12.34.56.78.
 _NUMBER_END = r"(?![-/.]?[0-9])(?![\w\x00])"
 _NUMBER_START = r"(?<![\w\x00])(?<![0-9][-/.])"
 _NUMBER = r"[0-9]{1,12}(?:[.,' ][0-9]{3}){0,4}(?:[.,][0-9]{1,2})?(?![0-9])"
@@ -30,11 +30,11 @@ _STANDARD_PREFIX = (
     r"(?:ISO|IEC|IEEE|RFC|DIN|EN|ANSI|CVE|CWE|KB|ORA|ERR|PEP|USB|HTTP|TLS|AES|SHA|UTF|PSU|E|BSI|NIST|GDPR|PCI)"
 )
 
-# Never a telephone number, whatever stands before it.
+# Never a telephone number, whatever text comes before it.
 _VERSION_WORD = r"v|version|ver\.?|release|build|firmware|python|django|ios|android|windows|macos|chrome|firefox"
 _GROUPED_NUMBER = r"[1-9][0-9]{0,2}(?:,[0-9]{3}){1,5}(?:\.[0-9]{1,4})?"
 
-# Never a telephone number, whatever stands before it.
+# Never a telephone number, whatever text comes before it.
 _IMPERSONAL_PATTERNS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -55,7 +55,7 @@ _IMPERSONAL_PATTERNS: Final = tuple(
         rf"{WORD_START}[a-z]{{3,20}}-[0-9]{{1,2}}{WORD_END}",
     )
 )
-# A telephone number may look like these: no reason to keep it where a word says that one follows.
+# A telephone number may look like these, so they are not kept where the text announces one.
 _LIKELY_IMPERSONAL_PATTERNS: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -88,7 +88,7 @@ CONTEXT_CHARACTERS: Final = 40
 
 
 def hide_impersonal_numbers(text: str) -> str:
-    """A folded text with what is nobody's overwritten, so that no finder takes it or looks past it."""
+    """Return a folded text with impersonal numbers overwritten, so that no finder takes them or matches across them."""
     for pattern in _IMPERSONAL_PATTERNS:
         text = pattern.sub(_keep_match, text)
     for pattern in _LIKELY_IMPERSONAL_PATTERNS:
@@ -97,7 +97,7 @@ def hide_impersonal_numbers(text: str) -> str:
 
 
 def is_phone_announced(text: str, start: int) -> bool:
-    """Whether what stands shortly before says that a telephone number follows."""
+    """Return whether the text shortly before announces a telephone number."""
     return bool(_PHONE_ANNOUNCEMENT.search(text[max(0, start - CONTEXT_CHARACTERS) : start]))
 
 

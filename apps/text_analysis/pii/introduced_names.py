@@ -1,4 +1,4 @@
-"""By which name somebody introduces themselves or signs in what they write: that name is known from then on."""
+"""Finds names by which people introduce themselves or sign a message; a found name counts as known from then on."""
 
 import re
 from collections.abc import Iterator
@@ -6,19 +6,19 @@ from typing import Final
 
 from apps.text_analysis.pii.known_values import KnownValues
 
-# Longer texts are no chat, and a name is told at their beginning or end.
+# Longer texts are not chat messages; people give their names at the beginning or end.
 READ_CHARACTERS: Final = 4_000
 MAX_NAME_WORDS: Final = 3
 
 _WORD: Final = r"[^\W\d_][\w'\u2019.-]{0,30}"
 _WORDS: Final = rf"(?P<words>{_WORD}(?:[ \t]+{_WORD}){{0,{MAX_NAME_WORDS - 1}}})"
-# Behind these one word with a capital is a name.
+# After these phrases, one capitalised word is a name.
 _NAME_INTRODUCTION: Final = re.compile(
     r"\b(?:my (?:full |first )?name is|my name['\u2019]s|ich heiße|ich heisse|mein name ist|me llamo|mi nombre es"
     rf"|je m['\u2019]appelle|mon nom est|mi chiamo|il mio nome è|me chamo|meu nome é)[ \t]+{_WORDS}",
     re.IGNORECASE,
 )
-# Behind these one word may be anything: I am German, this is Urgent. Two are a name.
+# After these phrases, one word may be anything (I am German, this is Urgent), but two are a name.
 _SELF_INTRODUCTION: Final = re.compile(rf"\b(?:i am|i['\u2019]m|ich bin|je suis)[ \t]+{_WORDS}", re.IGNORECASE)
 _OPENING_INTRODUCTION: Final = re.compile(
     rf"\A\W*(?:(?:hello|hi|hey|hallo|dear|good \w+|guten \w+)\b[\w ]{{0,20}}[,.!]*\s*)?"
@@ -33,7 +33,7 @@ _SIGNATURE: Final = re.compile(
 _TITLES: Final = frozenset(
     ("mr", "mrs", "ms", "miss", "dr", "prof", "herr", "frau", "señor", "señora", "madame", "monsieur")
 )
-# With a capital because of where they stand, or how they are always written, and no name.
+# Capitalised because of their position or by spelling rules, and no name.
 _NOT_A_NAME: Final = frozenset(
     re.findall(
         r"\w+",
@@ -45,7 +45,7 @@ _NOT_A_NAME: Final = frozenset(
 
 
 def find_introduced_names(text: str) -> KnownValues:
-    """The names somebody gives as their own. What is written all in capitals, or all small, tells no name from a word."""
+    """Return the names that people give as their own. Text all in capitals, or all in lower case, does not mark names."""
     if text.isupper():
         return KnownValues()
     return KnownValues(names=frozenset(_find_names(text[:READ_CHARACTERS], text[-READ_CHARACTERS:])))
@@ -65,7 +65,7 @@ def _find_names(begin: str, end: str) -> Iterator[str]:
 
 
 def _capitalised_words(text: str) -> Iterator[str]:
-    """The words up to the first that is no part of a name; a title before them is left out, a full stop ends them."""
+    """Yield the words up to the first that is no part of a name; a title before them is skipped, a full stop ends them."""
     for word in text.split():
         bare = word.rstrip(".\u2019'-")
         plain = bare.casefold()

@@ -1,4 +1,4 @@
-"""Values known to be somebody's, found in a text again however they are written there."""
+"""Finds known values of a person in a text, in any spelling."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,7 +13,7 @@ ID: Final = "id"
 LEAST_CHARACTERS: Final = 4
 PHRASE_WORDS: Final = 16
 
-# Names that are words as well: written small they are the word.
+# Names that are also common words: in lower case they are the word.
 ORDINARY_WORDS: Final = frozenset(
     re.findall(
         r"\w+",
@@ -28,7 +28,7 @@ ORDINARY_WORDS: Final = frozenset(
     )
 )
 _WORD: Final = re.compile(r"[^\W_]{1,200}")
-# Between two words of one value: `mia.li@x`, `mia_li`, `Li, Mia`.
+# Separators between two words of one value: `mia.li@x`, `mia_li`, `Li, Mia`.
 _WORD_GAP: Final = re.compile(r"[^\w\n\x00?!;]{0,3}|_{1,3}")
 _CODE: Final = re.compile(r"(?<![^\W_])(?=[A-Za-z_-]{0,40}[0-9])[A-Za-z0-9_-]{5,41}(?![^\W_])")
 _UNSPACED_SCRIPT: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -36,7 +36,7 @@ _UNSPACED_SCRIPT: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\
 
 @dataclass(frozen=True, slots=True)
 class KnownValues:
-    """Names of people, and values that belong to one of them, as written by whoever wrote them."""
+    """Names of people, and values that belong to one of them, as they were written originally."""
 
     names: frozenset[str] = frozenset()
     values: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class KnownValues:
 
 @dataclass(slots=True)
 class _PhraseNode:
-    """What may follow the words so far, and what these are if they end here."""
+    """The words that may follow in a phrase tree, and the kind of the value that ends here."""
 
     kind: str = ""
     after: "dict[str, _PhraseNode]" = field(default_factory=dict)
@@ -55,21 +55,21 @@ class _PhraseNode:
 
 @dataclass(frozen=True, slots=True)
 class KnownPhrases:
-    """Known values by their words, so that a text is read once however many there are."""
+    """Known values as a tree of words, so that a text is read once however many there are."""
 
     words: _PhraseNode
     unspaced: tuple[str, ...]
 
 
 def codes_in(spoken: Iterable[str]) -> frozenset[str]:
-    """Codes with digits in them that were said: order numbers, user ids, flight numbers; no dates, prices or error codes."""
+    """Return codes with digits in a conversation: order numbers, user ids, flight numbers; no dates, prices or error codes."""
     return frozenset(
         code.lower() for text in spoken for code in _CODE.findall(hide_impersonal_numbers(fold(text).text))
     )
 
 
 def build_phrases(known: KnownValues) -> KnownPhrases:
-    """What of it can be looked for; a value of fewer than four letters and digits says nothing about anybody."""
+    """Return the values that can be searched for; one of fewer than four letters and digits identifies nobody."""
     tree = _PhraseNode()
     for name in known.names:
         words = [word.casefold() for word in _WORD.findall(fold(name).text)]
@@ -93,7 +93,7 @@ def _add_phrase(tree: _PhraseNode, words: Sequence[str], kind: str) -> None:
 
 
 def find_known_values(text: str, looked_for: KnownPhrases) -> Iterator[tuple[int, int, str]]:
-    """Each known value in a folded text: start, end and kind. Of two that begin together the longer; names in a row as one."""
+    """Yield each known value in a folded text: start, end and kind. The longer of two at one place; adjacent names as one."""
     for name in looked_for.unspaced:
         for found in re.finditer(re.escape(name), text):
             yield found.start(), found.end(), NAME
@@ -128,5 +128,5 @@ def _longest_match(text: str, words: Sequence[re.Match[str]], node: _PhraseNode)
 
 
 def _is_written_as_name(word: str) -> bool:
-    """A part of a name alone: with a capital, or no ordinary word and of four letters or more."""
+    """Return whether one part of a name counts as a name: capitalised, or no common word and of four letters or more."""
     return word[0].isupper() or (len(word) >= LEAST_CHARACTERS and word not in ORDINARY_WORDS)

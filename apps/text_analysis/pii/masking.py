@@ -1,4 +1,4 @@
-"""What identifies somebody, taken out of a text before anything is learned from it or leaves the house."""
+"""Masks personal data in a text before anything is learned from it or it leaves the installation."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ _Finder: TypeAlias = "Callable[[str], Iterable[FoundSpan]]"
 
 @dataclass(frozen=True, slots=True)
 class PiiFinding:
-    """Something private: where it stands in the text as it was, and what stands there now."""
+    """One masked item: its position in the original text, and the token in its place."""
 
     kind: str
     start: int
@@ -47,7 +47,7 @@ class PiiFinding:
 
 @dataclass(frozen=True, slots=True)
 class MaskedText:
-    """A text without what identifies somebody, and what that was, in the order of the text."""
+    """A text with personal data masked, and the masked items in order."""
 
     text: str
     findings: tuple[PiiFinding, ...]
@@ -55,18 +55,18 @@ class MaskedText:
 
 @dataclass(frozen=True, slots=True)
 class PiiMasker:
-    """What is looked for besides what anybody's text may hold: known values, and a tenant's templates."""
+    """A masker for general patterns, known values, and a tenant's templates."""
 
     known: KnownPhrases
     templates: tuple[PiiTemplate, ...] = ()
 
     @classmethod
     def against(cls, known: KnownValues, *, templates: Iterable[PiiTemplate] = ()) -> Self:
-        """Reads the known values once, for many texts."""
+        """Return a masker that has indexed the known values once, for many texts."""
         return cls(build_phrases(known), tuple(templates))
 
     def mask(self, text: str) -> MaskedText:
-        """Put a word such as [e-mail] for each private thing; masking the outcome again changes nothing."""
+        """Replace each private item by a token such as [e-mail]; masking the result again changes nothing."""
         folded = fold(text)
         rounds = islice(self._search_rounds(_blank_tokens(folded.text, self.templates)), MAX_ROUNDS)
         taken = sorted(chain.from_iterable(takewhile(bool, rounds)))
@@ -74,13 +74,13 @@ class PiiMasker:
         return MaskedText(_replace_findings(text, findings), findings)
 
     def _search_rounds(self, text: str) -> Iterator[list[FoundSpan]]:
-        """What one find covers may end the stretch in which another was too long to be one: look until there is nothing."""
+        """Search until nothing is found: masking one item may shorten a run that was too long to match."""
         while True:
             text, found = self._search_once(text)
             yield found
 
     def _search_once(self, text: str) -> tuple[str, list[FoundSpan]]:
-        """What is found when all have looked once, each at what the ones before it left."""
+        """Run all finders once, each on the text that the ones before it left."""
         taken = []
         for find in self._finders(text):
             characters = list(text)
@@ -92,10 +92,10 @@ class PiiMasker:
         return text, taken
 
     def _finders(self, text: str) -> Iterator[_Finder]:
-        """The surest first; numbers last, once prices and dates are out of the way.
+        """Yield the finders, the most reliable first; numbers come last, once prices and dates are masked.
 
-        What a form tells goes before what was said: the digits at the end of a telephone number, or the postcode of an address, may
-        be known as a code, and one thing is masked once. A find that is only a part of a known value leaves it whole.
+        Patterns come before known values: the digits at the end of a telephone number, or the postcode of an address,
+        may be known as a code, and one item is masked once. A match that is only a part of a known value is dropped.
         """
         yield lambda text: _template_matches(text, self.templates)
         yield _emails_in
@@ -108,7 +108,7 @@ class PiiMasker:
 
 @dataclass(frozen=True, slots=True)
 class _KnownSpans:
-    """For each place of a text, the known value that stands over it."""
+    """For each position of a text, the known value that covers it."""
 
     spans: Sequence[tuple[int, int]]
 
@@ -120,7 +120,7 @@ class _KnownSpans:
         return cls(spans)
 
     def beside(self, find: _Finder, text: str) -> Iterator[FoundSpan]:
-        """What is found, but for parts of longer known values."""
+        """Yield the matches of a finder, except parts of longer known values."""
         return (found for found in find(text) if not self._is_part(*found[:2]))
 
     def _is_part(self, start: int, end: int) -> bool:

@@ -1,4 +1,4 @@
-"""Postal addresses as they are written in English, German, French and Spanish."""
+"""Finds postal addresses in English, German, French and Spanish form."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ def _any_of(words: str) -> str:
     return f"(?:{'|'.join(words.split())})"
 
 
-# Every repetition is bounded: a customer chooses the text.
+# Every repetition is bounded, since a customer chooses the text.
 _LETTER = r"[^\W\d_]"
 _WORD = rf"{_LETTER}[^\W\d_'.-]{{0,24}}(?:['.-]{_LETTER}{{1,24}}){{0,2}}+\.?"
 _UPPER = rf"(?-i:[^\W\d_a-z]{_LETTER}{{0,24}})"
@@ -43,7 +43,7 @@ _TOWN = rf"(?:, {{0,2}}{_CITY}(?:, {_STATE})?)?"
 _STREETS = _any_of(
     "street str? road rd avenue ave lane ln boulevard blvd terrace crescent highway hwy parkway pkwy mews gardens alley"
 )
-# Words with another meaning: streets only where everything before them has a capital too.
+# Words with other meanings: they count as streets only where every word before them is capitalised.
 _AMBIGUOUS_STREETS = _any_of(
     "Drive Dr Court Ct Way Place Pl Square Sq Close Circle Cir Grove Row Trail Walk Hill Park View Loop"
 )
@@ -88,7 +88,7 @@ _GERMAN = (
     ),
 )
 
-# Whatever the street is called: Carrer de Mallorca 401, 08013 Barcelona
+# For any street name: Carrer de Mallorca 401, 08013 Barcelona
 _ANY_STREET = (
     rf"{WORD_START}{_CITY}(?: [0-9]{{1,2}}\. {_UPPER})? {_STREET_NUMBER}, (?-i:[A-Z]{{1,2}}-)?[0-9]{{5}} {_CITY}"
 )
@@ -132,7 +132,7 @@ _PATTERNS: Final = tuple(
 
 
 def addresses_in(text: str) -> Iterator[tuple[int, int, str]]:
-    """Streets with their numbers, post boxes and postcodes, each with the town behind it."""
+    """Yield streets with numbers, post boxes and postcodes, each with the town that follows."""
     for pattern in _PATTERNS:
         for found in pattern.finditer(text):
             yield *found.span("part" if pattern.groupindex else 0), ADDRESS

@@ -23,7 +23,10 @@ _TEMPLATE_PART: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PiiTemplate:
-    """`#` is a digit, `@` a letter, `*` either; `{2,8}` behind one repeats it. All else stands for itself, in either case."""
+    """`#` is a digit, `@` a letter, `*` either; `{2,8}` behind one repeats it.
+
+    Every other character matches itself, in any case.
+    """
 
     label: str
     pattern: "re.Pattern[str]"
@@ -35,7 +38,7 @@ class PiiTemplate:
 
 @dataclass(frozen=True, slots=True)
 class UnusableTemplate:
-    """A template that is not taken, and why, for the operator who wrote it."""
+    """A template that is refused, and why, for the operator who wrote it."""
 
     reasons: tuple[str, ...]
 
@@ -51,11 +54,11 @@ class _TemplatePart:
     def pattern(self) -> str:
         if not self.is_place:
             return re.escape(self.written)
-        # Possessive: what a place has taken it does not give back, so there is one way to read a text.
+        # Possessive: a part gives nothing back that it has matched, so there is only one way to match a text.
         return f"{_PLACEHOLDERS[self.written]}{{{self.least},{self.most}}}+"
 
     def may_begin(self, before: "_TemplatePart") -> bool:
-        """Whether a character that this piece begins with could have been taken by the one before."""
+        """Return whether the part before could have matched a character that this part begins with."""
         if not before.is_place or before.least == before.most:
             return False
         taken = _PLACEHOLDERS[before.written]
@@ -65,7 +68,7 @@ class _TemplatePart:
 
 
 def read_template(label: str, written: str) -> PiiTemplate | UnusableTemplate:
-    """Take a template only if it can be tried at any place of a text in at most WIDTH steps."""
+    """Parse a template. It is accepted only if a match at any position of a text takes at most WIDTH steps."""
     plain = fold(written).text
     pieces = list(_parse_parts(plain))
     reasons = tuple(_flaws(label, written, plain, pieces))
@@ -76,7 +79,7 @@ def read_template(label: str, written: str) -> PiiTemplate | UnusableTemplate:
 
 
 def read_templates(written: str) -> tuple[PiiTemplate, ...] | UnusableTemplate:
-    """A tenant's templates as its settings hold them, each on a line: `policy-number: POL-######`."""
+    """Parse a tenant's templates from its settings, one on each line: `policy-number: POL-######`."""
     lines = [line for line in written.splitlines() if line.strip()]
     read = [read_template(label.strip(), rest.strip()) for label, _, rest in (line.partition(":") for line in lines)]
     reasons = [
@@ -105,9 +108,9 @@ def _parse_parts(written: str) -> Iterator[_TemplatePart]:
 
 def _flaws(label: str, written: str, plain: str, pieces: list[_TemplatePart]) -> Iterator[str]:
     if not LABEL_PATTERN.fullmatch(label):
-        yield "A label is 2 to 24 small letters, with single hyphens between them, such as policy-number."
+        yield "A label has 2 to 24 lower-case letters, with single hyphens between them, such as policy-number."
     if len(written) > TEMPLATE_CHARACTERS or "\n" in plain or plain != plain.strip():
-        yield f"A template is one line of at most {TEMPLATE_CHARACTERS} characters, without spaces at its ends."
+        yield f"A template is a single line of at most {TEMPLATE_CHARACTERS} characters, without spaces at its ends."
     if any(piece.least > piece.most or piece.most == 0 for piece in pieces):
         yield "In {2,8} the first number is at most the second, and the second is not 0."
     if sum(piece.most for piece in pieces) > TEMPLATE_WIDTH:
@@ -115,4 +118,4 @@ def _flaws(label: str, written: str, plain: str, pieces: list[_TemplatePart]) ->
     if sum(piece.least for piece in pieces if not piece.is_place or piece.written == "#") < MIN_FIXED_CHARACTERS:
         yield f"A template needs at least {MIN_FIXED_CHARACTERS} digits or fixed characters, or it would find ordinary words."
     if any(after.may_begin(before) for before, after in pairwise(pieces)):
-        yield "What follows a {2,8} must differ from what it repeats; write #{3,9} for #{2,8}#."
+        yield "The character after a {2,8} must differ from the one that it repeats; write #{3,9} for #{2,8}#."

@@ -1,4 +1,4 @@
-"""A text as a finder reads it: plain digits, spaces and letters, with the way back to the text as it was written."""
+"""Folds a text for the finders: plain digits, spaces and letters, with a mapping back to the original positions."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-# What is masked already; no finder reads it, looks past it or takes it for the end of a word.
+# Replaces masked text; no finder matches it, matches across it or takes it for the end of a word.
 BARRIER: Final = "\x00"
-# What stays, such as a price; a finder neither takes it nor looks past it.
+# Replaces text that is kept, such as a price; a finder neither matches it nor matches across it.
 KEPT_MARK: Final = "\x01"
 RESERVED_CHARACTERS: Final = frozenset((BARRIER, KEPT_MARK))
-# Edges of a word, for patterns: neither a letter, a digit nor something masked beside it.
+# Word boundaries for patterns: no letter, digit or masked text beside them.
 WORD_START: Final = r"(?<![\w\x00])"
 WORD_END: Final = r"(?![\w\x00])"
 
@@ -27,18 +27,18 @@ _FOLDED_SIGNS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class SearchText:
-    """The text to search in; `origins[n]` is where its character n stood, with the end of the text as the last."""
+    """The text to search; `origins[n]` is the original position of its character n, and the last entry is the text's end."""
 
     text: str
     origins: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where a find stands in the text as written, with the invisible characters inside it."""
+        """Return the span of a match in the original text, with the invisible characters inside it."""
         return self.origins[start], self.origins[end - 1] + 1
 
 
 def fold(text: str) -> SearchText:
-    """Invisible characters and accents go, other scripts' digits, spaces and dashes become those of ASCII."""
+    """Remove invisible characters and accents; turn digits, spaces and dashes of other scripts into ASCII."""
     characters, origins = [], []
     for place, character in enumerate(text):
         if plain := _fold_character(character):

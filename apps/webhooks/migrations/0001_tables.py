@@ -77,15 +77,13 @@ class Migration(TableMigration):
                     "is_active",
                     models.BooleanField(
                         default=True,
-                        help_text="Off: nothing new is noted for it, and what waits stays.",
+                        help_text="Off: no new events are queued, and waiting deliveries stay.",
                         verbose_name="active",
                     ),
                 ),
                 (
                     "on_reply",
-                    models.BooleanField(
-                        default=True, help_text="Whatever is said to a customer.", verbose_name="replies"
-                    ),
+                    models.BooleanField(default=True, help_text="A message to a customer.", verbose_name="replies"),
                 ),
                 (
                     "on_draft",
@@ -95,13 +93,13 @@ class Migration(TableMigration):
                 ),
                 (
                     "on_escalation",
-                    models.BooleanField(default=False, help_text="A question to a person.", verbose_name="escalations"),
+                    models.BooleanField(
+                        default=False, help_text="A question that an agent asks a person.", verbose_name="escalations"
+                    ),
                 ),
                 (
                     "on_resolved",
-                    models.BooleanField(
-                        default=False, help_text="A conversation that was resolved.", verbose_name="ends"
-                    ),
+                    models.BooleanField(default=False, help_text="A conversation was resolved.", verbose_name="ends"),
                 ),
                 (
                     "on_learning_version",
@@ -115,7 +113,7 @@ class Migration(TableMigration):
                     "on_distillation",
                     models.BooleanField(
                         default=False,
-                        help_text="A run of an agent's mid or long tier, whatever came of it.",
+                        help_text="A distillation of an agent's mid or long tier, with any outcome.",
                         verbose_name="distilled memory",
                     ),
                 ),
@@ -123,7 +121,7 @@ class Migration(TableMigration):
                     "on_review",
                     models.BooleanField(
                         default=False,
-                        help_text="A proposal that waits for a person's yes or no.",
+                        help_text="A proposal that waits for a person's decision.",
                         verbose_name="reviews",
                     ),
                 ),
@@ -192,7 +190,7 @@ class Migration(TableMigration):
                     "conversation",
                     models.ForeignKey(
                         db_index=False,
-                        help_text="None where it happened in no conversation.",
+                        help_text="Null for an event outside a conversation.",
                         null=True,
                         on_delete=django.db.models.deletion.PROTECT,
                         related_name="+",
@@ -217,7 +215,7 @@ class Migration(TableMigration):
                 (
                     "subject_id",
                     models.BigIntegerField(
-                        help_text="Which message, draft, escalation, conversation, version, run or proposal it is about."
+                        help_text="The id of the message, draft, escalation, conversation, version, run or proposal."
                     ),
                 ),
                 ("created_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
@@ -233,11 +231,14 @@ class Migration(TableMigration):
                 ("next_attempt_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("lease_until", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("fence", models.PositiveIntegerField(db_default=0)),
-                ("http_status", models.PositiveSmallIntegerField(help_text="Of the last response.", null=True)),
+                (
+                    "http_status",
+                    models.PositiveSmallIntegerField(help_text="The status of the last response.", null=True),
+                ),
                 (
                     "failure_code",
                     models.CharField(
-                        db_default="", help_text="What the last try came to, where it failed.", max_length=40
+                        db_default="", help_text="The error of the last attempt, if it failed.", max_length=40
                     ),
                 ),
                 ("delivered_at", models.DateTimeField(null=True)),
@@ -309,7 +310,7 @@ class Migration(TableMigration):
                 ),
                 (
                     "consecutive_failures",
-                    models.PositiveIntegerField(db_default=0, help_text="In a row; 0 once it took something."),
+                    models.PositiveIntegerField(db_default=0, help_text="Failures in a row; 0 after a success."),
                 ),
                 ("failing_since", models.DateTimeField(null=True)),
                 ("paused_until", models.DateTimeField(null=True)),

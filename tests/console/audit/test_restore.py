@@ -80,7 +80,7 @@ def test_any_moment_of_an_agent_or_the_tenant_can_be_asked_for(world: World, adm
     asked = {"agent": str(agent.pk), "at": moment.isoformat()}
     assert "Archive it" in page_words(admin.get(path(), asked))
     whole = page_words(admin.get(path(), {"agent": "", "at": moment.isoformat(), "with_profiles": "on"}))
-    assert "Empty it: it was not there then" in whole
+    assert "Empty it: it did not exist then" in whole
     assert "The tenant as at" in whole
     done = admin.post(path(), shown_form(admin.get(path(), {"at": moment.isoformat()})))
     assert done.headers["Location"] == list_of(Checkpoint)
@@ -118,7 +118,7 @@ def test_who_lacks_a_right_gets_no_button(world: World, operator: Client) -> Non
         ({"checkpoint": "one"}, 404, ""),
         ({"row": "tenants.user:1", "version": "1"}, 404, ""),
         ({"row": "nothing:1", "version": "1"}, 404, ""),
-        ({"row": "tenants.agenttoken:1", "version": "1"}, 422, "is not brought back"),
+        ({"row": "tenants.agenttoken:1", "version": "1"}, 422, "cannot be restored"),
         ({"row": "personas.persona:999999", "version": "1"}, 404, "There is no version 1"),
     ],
 )
@@ -153,8 +153,8 @@ def test_a_plan_of_which_nothing_is_ticked_does_nothing(world: World, operator: 
     persona = make_restyled_persona(world)
     sent = shown_form(operator.get(path(), {"row": f"personas.persona:{persona.pk}", "version": "1"}))
     for only_these, status, message in (
-        ([], 409, "Nothing was chosen. Tick what is to come back."),
-        (["personas.persona:999999"], 422, "This plan brings back no personas.persona:999999."),
+        ([], 409, "No row was chosen. Tick the rows to restore."),
+        (["personas.persona:999999"], 422, "This plan does not contain personas.persona:999999."),
     ):
         page = operator.post(path(), sent | {"only": only_these})
         assert (page.status_code, message in page_words(page)) == (status, True)

@@ -88,7 +88,7 @@ def test_the_page_says_why_nothing_is_sent_and_where_messages_go(
     make_notice(world)
     shown = page_words(operator.get(preferences_url()))
     assert f"Messages go to {world.operator_user.email}. Hours are of UTC." in shown
-    assert "At once On its way" in shown
+    assert "At once Waiting" in shown
 
 
 def test_a_person_without_address_is_informed(world: World, settings: Settings) -> None:

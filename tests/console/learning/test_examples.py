@@ -52,7 +52,7 @@ def test_a_refused_correction_is_shown_again_with_the_reason(world: World, opera
 def test_a_lesson_of_something_else_is_not_kept(world: World, operator: Client) -> None:
     lesson = make_answer_lesson(world)
     assert "Keep as an example" not in page_words(operator.get(page_of(lesson)))
-    assert "This lesson came of something else" in page_words(operator.post(decide_url(lesson), WORDS))
+    assert "this lesson has another source" in page_words(operator.post(decide_url(lesson), WORDS))
 
 
 def test_an_example_shows_its_words_and_whether_they_are_shown_and_is_retired(world: World, operator: Client) -> None:

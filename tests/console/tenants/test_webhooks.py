@@ -35,13 +35,13 @@ def test_the_key_for_signatures_is_entered_under_settings_by_admins(
 def test_a_webhook_that_would_be_told_nothing_is_refused_with_what_to_do(world: World, admin: Client) -> None:
     nothing: dict[str, Any] = dict.fromkeys(EVENT_FIELDS, False)
     row = make_webhook(world)
-    with pytest.raises(Invalid, match="Choose at least one thing it is told of"):
+    with pytest.raises(Invalid, match="Choose at least one event"):
         amend_webhook(row, actor=world.admin, **nothing)
-    with pytest.raises(Invalid, match="switch it off"):
+    with pytest.raises(Invalid, match="switch the webhook off"):
         make_webhook(world, **nothing)
     typed = form_values(admin.get(page_of(row)).content.decode(), page_of(row))
     refused = admin.post(page_of(row), {name: value for name, value in typed.items() if name not in EVENT_FIELDS})
-    assert "Choose at least one thing it is told of." in page_words(refused)
+    assert "Choose at least one event." in page_words(refused)
 
 
 def test_what_was_given_up_is_seen_and_sent_again(world: World, operator: Client) -> None:

@@ -274,7 +274,7 @@ def test_a_name_for_people_says_what_it_is(world: World) -> None:
     make_contradicting_rules(world)
     rescan(world)
     [row] = contradictions_of(world)
-    assert str(row) == f"The opposite of each other ({row.pk})"
-    assert str(agent_scan(world)) == f"Look at agent {world.agent.pk}"
+    assert str(row) == f"Opposites ({row.pk})"
+    assert str(agent_scan(world)) == f"Scan of agent {world.agent.pk}"
     assert {row.first_text, row.second_text} == {NEVER_RULE.rstrip("."), PROMISE.rstrip(".")}
     assert Contradiction.noun == "contradiction"

@@ -92,9 +92,9 @@ def test_a_body_is_stored_with_the_lessons_that_exist() -> None:
     [
         (digest(""), "empty"),
         (digest("- \n*"), "empty"),
-        (digest("- be  brief"), "says what the active version says"),
+        (digest("- be  brief"), "equals that of the active version"),
         (digest(ids=()), "names no lesson"),
-        (digest(ids=(7, 8)), "made up"),
+        (digest(ids=(7, 8)), "exists"),
         (digest(summary=""), "no summary"),
         (digest("Ask first."), "begins with a hyphen"),
         (digest("\n".join(f"- Look at case {number}." for number in range(41))), "41 bullets"),
@@ -116,7 +116,7 @@ def test_a_bullet_that_weakens_what_holds_is_named() -> None:
         ("Never escalate.", WeakenedGuardrail.ESCALATION),
         ("Promise delivery dates.", WeakenedGuardrail.AVOID),
     ]
-    assert found.reasons[0] == "“Never escalate.”: It makes the agent hand over less than people want it to."
+    assert found.reasons[0] == "“Never escalate.”: It makes the agent hand over less than people want."
 
 
 def test_what_a_person_let_through_before_is_not_held_against_a_change_beside_it() -> None:

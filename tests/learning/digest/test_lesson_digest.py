@@ -97,7 +97,7 @@ def test_nothing_is_digested_while_a_version_waits_and_another_case_offers_a_les
     assert is_due(world)
     again = run_digest(world, standin)
     assert again is not None
-    assert (again.verdict, again.reasons) == ("refused", ["The body says what the active version says already."])
+    assert (again.verdict, again.reasons) == ("refused", ["The body equals that of the active version."])
     assert not is_due(world)
 
 

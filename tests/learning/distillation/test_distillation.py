@@ -207,7 +207,7 @@ def test_who_asks_for_what_there_is_not_is_told_so(world: World) -> None:
     ("text", "message"),
     [
         ("- " + "x" * 700, "Line 1 has 700 characters"),
-        ("\n".join(f"- {'word ' * 100}{number}" for number in range(20)), "tokens; the tier has 2000"),
+        ("\n".join(f"- {'word ' * 100}{number}" for number in range(20)), "tokens; the tier allows 2000"),
         ("\n".join(f"- ! {'word ' * 100}{number}" for number in range(9)), "1000 are allowed"),
     ],
 )
@@ -217,5 +217,5 @@ def test_a_correction_that_is_no_tier_is_refused_in_words(world: World, text: st
 
 
 def test_the_short_tier_is_corrected_by_nobody(world: World) -> None:
-    with pytest.raises(Invalid, match="written anew every night"):
+    with pytest.raises(Invalid, match="rewritten every night"):
         correct_tier(make_tier(world, tier="short"), actor=world.operator, text="- New.")

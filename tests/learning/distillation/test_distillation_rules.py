@@ -119,7 +119,7 @@ def test_a_fact_that_is_only_like_another_one_does_not_stand_for_it() -> None:
 def test_a_fact_that_rests_on_nothing_is_refused_by_name(made_up: TierFact) -> None:
     found = refusal([*FORMER_FACTS, made_up])
     assert found.unsupported == (made_up,)
-    assert found.reasons == (f"“{made_up.text}” rests on no line.",)
+    assert found.reasons == (f"“{made_up.text}” is supported by no line.",)
 
 
 def test_an_amount_may_change_where_a_line_says_so() -> None:

@@ -225,7 +225,7 @@ def test_a_name_that_identifies_somebody_is_refused(world: World, standin: Stand
     standin.play(runbook(name="refund-w4711-x"))
     found = run_extraction(world, import_solved_conversation(world, lines), standin)
     assert (found.verdict, drafts(world)) == (Verdict.REFUSED, [])
-    assert "holds an identifier" in found.reason
+    assert "contains an identifier" in found.reason
 
 
 def test_a_known_name_is_never_written_over_nor_drafted_twice(world: World, standin: StandIn) -> None:

@@ -70,7 +70,7 @@ def test_a_model_that_fails_again_and_again_over_one_conversation_is_asked_no_mo
     make_extraction_due(world, MOST_FAILURES - 1)
     found = run_extraction(world, conversation, standin)
     assert found.verdict == Verdict.FAILED
-    assert f"failed {MOST_FAILURES} times over it, last with overloaded" in found.reason
+    assert f"failed {MOST_FAILURES} times, last with overloaded" in found.reason
 
 
 def test_what_another_worker_looks_at_is_left_to_it_until_its_time_is_up(world: World, standin: StandIn) -> None:

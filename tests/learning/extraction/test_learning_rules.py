@@ -49,9 +49,9 @@ def test_one_thing_done_for_a_customer_is_work(name: str) -> None:
     [
         ([], "solved", "too-short", "0 messages"),
         (TALK, "solved", "too-short", "3 messages"),
-        ([*TALK, ConversationLine("agent", "Bye")], "solved", "trivial", "without a tool"),
-        ([*TALK, MEMORY_READ_LINE], "solved", "trivial", "reads and keeps what it knows"),
-        ([*TALK, MEMORY_READ_LINE, MEMORY_WRITE_LINE], "solved", "trivial", "reads and keeps what it knows"),
+        ([*TALK, ConversationLine("agent", "Bye")], "solved", "trivial", "no tool"),
+        ([*TALK, MEMORY_READ_LINE], "solved", "trivial", "read and write its own knowledge"),
+        ([*TALK, MEMORY_READ_LINE, MEMORY_WRITE_LINE], "solved", "trivial", "read and write its own knowledge"),
         ([*TALK, TOOL_LINE], "unsolved", "unsolved", "did not end well"),
     ],
 )

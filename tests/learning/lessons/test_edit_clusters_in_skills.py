@@ -63,7 +63,7 @@ def test_the_line_waits_as_a_step_of_the_skill_with_the_drafts_as_evidence(world
     with acting_as(world.operator):
         assert LINE in Skill.objects.get(pk=skill.pk).body
     reopen_cluster(cluster, actor=world.operator)
-    with pytest.raises(Conflict, match="says so already"):
+    with pytest.raises(Conflict, match="contains this line already"):
         propose_skill_change(cluster, actor=world.operator)
 
 
@@ -89,7 +89,7 @@ def test_only_one_live_skill_of_the_agent_that_all_stand_on_is_meant(world: Worl
     edit_draft_with_skills(world)
     attempt_capture(world.tenant.pk, world.agent.pk)
     assert shared_skill(cluster, actor=world.operator) is None, "one draft stands on none"
-    with pytest.raises(Conflict, match="do not all stand on one"):
+    with pytest.raises(Conflict, match="do not all use the same"):
         propose_skill_change(cluster, actor=world.operator)
     assert revisions(world) == []
 

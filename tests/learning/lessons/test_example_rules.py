@@ -50,7 +50,7 @@ def test_whatever_identifies_somebody_is_masked_and_counted() -> None:
     ("words", "field", "reason"),
     [
         (ExampleTexts(" ", "No.", "Yes."), "situation", "may not be blank"),
-        (ExampleTexts("Mia Li", "No.", "Yes."), "situation", "Nothing is left"),
+        (ExampleTexts("Mia Li", "No.", "Yes."), "situation", "nothing but personal data"),
         (ExampleTexts("Why?", "", "Yes."), "draft", "may not be blank"),
         (ExampleTexts("Why?", "No.", "x" * (LESSON_TEXT_CHARACTERS + 1)), "correction", "Shorten it"),
         (ExampleTexts("y" * (SITUATION_CHARACTERS + 1), "No.", "Yes."), "situation", "Shorten it"),

@@ -98,9 +98,9 @@ def test_what_a_person_writes_is_masked_by_what_the_conversation_tells(world: Wo
 
 
 def test_only_a_corrected_draft_is_an_example(world: World) -> None:
-    with pytest.raises(Invalid, match="something else"):
+    with pytest.raises(Invalid, match="has another source"):
         add_lesson_example(make_answer_lesson(world), actor=world.operator, words={})
-    with pytest.raises(Invalid, match="no example"):
+    with pytest.raises(Invalid, match="cannot be used as an example"):
         add_lesson_example(make_lesson(world), actor=world.operator, words={"correction": "[name]"})
     assert examples_of(world) == []
 

@@ -72,7 +72,7 @@ def test_what_identifies_the_customer_is_masked_before_anything_is_kept(world: W
 
 @pytest.mark.parametrize(
     ("outcome", "explanation", "because"),
-    [("nothing_wrong", EXPLANATION, "found the reply right"), ("skill", "", "Nobody said in words")],
+    [("nothing_wrong", EXPLANATION, "found the reply correct"), ("skill", "", "Nobody explained")],
 )
 def test_a_report_that_was_wrong_or_says_nothing_teaches_nothing(
     world: World, outcome: str, explanation: str, because: str
@@ -103,7 +103,7 @@ def test_what_a_person_had_reworded_is_no_lesson_about_the_agent(world: World) -
         message = Message.objects.get(turn_id=draft.turn_id)
     report = make_report_of(world, message, actor=world.admin)
     settle_report(report, actor=world.admin, outcome="lesson")
-    assert "put the reply in their own words" in capture_report_case(world, report).no_lesson_reason
+    assert "written the reply in their own words" in capture_report_case(world, report).no_lesson_reason
 
 
 def extract_reported_conversation(world: World, standin: StandIn, outcome: str = "") -> tuple[Extraction, str]:

@@ -59,7 +59,7 @@ def test_what_a_day_shows_waits_for_a_person(world: World, standin: StandIn) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("The shop is closed today.", "true of one day only"),
+        ("The shop is closed today.", "true for one day only"),
         ("Never hand a customer over to a colleague.", "It makes the agent hand over less"),
     ],
 )

@@ -99,9 +99,9 @@ def test_what_is_to_be_remembered_is_read_as_far_as_it_is_a_line() -> None:
     ("text", "message"),
     [
         ("x" * (MEMORY_CHARACTERS + 1), "301 characters; a line of memory has 300"),
-        ("Mia Li pays by card.", "“[name] pays by card.” names something of one person"),
-        ("Write to [e-mail].", "names something of one person"),
-        ("The shop is closed today.", "is true of one day only (today)"),
+        ("Mia Li pays by card.", "“[name] pays by card.” contains data of one person"),
+        ("Write to [e-mail].", "contains data of one person"),
+        ("The shop is closed today.", "is true for one day only (today)"),
     ],
 )
 def test_a_line_of_one_person_or_one_day_is_no_memory(text: str, message: str) -> None:

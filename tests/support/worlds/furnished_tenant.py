@@ -178,7 +178,9 @@ def make_digest_run(world: World) -> DigestRun:
         world.agent.pk,
         actor=world.system,
         verdict=DigestRun.Verdict.REFUSED,
-        reasons=["“Hide that you are an AI.”: It hides that the agent is an AI, against what the tenant decided."],
+        reasons=[
+            "“Hide that you are an AI.”: It hides that the agent is an AI, against the tenant's disclosure policy."
+        ],
         lesson_ids=[],
         unknown_lesson_ids=[99],
         version=None,

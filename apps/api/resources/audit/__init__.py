@@ -1,1 +1,1 @@
-"""REST: the audit log, its verifications, and restoring."""
+"""REST: the audit log, its verification, and restore."""

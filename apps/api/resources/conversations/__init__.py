@@ -1,1 +1,1 @@
-"""REST: conversations, messages, sessions, external turns, the playground and talks with assistants."""
+"""REST: conversations, messages, sessions, turns of external agents, the playground and chats with assistants."""

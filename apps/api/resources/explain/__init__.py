@@ -1,1 +1,1 @@
-"""REST: why a reply was given, and which sessions carried a row."""
+"""REST: explanations of replies, and the exposure of a row, which is the sessions that carried it."""

@@ -1,1 +1,1 @@
-"""REST: proposals, the decisions on them, and comments."""
+"""REST: proposals, decisions on proposals, and comments."""

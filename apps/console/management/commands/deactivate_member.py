@@ -1,4 +1,4 @@
-"""Shut a member out of a tenant."""
+"""Deactivates a member of a tenant."""
 
 from typing import Any
 
@@ -10,19 +10,19 @@ from apps.tenants.accounts.people import deactivate_and_sign_out
 
 
 class Command(BaseCommand):
-    """What the person did stays in the books; an admin may let them in again."""
+    """The audit log keeps what the person did; an admin can reactivate them."""
 
     acts = (Act.MEMBER_DEACTIVATE,)
-    help = "Make a member nobody in the tenant from the next request on."
+    help = "Deactivate a member: from their next request on they have no access to the tenant."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who, where, why."""
+        """Member, tenant and reason."""
         add_member_arguments(parser)
         add_reason(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print what holds now."""
+        """Deactivate the member and print the result."""
         del args
         membership = decide_about_member(deactivate_and_sign_out, options, when_deactivated=" already.")
         email, key = membership.user.username, options["tenant"]
-        self.stdout.write(f"{email} is deactivated in {key}. From their next request on they are nobody there.")
+        self.stdout.write(f"{email} is deactivated in {key}. From their next request on they have no access there.")

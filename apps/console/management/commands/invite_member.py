@@ -1,4 +1,4 @@
-"""Let somebody into a tenant by their mail address."""
+"""Invites a person into a tenant by e-mail address."""
 
 from typing import Any
 
@@ -13,18 +13,23 @@ from apps.tenants.management.command_arguments import command_actor
 
 
 class Command(BaseCommand):
-    """The membership opens nothing until its link is used, except to somebody known to own the address."""
+    """The membership gives no access until its link is used, except to a person with a proven address."""
 
     acts = (Act.MEMBER_INVITE,)
-    help = "Let a person into a tenant as operator or admin, and print the link by which they come in."
+    help = "Invite a person into a tenant as operator or admin, and print the invitation link."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who, where, as what."""
+        """E-mail address, tenant and role."""
         add_member_arguments(parser)
-        parser.add_argument("--role", choices=[Role.OPERATOR.value, Role.ADMIN.value], default=Role.OPERATOR.value)
+        parser.add_argument(
+            "--role",
+            choices=[Role.OPERATOR.value, Role.ADMIN.value],
+            default=Role.OPERATOR.value,
+            help="The role of the new member (default: %(default)s).",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the link on standard output and nothing else there."""
+        """Print only the link on standard output."""
         del args
         email, key = options["email"], options["tenant"]
         actor = command_actor(key, options["username"])
@@ -34,9 +39,9 @@ class Command(BaseCommand):
             raise CommandError(str(refusal)) from refusal
         if invited.is_open:
             self.stderr.write(
-                f"{email} is {options['role']} of {key}. They are known to own the address; no link is needed."
+                f"{email} is {options['role']} of {key}. The address is proven already; no link is needed."
             )
             return
-        self.stderr.write(f"{email} is {options['role']} of {key} once they have used the link.")
+        self.stderr.write(f"{email} becomes {options['role']} of {key} when they use the link.")
         self.stderr.write(f"The link works once, within {INVITATION_SECONDS // 86_400} days:")
         self.stdout.write(invitation_url(invited.row))

@@ -1,4 +1,4 @@
-"""Print a link that signs a person in once."""
+"""Prints a link that signs a person in once."""
 
 from argparse import ArgumentParser
 from typing import Any
@@ -11,18 +11,18 @@ from apps.tenants.authentication.actor_resolution import people_by_username
 
 
 class Command(BaseCommand):
-    """`manage.py login_link USERNAME`: the link ends with its first use, or after fifteen minutes."""
+    """`manage.py login_link USERNAME`: the link expires with its first use, or after fifteen minutes."""
 
     help = "Print a one-time login link for a person."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("username")
+        parser.add_argument("username", help="The name the person signs in with, usually the e-mail address.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         del args
         username = options["username"]
         user = people_by_username(username).filter(is_active=True).first()
         if user is None:
-            raise CommandError(f"There is no active person called {username}.")
+            raise CommandError(f"There is no active person with the username {username}.")
         self.stdout.write(f"{settings.ENV.console_url.rstrip('/')}{login_link_path(user)}")
         self.stderr.write(f"The link works once, within {LIFETIME_SECONDS // 60} minutes.")

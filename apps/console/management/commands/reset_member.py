@@ -1,4 +1,4 @@
-"""Let a member start anew: for whoever lost a password, or whose password somebody else may know."""
+"""Resets the sign-in of a member who lost the password, or suspects that somebody else knows it."""
 
 from typing import Any
 
@@ -9,24 +9,24 @@ from apps.governance.policy.policy_table import Act
 from apps.tenants.accounts.invitations import INVITATION_SECONDS, invitation_url
 from apps.tenants.accounts.people import reset_sign_in
 
-NO_LINK = ", so no link would let them in. Reactivate them in the console."
+NO_LINK = ", so no link would sign them in. Reactivate them in the console."
 
 
 class Command(BaseCommand):
-    """The old password and every session end when it runs, not when the link is opened."""
+    """The old password and every session end when the command runs, not when the link is opened."""
 
     acts = (Act.MEMBER_RESET,)
-    help = "End a member's password and sessions, and print the link that signs them in once."
+    help = "Invalidate a member's password and sessions, and print a link that signs them in once."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who, where, why."""
+        """Member, tenant and reason."""
         add_member_arguments(parser)
         add_reason(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the link on standard output and nothing else there."""
+        """Print only the link on standard output."""
         del args
         membership = decide_about_member(reset_sign_in, options, when_deactivated=NO_LINK)
-        self.stderr.write(f"Whatever let {membership.user.username} in until now is ended.")
+        self.stderr.write(f"The password and all sessions of {membership.user.username} have ended.")
         self.stderr.write(f"The link works once, within {INVITATION_SECONDS // 86_400} days:")
         self.stdout.write(invitation_url(membership))

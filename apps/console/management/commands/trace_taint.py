@@ -1,4 +1,4 @@
-"""What came of one conversation."""
+"""Lists the rows that came from one conversation, and can quarantine them."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from apps.tenants.authentication.actor_resolution import member_by_username, sys
 
 
 class Command(BaseCommand):
-    """Reads as the system; whoever takes something away is a person, and named."""
+    """Reads as the system. A quarantine needs a named person."""
 
     # What --quarantine does, as the member it names.
     acts_of_members = (
@@ -26,21 +26,21 @@ class Command(BaseCommand):
         Act.BLOCK_AMEND,
         Act.PROFILE_AMEND,
     )
-    help = "List everything that one conversation reached, line by line; with --quarantine, take it away."
+    help = "List everything that came from one conversation, line by line; with --quarantine, remove it."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which conversation, and what to do about it."""
+        """The conversation, and whether to quarantine."""
         parser.add_argument("conversation", type=int, help="The conversation's number.")
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
-        parser.add_argument("--quarantine", action="store_true", help="Take away all that can be taken away.")
-        parser.add_argument("--reason", default="", help="Why; with --quarantine.")
+        parser.add_argument("--quarantine", action="store_true", help="Quarantine or remove everything that can be.")
+        parser.add_argument("--reason", default="", help="The reason; required with --quarantine.")
         parser.add_argument(
-            "--as", dest="username", metavar="USERNAME", help="The member who decides; with --quarantine."
+            "--as", dest="username", metavar="USERNAME", help="The member who acts; required with --quarantine."
         )
         parser.add_argument("--json", action="store_true", help="Print one JSON object instead of lines.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print what there is, and what was taken away."""
+        """Print the rows, and how many were removed."""
         del args
         actor = self._actor(options)
         with acting_as(actor):
@@ -55,7 +55,7 @@ class Command(BaseCommand):
             return
         self._print(lineage)
         if options["quarantine"]:
-            self.stdout.write(f"Taken away now: {len(taken)}.")
+            self.stdout.write(f"Removed now: {len(taken)}.")
 
     def _actor(self, options: dict[str, Any]) -> Actor:
         system = system_actor_of_tenant(options["tenant"])
@@ -64,10 +64,10 @@ class Command(BaseCommand):
         if not options["quarantine"]:
             return system
         if not options["username"]:
-            raise CommandError("A person decides about a quarantine: name the member by --as USERNAME.")
+            raise CommandError("A quarantine needs a person who acts: name the member with --as USERNAME.")
         member = member_by_username(options["username"], system.tenant_id)
         if member is None:
-            raise CommandError(f"{options['username']} is no active member of tenant {options['tenant']}.")
+            raise CommandError(f"{options['username']} is not an active member of tenant {options['tenant']}.")
         return member
 
     def _quarantine(self, conversation: Conversation, actor: Actor, reason: str) -> list[Descendant]:
@@ -77,15 +77,15 @@ class Command(BaseCommand):
             raise CommandError(str(refusal)) from refusal
 
     def _print(self, lineage: Lineage) -> None:
-        verdict = lineage.extraction.get_verdict_display() if lineage.extraction else "not looked at"
+        verdict = lineage.extraction.get_verdict_display() if lineage.extraction else "not processed by learning"
         self.stdout.write(f"Conversation {lineage.conversation.pk}: {verdict}.")
         for row in lineage.rows:
             self.stdout.write(
                 f"{row.record_type} {row.record_id} “{row.label}”: {row.state}, {row.taint}, by {', '.join(row.acts)}"
             )
             for line in row.lines:
-                self.stdout.write(f"  {'stands' if line in row.standing else 'is gone'}: {line}")
+                self.stdout.write(f"  {'present' if line in row.standing else 'removed'}: {line}")
         named = ", ".join(map(str, lineage.named)) or "none"
         self.stdout.write(f"Sessions that carried any of it: {len(lineage.sessions)} ({named}).")
         if not lineage.rows:
-            self.stdout.write("Nothing names this conversation as where it comes from.")
+            self.stdout.write("No row names this conversation as its source.")

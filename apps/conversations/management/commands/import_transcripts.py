@@ -1,4 +1,4 @@
-"""Take over finished conversations of another system."""
+"""Imports finished conversations from another system."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -32,18 +32,19 @@ class Command(BaseCommand):
         Act.CONVERSATION_RESOLVE,
     )
     help = (
-        "Read chat transcripts, OpenAI or Anthropic style, one JSON object a line, as resolved conversations of an agent."
-        " A transcript that is here already is left alone. Exits 1 if a line is malformed; the others are taken."
+        "Import chat transcripts as resolved conversations of an agent. The file has one JSON object per line, in OpenAI or"
+        " Anthropic style. Transcripts that were imported before are skipped. If a line is malformed, the others are"
+        " imported and the command exits 1."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to read, for whom, and as whom."""
+        """The file, the agent, and the importing member."""
         parser.add_argument("file", type=Path, metavar="FILE", help="The transcripts, as JSONL.")
         add_agent_arguments(parser)
         add_importer_argument(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Progress and flaws go to stderr, the count to stdout."""
+        """Progress and errors go to stderr, the totals to stdout."""
         del args
         actor = command_actor(options["tenant"], options["username"])
         agent = get_agent(options["agent"], actor=actor)
@@ -74,16 +75,16 @@ class Command(BaseCommand):
 
     def _report_counts(self, file: Path, counted: Counter[str]) -> None:
         if not counted:
-            raise CommandError(f"{file} holds no transcript: it is empty.")
+            raise CommandError(f"{file} has no transcript: it is empty.")
         self.stdout.write(", ".join(f"{counted[what]} {what}" for what in (IMPORTED, HERE, MALFORMED)))
         if counted[MALFORMED]:
             raise CommandError(
-                f"Malformed lines: {counted[MALFORMED]}. The others were taken; mend these and run again."
+                f"Malformed lines: {counted[MALFORMED]}. The others were imported. Correct these and run the command again."
             )
 
 
 def numbered_lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, with their numbers; never more of one than may be taken is held in memory."""
+    """The lines that are not blank, with their numbers. At most LINE_BYTES of a line are held in memory."""
     with file.open("rb") as handle:
         number = 0
         while raw := handle.readline(LINE_BYTES + 1):
@@ -105,6 +106,6 @@ def _import_transcript(transcript: ImportedTranscript, agent_id: int, actor: Act
             outcome=Conversation.Outcome(transcript.outcome),
         )
     except Conflict:
-        # Another import of the same file was quicker.
+        # Another import of the same file was faster.
         return False
     return taken is not None

@@ -1,4 +1,4 @@
-"""Everything the demo needs to be there before it starts; safe to run before every start."""
+"""Creates the rows the demo needs before it starts; safe to run before every start."""
 
 import json
 import secrets
@@ -34,21 +34,21 @@ TOKEN_DAYS = 1
 
 
 class Command(BaseCommand):
-    """A password is made once and shown once; later runs give a login link that works once."""
+    """The first run creates a password and shows it once; later runs print a one-time login link."""
 
-    help = "Create the demo tenant, its agents, people and a fresh token. What is there already is kept."
+    help = "Create the demo tenant, its agents, people and a new token. Existing rows are kept."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """For people, or for the launcher."""
+        """Output for people or for the launcher, and example prices."""
         parser.add_argument("--json", action="store_true", help="Print one JSON object instead of lines.")
         parser.add_argument(
             "--example-prices",
             action="store_true",
-            help="Price the models of the agents, where the tenant has no price, so that calls of the stand-in cost something.",
+            help="Set example prices for the agents' models where the tenant has none, so that calls of the stand-in have a cost.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print who may sign in, and with what."""
+        """Print the usernames, credentials and token."""
         del args
         try:
             # The story's customers come with no server that could sign for them.
@@ -71,7 +71,7 @@ class Command(BaseCommand):
     def _make_people_and_token(self, *, with_prices: bool) -> dict[str, str | None]:
         system = system_actor_of_tenant(TENANT)
         if system is None:
-            raise CommandError(f"The tenant {TENANT} was just made and is gone again. Run the command once more.")
+            raise CommandError(f"The tenant {TENANT} was just created and is gone again. Run the command once more.")
         operator, password = _get_or_create_person(OPERATOR)
         reviewer, _ = _get_or_create_person(REVIEWER)
         _add_membership(operator, system, Role.ADMIN)

@@ -1,4 +1,4 @@
-"""Stop something at once, or resume it, from a shell."""
+"""Activates or resumes a kill switch from a shell."""
 
 from typing import Any
 
@@ -14,26 +14,30 @@ from apps.tenants.management.command_arguments import command_actor, get_agent
 
 
 class Command(BaseCommand):
-    """Without --reason and --resume it lists what is on."""
+    """Without a kind it lists the active switches."""
 
     acts = (Act.KILL_SWITCH_ACTIVATE, Act.KILL_SWITCH_DEACTIVATE)
     help = (
-        "Freeze learning, pause autonomous sending, or pause answering, for a tenant, one agent, or one channel. With --resume"
-        " it goes on again; without a kind, what is on is listed."
+        "Freeze learning, pause autonomous sending, or pause answering, for a tenant, one agent, or one channel. --resume"
+        " ends it. Without a kind the command lists the active switches."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What, where, why."""
+        """Kind, scope and reason."""
         parser.add_argument("kind", nargs="?", choices=KillSwitch.Kind.values, help="What to stop.")
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
         parser.add_argument("--agent", default="", metavar="KEY", help="Only this agent.")
         parser.add_argument("--channel", default="", help="Only this channel, such as sms.")
-        parser.add_argument("--reason", default="", help="Why; people read it on every page while the switch is on.")
+        parser.add_argument(
+            "--reason", default="", help="The reason; every console page shows it while the switch is on."
+        )
         parser.add_argument("--resume", action="store_true", help="Resume what was stopped.")
-        parser.add_argument("--as", dest="username", metavar="USERNAME", help="The member who does it.")
+        parser.add_argument(
+            "--as", dest="username", metavar="USERNAME", help="The member who acts; without it, the system."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print what is stopped now."""
+        """Print the active switches."""
         del args
         actor = command_actor(options["tenant"], options["username"])
         agent_id = get_agent(options["agent"], actor=actor).pk if options["agent"] else None
@@ -55,7 +59,7 @@ class Command(BaseCommand):
             on = KillSwitch.objects.visible_to(actor).on().of_kinds(kind)
             switch = on.filter(agent=agent_id, channel=channel).select_related("agent").first()
         if switch is None:
-            raise CommandError("No such switch is on. Without a kind the command lists those that are.")
+            raise CommandError("No such switch is on. Run the command without a kind to list the active ones.")
         deactivate_kill_switch(switch, actor=actor, reason=reason)
 
     def _print_active_switches(self, actor: Actor) -> None:

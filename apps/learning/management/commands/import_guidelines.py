@@ -1,4 +1,4 @@
-"""Take over the guidelines a support desk has written as draft runbooks."""
+"""Imports a support team's written guidelines as draft runbooks."""
 
 import json
 from collections import Counter
@@ -34,24 +34,24 @@ class Command(BaseCommand):
 
     acts = (Act.SKILL_DRAFT,)
     help = (
-        "Read a desk's guidelines, one JSON object of flows with subflows, as draft runbooks of an agent. Each waits for a"
-        " person. One whose name the agent has already, in whatever state, is left alone. Exits 1 if one is malformed;"
-        " the others are taken."
+        "Import a support team's guidelines, one JSON object of flows with subflows, as draft runbooks of an agent. Each"
+        " draft waits for approval. A guideline is skipped if the agent has a skill of that name in any state. If one is"
+        " malformed, the others are imported and the command exits 1."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to read, for whom, as whom, and whether to look for contradictions."""
+        """The file, the agent, the importing member, and whether only to check for contradictions."""
         parser.add_argument("file", type=Path, metavar="FILE", help="The guidelines, as JSON.")
         add_agent_arguments(parser)
         add_importer_argument(parser)
         parser.add_argument(
             "--check",
             action="store_true",
-            help="Write nothing. Print what contradicts itself in the file, or a runbook that the agent has.",
+            help="Write nothing. Print contradictions within the file and with the agent's runbooks.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Progress and flaws go to stderr, the count or the contradictions to stdout."""
+        """Progress and errors go to stderr, the totals or the contradictions to stdout."""
         del args
         actor = command_actor(options["tenant"], options["username"])
         agent = get_agent(options["agent"], actor=actor)
@@ -68,7 +68,7 @@ class Command(BaseCommand):
         self.stdout.write(", ".join(f"{counted[what]} {what}" for what in (DRAFTED, HERE, MALFORMED)))
         if counted[MALFORMED]:
             raise CommandError(
-                f"Malformed guidelines: {counted[MALFORMED]}. The others were taken; mend these and run again."
+                f"Malformed guidelines: {counted[MALFORMED]}. The others were imported. Correct these and run the command again."
             )
 
     def _import_guideline(
@@ -96,14 +96,14 @@ class Command(BaseCommand):
                 for name, body in rows.order_by("name").values_list("name", "body")
             ]
         new = [NamedText(each.name, TextKind.SKILL, each.body) for each in found]
-        # A guideline that the agent has taken over as it stands would only be compared with itself.
+        # A guideline that was imported unchanged would only be compared with itself.
         checked = detect_contradictions(new, [each for each in standing if each not in new])
         for finding in checked.findings:
             self.stdout.write(finding.sentence)
             for place in filter(None, (finding.place, finding.other)):
                 self.stdout.write(f"    {place.record}: {place.text}")
-        whole = "" if checked.is_whole else " There may be more: the look was cut short."
-        self.stdout.write(f"Contradictions: {len(checked.findings)}, in guidelines: {len(new)}.{whole}")
+        whole = "" if checked.is_whole else " There may be more: the check reached its limit."
+        self.stdout.write(f"Contradictions: {len(checked.findings)}. Guidelines checked: {len(new)}.{whole}")
 
 
 def _read_guidelines(file: Path) -> list[Guideline | MalformedGuideline]:
@@ -114,6 +114,6 @@ def _read_guidelines(file: Path) -> list[Guideline | MalformedGuideline]:
     except OSError as refusal:
         raise CommandError(f"{file} cannot be read: {refusal.strerror}.") from refusal
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as refusal:
-        raise CommandError(f"{file} is no JSON in UTF-8: {refusal}.") from refusal
+        raise CommandError(f"{file} is not JSON in UTF-8: {refusal}.") from refusal
     except NotGuidelines as refusal:
-        raise CommandError(f"{file} holds no guidelines. {refusal}") from refusal
+        raise CommandError(f"{file} has no guidelines. {refusal}") from refusal

@@ -1,4 +1,4 @@
-"""Let the learning look at imported conversations now, in the foreground."""
+"""Runs extraction on imported conversations now, in the foreground."""
 
 from collections import Counter
 from typing import Any
@@ -20,37 +20,37 @@ MAX_CONSECUTIVE_FAILURES = 3
 
 
 class Command(BaseCommand):
-    """One verdict for each conversation, once: a second run looks only at what the first one left."""
+    """Each conversation gets one verdict; a second run processes only the conversations without one."""
 
     acts = (Act.SKILL_DRAFT,)
     help = (
-        "Look at imported, resolved conversations that have no verdict yet and draft skills from them. Drafts wait for a"
-        " person. Exits 1 if the model could not be asked for some; running it again finishes them."
+        "Draft skills from imported, resolved conversations that have no verdict yet. Drafts wait for approval. If the model"
+        " could not be called for some conversations, the command exits 1; run it again to finish them."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose conversations, and how many of them."""
+        """The agent, and a limit."""
         add_agent_arguments(parser)
-        parser.add_argument("--limit", type=int, metavar="N", help="Look at N conversations at most.")
+        parser.add_argument("--limit", type=int, metavar="N", help="Process at most N conversations.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Progress goes to stderr, the verdicts to stdout."""
         del args
         if options["limit"] is not None and options["limit"] < 1:
-            raise CommandError("--limit is a whole number from 1.")
+            raise CommandError("--limit must be a whole number from 1.")
         actor = system_actor(command_actor(options["tenant"]).tenant_id, "extractor")
         agent = get_agent(options["agent"], actor=actor)
         waiting = _pending_conversation_ids(agent.pk, actor)[: options["limit"]]
         if not waiting:
             self.stdout.write("Nothing to do: no imported conversation of this agent lacks a verdict.")
             return
-        mined = MiningRun(actor, CommandProgress(self.stderr, "conversations looked at", len(waiting)))
+        mined = MiningRun(actor, CommandProgress(self.stderr, "conversations processed", len(waiting)))
         mined.look_at(waiting)
         for verdict, count in mined.verdicts.most_common():
             self.stdout.write(f"{count:>5}  {Extraction.Verdict(verdict).label}")
         if mined.is_stand_in:
             self.stdout.write(
-                "A stand-in model answered: these figures show that the plumbing works, not how well it learns."
+                "A stand-in model answered: these figures show that the command works, not how well the product learns."
             )
         if mined.left:
             raise CommandError(
@@ -60,7 +60,7 @@ class Command(BaseCommand):
 
 
 class MiningRun:
-    """What one run found, and what it could not look at."""
+    """The verdicts of one run, and the conversations it could not process."""
 
     def __init__(self, actor: Actor, progress: CommandProgress) -> None:
         self._actor = actor
@@ -71,14 +71,14 @@ class MiningRun:
         self.failure = ""
 
     def look_at(self, conversation_ids: list[int]) -> None:
-        """One conversation the model chokes on does not stop the rest; a model that stays away does."""
+        """A failure for one conversation does not stop the rest; several failures in a row do."""
         failed_in_a_row = 0
         for at, conversation_id in enumerate(conversation_ids):
             try:
                 self._extract_conversation(conversation_id)
                 failed_in_a_row = 0
             except BackendError as failure:
-                self.failure = f"The model could not be asked: {failure}"
+                self.failure = f"The model could not be called: {failure}"
                 self.left.append(conversation_id)
                 failed_in_a_row += 1
                 self._progress.interrupt(f"Conversation {conversation_id}: {failure}")

@@ -1,4 +1,4 @@
-"""Keep everything in one file."""
+"""Writes a backup of the installation to one file."""
 
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,14 @@ from apps.operations.management.owner_database import require_owner_url
 class Command(BaseCommand):
     """Needs DATABASE_OWNER_URL, since row security hides tenants' rows from every other login."""
 
-    help = "Write the database and the folder of attachments to one file. Nobody need stop meanwhile."
+    help = "Write the database and the folder of attachments to one file. Processes may keep running."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Where to."""
-        parser.add_argument("file", type=Path, metavar="FILE", help="The file to write. It must not be there yet.")
+        """The file to write."""
+        parser.add_argument("file", type=Path, metavar="FILE", help="The file to write. It must not exist yet.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Say what is in it, and what is not."""
+        """Write the backup and print its contents."""
         del args
         require_owner_url()
         try:
@@ -30,17 +30,17 @@ class Command(BaseCommand):
             raise CommandError(str(refusal)) from refusal
         self.stdout.write(f"{options['file']}: {manifest_summary(manifest)}, as of {manifest.made_at}.")
         if not manifest.has_files:
-            self.stderr.write(f"Attachments lie in the bucket {settings.ATTACHMENTS_S3_BUCKET} and are not in it.")
-        self.stderr.write("SECRET_KEY and SEALING_KEYS are not in it either. Keep them elsewhere.")
+            self.stderr.write(f"Attachments are in the bucket {settings.ATTACHMENTS_S3_BUCKET} and not in the backup.")
+        self.stderr.write("SECRET_KEY and SEALING_KEYS are not in the backup. Keep them in another place.")
 
 
 def attachments_folder() -> Path | None:
-    """Where attachments lie; None if that is a bucket."""
+    """The folder of attachments; None if they are in a bucket."""
     return None if settings.ATTACHMENTS_S3_BUCKET else Path(settings.ATTACHMENTS_DIR)
 
 
 def manifest_summary(manifest: Manifest) -> str:
-    """What a backup holds."""
+    """The size of a backup, in words."""
     kilobytes = (manifest.dump_bytes + manifest.file_bytes) / 1000
     return (
         f"{manifest.rows:,} rows in {len(manifest.contents)} tables, {manifest.file_count:,} attachments,"

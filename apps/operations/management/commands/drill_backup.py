@@ -1,4 +1,4 @@
-"""Prove that a backup of this installation can be restored."""
+"""Proves that a backup of this installation can be restored."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,15 +23,15 @@ from apps.operations.management.owner_database import require_owner_url
 
 
 class Command(BaseCommand):
-    """The installation goes on meanwhile. The backup and the database it was restored to are gone afterwards."""
+    """The installation keeps running. The backup and the restored database are deleted afterwards."""
 
     help = (
-        "Back up, restore beside the installation, and compare: every row of every table, the audit chain of every tenant, the"
-        " walls and grants, and byte for byte what every agent is told."
+        "Back up, restore beside the installation, and compare every row of every table, the audit chain of every tenant,"
+        " row security and grants, and every agent's prompt byte for byte."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """A line for each thing that was compared; fails where one differs."""
+        """Print a line for each comparison; fail if one differs."""
         del args, options
         require_owner_url()
         began = perf_counter()
@@ -43,8 +43,8 @@ class Command(BaseCommand):
         for sentence in wrong:
             self.stderr.write(sentence)
         if wrong:
-            raise CommandError(f"The backup could not be relied on: {len(wrong)} findings.")
-        self.stdout.write(f"The backup can be relied on; the drill took {perf_counter() - began:.0f} s.")
+            raise CommandError(f"The backup is not reliable: {len(wrong)} findings.")
+        self.stdout.write(f"The backup is reliable. The drill took {perf_counter() - began:.0f} s.")
 
     def _drill(self, file: Path) -> Iterator[str]:
         name = f"{database_name()}{DRILL_SUFFIX}"
@@ -53,21 +53,21 @@ class Command(BaseCommand):
         try:
             with unpack_backup(file, manifest) as folder:
                 restore_to_new_database(folder, manifest, name)
-            self.stdout.write(f"Restored beside as {name}; every row is there.")
+            self.stdout.write(f"Restored as {name}; every row is there.")
             yield from self._verify_restored(name, manifest)
         finally:
             drop_database(name)
 
     def _verify_restored(self, name: str, manifest: Manifest) -> Iterator[str]:
         for command, success_message in (
-            (("verify_audit",), "The chain of every tenant is whole."),
-            (("sync_policy", "--check"), "Walls, rights and grants are those of this release."),
+            (("verify_audit",), "The audit chain of every tenant is intact."),
+            (("sync_policy", "--check"), "Row security, rights and grants match this release."),
         ):
             asked = run_manage_command(name, *command)
             if asked.is_well:
                 self.stdout.write(success_message)
             else:
-                yield f"In what was restored, {command[0]} fails: {asked.closing}"
+                yield f"On the restored database {command[0]} fails: {asked.closing}"
         yield from self._compare_prompts(name, manifest)
 
     def _compare_prompts(self, name: str, manifest: Manifest) -> Iterator[str]:
@@ -80,4 +80,4 @@ class Command(BaseCommand):
         differing = list(prompt_differences(known, parse_prompt_hashes(there.out)))
         yield from differing
         if not differing:
-            self.stdout.write(f"{len(known)} prompts are the same, byte for byte.")
+            self.stdout.write(f"{len(known)} prompts are identical, byte for byte.")

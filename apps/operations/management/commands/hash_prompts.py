@@ -1,4 +1,4 @@
-"""Which bytes every agent is told, in a form two databases can be compared by."""
+"""Prints the hash of every agent's prompt, so that two databases can be compared."""
 
 import json
 from datetime import datetime
@@ -21,20 +21,20 @@ CUSTOMERS_PER_AGENT = 3
 
 
 class Command(BaseCommand):
-    """No words are printed, and customers by the number of their profile."""
+    """Prints no text, and names customers by the id of their profile."""
 
     help = (
-        "Print the hash of what each agent is told, one JSON object a line: for nobody in particular, and for the customers who"
-        f" came in last, {CUSTOMERS_PER_AGENT} of a tenant. Read as it stood at a moment, so"
-        " that the same moment gives the same hashes."
+        "Print the hash of each agent's prompt, one JSON object per line: without a customer, and for the"
+        f" {CUSTOMERS_PER_AGENT} newest customers of each tenant. The prompts are those of one moment, so that the same moment"
+        " gives the same hashes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose, and of when."""
+        """The tenant and the moment."""
         parser.add_argument(
             "--tenant", default=ALL_TENANTS, metavar="KEY", help="The tenant's key; all tenants by default."
         )
-        parser.add_argument("--at", metavar="TIME", help="A moment with its offset; now by default.")
+        parser.add_argument("--at", metavar="TIME", help="A moment with its UTC offset; now by default.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, assemble, print; nothing is stored."""
@@ -68,7 +68,7 @@ def _parse_moment(value: str | None) -> datetime:
     try:
         moment = datetime.fromisoformat(value)
     except ValueError as refusal:
-        raise CommandError(f"--at: “{value}” is no moment. Write 2026-11-23T18:00:00+00:00.") from refusal
+        raise CommandError(f"--at: “{value}” is not a moment. Write 2026-11-23T18:00:00+00:00.") from refusal
     if moment.tzinfo is None:
-        raise CommandError(f"--at: “{value}” has no offset. Write {value}+00:00.")
+        raise CommandError(f"--at: “{value}” has no UTC offset. Write {value}+00:00.")
     return moment

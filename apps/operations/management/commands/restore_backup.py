@@ -1,4 +1,4 @@
-"""Put a backup in the place of the database."""
+"""Replaces the database with a backup."""
 
 from pathlib import Path
 from typing import Any
@@ -21,21 +21,21 @@ from apps.operations.management.owner_database import require_owner_url
 
 
 class Command(BaseCommand):
-    """Restored beside, held against its manifest, and only then put in place: a damaged backup costs nothing."""
+    """Restores into a new database and compares it with the manifest first, so that a damaged backup changes nothing."""
 
     help = (
-        "Restore a backup. What stands in the database is replaced only with --replace, and only when all of the backup is there"
-        " again. Stop web, worker and beat first."
+        "Restore a backup. A database with tables is replaced only with --replace, and only after the whole backup was"
+        " restored beside it. Stop web, worker and beat first."
     )
     requires_system_checks: tuple[str, ...] = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which one, and whether what is there may go."""
-        parser.add_argument("file", type=Path, metavar="FILE", help="What back_up wrote.")
-        parser.add_argument("--replace", action="store_true", help="Drop what is in the database now, for good.")
+        """The backup, and whether the present database may be dropped."""
+        parser.add_argument("file", type=Path, metavar="FILE", help="A file that create_backup wrote.")
+        parser.add_argument("--replace", action="store_true", help="Drop the present database for good.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Say what was restored, and bring it to this release."""
+        """Restore the backup and upgrade it to this release."""
         del args
         require_owner_url()
         try:
@@ -47,11 +47,11 @@ class Command(BaseCommand):
     def _restore(self, file: Path, *, replace: bool) -> None:
         manifest, name, files = read_manifest(file), database_name(), attachments_folder()
         if has_tables(name) and not replace:
-            raise CommandError(f"The database {name} is not empty. To drop what is in it, say --replace.")
+            raise CommandError(f"The database {name} is not empty. To drop its contents, pass --replace.")
         with unpack_backup(file, manifest) as folder:
             self.stderr.write(f"Restoring {manifest_summary(manifest)}, as of {manifest.made_at}.")
             restore_to_new_database(folder, manifest, f"{name}{RESTORING_SUFFIX}")
             connections.close_all()
             replace_database(f"{name}{RESTORING_SUFFIX}", name)
             copied = restore_attachments(folder, files) if files else 0
-        self.stdout.write(f"{name} holds every row of the backup; {copied} attachments were copied back.")
+        self.stdout.write(f"{name} has every row of the backup; {copied} attachments were copied back.")

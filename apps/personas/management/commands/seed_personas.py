@@ -1,4 +1,4 @@
-"""Give a tenant the agents and personas that ship as templates."""
+"""Creates the agents and personas that ship as templates."""
 
 from typing import Any
 
@@ -19,28 +19,30 @@ from apps.tenants.models import Agent, Tenant
 
 
 class Command(BaseCommand):
-    """Creates what is missing and leaves alone what is there, so that it may run again at any time (R010, R038, R132)."""
+    """Creates missing rows and keeps existing ones, so that it may run again at any time (R010, R038, R132)."""
 
     acts = (
         Act.TENANT_CREATE,
         Act.AGENT_CREATE,
         Act.PERSONA_CREATE,
     )
-    help = "Create the agents and personas that ship as templates. What a tenant has already is left as it is."
+    help = "Create the agents and personas that ship as templates. Existing agents and personas are kept."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which tenant, and which templates."""
+        """The tenant and the templates."""
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
-        parser.add_argument("--create-tenant", metavar="NAME", help="Open the tenant under this name if it is missing.")
+        parser.add_argument(
+            "--create-tenant", metavar="NAME", help="Create the tenant with this name if it is missing."
+        )
         parser.add_argument(
             "--profiles-without-proof",
             action="store_true",
-            help="With --create-tenant: believe whoever a message names. By default a signature is needed.",
+            help="With --create-tenant: use customer profiles without a signature. By default a signature is required.",
         )
-        parser.add_argument("--only", nargs="+", metavar="KEY", default=[], help="These templates instead of all.")
+        parser.add_argument("--only", nargs="+", metavar="KEY", default=[], help="Use these templates instead of all.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print one line for each thing, whether it was created or kept."""
+        """Print one line for each row: created or kept."""
         del args
         try:
             templates = [find_template(key) for key in options["only"]] or persona_templates()
@@ -59,7 +61,7 @@ class Command(BaseCommand):
             return known
         if not name:
             raise CommandError(
-                f"There is no tenant “{key}”. Make it with: manage.py seed_personas --tenant {key} --create-tenant NAME"
+                f"There is no tenant “{key}”. Create it with: manage.py seed_personas --tenant {key} --create-tenant NAME"
             )
         actor = new_tenant_actor()
         create_tenant(key, name, actor=actor, is_customer_proof_required=needs_proof)

@@ -1,4 +1,4 @@
-"""Name the present moment, or one of the past, so that an agent or a tenant can be brought back to it."""
+"""Creates a checkpoint: a named moment to which an agent or a tenant can be restored."""
 
 from typing import Any
 
@@ -13,22 +13,24 @@ from apps.tenants.tenant_clock import parse_moment, zone_of
 
 
 class Command(BaseCommand):
-    """It copies nothing: the change records know what stood at the moment."""
+    """A checkpoint copies no data: the change records contain the state of every moment."""
 
     acts = (Act.CHECKPOINT_CREATE,)
-    help = "Make a checkpoint of a tenant, or with --agent of one agent."
+    help = "Create a checkpoint of a tenant, or with --agent of one agent."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose, called what, and when."""
-        parser.add_argument("name", help="What one will look for it by.")
+        """Name, scope and moment."""
+        parser.add_argument("name", help="The name of the checkpoint.")
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
-        parser.add_argument("--agent", metavar="KEY", help="One of its agents; without it, the whole tenant.")
-        parser.add_argument("--at", metavar="TIME", help="A moment of the past; without it, the present one.")
-        parser.add_argument("--reason", default="", metavar="TEXT", help="Kept with it.")
-        parser.add_argument("--as", dest="username", metavar="USERNAME", help="A member; without it, the system.")
+        parser.add_argument("--agent", metavar="KEY", help="The key of one agent; without it, the whole tenant.")
+        parser.add_argument("--at", metavar="TIME", help="A past moment; without it, now.")
+        parser.add_argument("--reason", default="", metavar="TEXT", help="The reason; stored with the checkpoint.")
+        parser.add_argument(
+            "--as", dest="username", metavar="USERNAME", help="The member who acts; without it, the system."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the number by which `restore --checkpoint` knows it."""
+        """Print the id to pass to `restore --checkpoint`."""
         del args
         actor = command_actor(options["tenant"], options["username"])
         agent_id = get_agent(options["agent"], actor=actor).pk if options["agent"] else None

@@ -1,4 +1,4 @@
-"""Bring a row, an agent or a tenant back to what it was, as new versions."""
+"""Restores a row, an agent or a tenant to an earlier state, as new versions."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from apps.tenants.tenant_clock import parse_moment, zone_of
 class Command(BaseCommand):
     """Without --apply it prints the plan and changes nothing."""
 
-    # Of the member who answers for it, and of nobody else.
+    # Done as the member named by --as only.
     acts_of_members = (
         Act.AGENT_AMEND,
         Act.BLOCK_WRITE,
@@ -54,27 +54,27 @@ class Command(BaseCommand):
         Act.SKILL_REVISE,
         Act.CHECKPOINT_CREATE,
     )
-    help = (
-        "Show what restoring would change, and with --apply do it. Sessions already open keep what they started with."
-    )
+    help = "Print what a restore would change; with --apply, restore. Open sessions keep the prompt they started with."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What, to when, as whom."""
+        """The target, the moment or version, and the acting member."""
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
         what = parser.add_mutually_exclusive_group(required=True)
-        what.add_argument("--agent", metavar="KEY", help="One agent and all that is written for it.")
+        what.add_argument("--agent", metavar="KEY", help="One agent and all rows that belong to it.")
         what.add_argument("--row", metavar="NOUN:ID", help="One row, such as skills.skill:12; with --to-version.")
-        what.add_argument("--all", action="store_true", help="The tenant: its settings, all agents, its rules.")
+        what.add_argument("--all", action="store_true", help="The whole tenant: its settings, all agents, its rules.")
         when = parser.add_mutually_exclusive_group(required=True)
-        when.add_argument("--at", metavar="TIME", help="A moment, by the tenant's clock unless it names an offset.")
+        when.add_argument(
+            "--at", metavar="TIME", help="A moment, in the tenant's time zone unless it has a UTC offset."
+        )
         when.add_argument("--checkpoint", type=int, metavar="ID", help="The moment of a checkpoint.")
-        when.add_argument("--to-version", type=int, metavar="N", help="With --row: the version it goes back to.")
-        parser.add_argument("--as", dest="username", required=True, metavar="USERNAME", help="The member who answers.")
-        parser.add_argument("--with-profiles", action="store_true", help="With --all: customers' profiles too.")
-        parser.add_argument("--apply", action="store_true", help="Carry the plan out.")
+        when.add_argument("--to-version", type=int, metavar="N", help="With --row: the version to restore.")
+        parser.add_argument("--as", dest="username", required=True, metavar="USERNAME", help="The member who acts.")
+        parser.add_argument("--with-profiles", action="store_true", help="With --all: include customers' profiles.")
+        parser.add_argument("--apply", action="store_true", help="Carry out the plan.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the plan; with --apply do exactly it, or nothing."""
+        """Print the plan; with --apply carry out exactly this plan, or nothing."""
         del args
         actor = command_actor(options["tenant"], options["username"])
         try:
@@ -85,26 +85,28 @@ class Command(BaseCommand):
                 _, checkpoint = carry_out_restore(target, actor=actor, shown_sha256=shown.sha256)
                 self.stdout.write(f"Done: {len(shown.steps)} acts.")
                 if checkpoint:
-                    self.stdout.write(f"What stood before is checkpoint {checkpoint.pk}.")
+                    self.stdout.write(f"The earlier state is checkpoint {checkpoint.pk}.")
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
 
     def _print_plan(self, shown: RestorePlan) -> None:
-        self.stdout.write(f"{shown.target.said}: {len(shown.steps)} acts, {len(shown.notes)} things stay as they are.")
+        self.stdout.write(
+            f"{shown.target.said}: {len(shown.steps)} acts, {len(shown.notes)} things are left unchanged."
+        )
         for step in shown.steps:
             self.stdout.write(f"  {step.act.value:<20} {step.label}: {step.description}")
         for note in shown.notes:
-            self.stdout.write(f"  stays                {note.label}: {note.description}")
+            self.stdout.write(f"  unchanged            {note.label}: {note.description}")
         for right in shown.missing_permissions:
-            self.stdout.write(f"  you lack the right   {right}")
+            self.stdout.write(f"  missing permission   {right}")
 
 
 def _target(options: dict[str, Any], actor: Actor) -> Target:
     if (options["row"] is None) != (options["to_version"] is None):
-        raise CommandError("--row and --to-version go together: --row skills.skill:12 --to-version 3.")
+        raise CommandError("Use --row and --to-version together: --row skills.skill:12 --to-version 3.")
     if options["with_profiles"] and not options["all"]:
         raise CommandError(
-            "--with-profiles goes with --all: customers' profiles belong to the tenant, not to one agent."
+            "Use --with-profiles only with --all: customers' profiles belong to the tenant, not to one agent."
         )
     if options["row"] is not None:
         return _row_target(options["row"], options["to_version"])
@@ -132,5 +134,5 @@ def _row_target(row_argument: str, version: int) -> RowTarget:
     except (LookupError, ValueError):
         model = None
     if model is None or not issubclass(model, Governed) or not number.isascii() or not number.isdigit():
-        raise CommandError(f"--row {row_argument}: name a governed noun and a number, such as skills.skill:12.")
+        raise CommandError(f"--row {row_argument}: name a governed model and an id, such as skills.skill:12.")
     return RowTarget(model, int(number[:18]), version)

@@ -1,4 +1,4 @@
-"""Look at what an agent goes by now, without waiting for the night."""
+"""Runs the nightly scan for contradictions now, for one agent."""
 
 from typing import Any
 
@@ -14,27 +14,27 @@ from apps.tenants.management.command_arguments import add_agent_arguments, comma
 
 
 class Command(BaseCommand):
-    """One line for each contradiction that is open."""
+    """Prints one line for each open contradiction."""
 
     acts = (Act.CONTRADICTION_FIND, Act.CONTRADICTION_RECUR, Act.CONTRADICTION_CLEAR)
     help = (
-        "Compare persona, rules, memory, blocks and approved skills of one agent, without a model, and keep what cannot both"
-        " be right for people to look at. Every night does the same."
+        "Compare persona, rules, memory, blocks and approved skills of one agent, without a model, and store contradictions"
+        " for review. A nightly scan does the same."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose lines."""
+        """The agent."""
         add_agent_arguments(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """What is open goes to stdout, how far the look went to stderr."""
+        """Open contradictions go to stdout, the extent of the scan to stderr."""
         del args
         actor = system_actor(command_actor(options["tenant"]).tenant_id, "contradictions")
         agent = get_agent(options["agent"], actor=actor)
         found = scan_agent(agent.pk, actor=actor, now=timezone.now(), at_once=True)
         if found is None:
-            raise CommandError("A worker looks at this agent just now. Run the command again in ten minutes.")
-        end = "" if found.extent.is_complete else " A limit ended the look."
+            raise CommandError("A worker is scanning this agent right now. Run the command again in ten minutes.")
+        end = "" if found.extent.is_complete else " The scan reached its limit."
         self.stderr.write(
             f"{found.extent.text_count} texts, {found.extent.pair_count} pairs of statements compared.{end}"
         )
@@ -45,4 +45,4 @@ class Command(BaseCommand):
                 f" / {row.second_location}: {row.second_text}" if row.second_location else f" ({row.conflicting_words})"
             )
             self.stdout.write(f"{row.kind:<9} {row.first_location}: {row.first_text}{other}")
-        self.stdout.write(f"Open: {len(rows)}. New: {found.new}, back: {found.back}, gone: {found.gone}.")
+        self.stdout.write(f"Open: {len(rows)}. New: {found.new}, reopened: {found.back}, cleared: {found.gone}.")

@@ -1,4 +1,4 @@
-"""What two sessions were told differently, and who caused it."""
+"""Compares the prompts of two sessions and names the causes of each difference."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -19,18 +19,18 @@ NOW = "now"
 
 
 class Command(BaseCommand):
-    """Hunks in the order of the slots, each with the acts between the two that explain it."""
+    """Prints hunks in the order of the slots, each with the acts that caused it."""
 
     help = (
-        "Compare the frozen prompts of two sessions, or of a session and what a new one would freeze now. SESSION is the"
-        " number of a session, the first one with its tenant: acme/12. Exits 0 whether they differ or not."
+        "Compare the frozen prompts of two sessions, or of a session and a new one opened now. SESSION is the id of a"
+        " session; the first one names its tenant: acme/12. Exits 0 whether they differ or not."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Two prompts."""
+        """Two sessions."""
         parser.add_argument("before", metavar="SESSION", help="acme/12, or 12 with --tenant acme.")
         parser.add_argument("after", metavar="SESSION|now", help="Another session of the same tenant, or the word now.")
-        parser.add_argument("--tenant", metavar="KEY", help="The tenant's key, unless SESSION says it.")
+        parser.add_argument("--tenant", metavar="KEY", help="The tenant's key, unless SESSION contains it.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the difference; nothing is stored."""
@@ -39,7 +39,7 @@ class Command(BaseCommand):
         tenant_key = in_session or options["tenant"]
         if not tenant_key:
             raise CommandError(
-                "Say whose session it is: diff_prompts acme/12 now, or diff_prompts 12 now --tenant acme."
+                "Name the tenant of the session: diff_prompts acme/12 now, or diff_prompts 12 now --tenant acme."
             )
         system = command_actor(tenant_key)
         with acting_as(system):
@@ -55,7 +55,7 @@ class Command(BaseCommand):
 
 def _report(found: PromptDiff) -> Iterator[str]:
     if found.is_same:
-        owners = ", but not all of their words have the same owners" if found.owner_changes else ""
+        owners = ", but parts of their text have different owners" if found.owner_changes else ""
         yield f"The two prompts are the same, byte for byte{owners}."
     yield from found.other_differences
     if found.reordered:
@@ -81,7 +81,7 @@ def _cause_lines(why: Iterable[ChangeCause], otherwise: str) -> Iterator[str]:
 
 def _owner_change_lines(handed_over: Iterable[OwnerChange]) -> Iterator[str]:
     for each in handed_over:
-        yield f"@@ slot {each.slot.value} {each.slot.name.lower()}: same words, other owners"
+        yield f"@@ slot {each.slot.value} {each.slot.name.lower()}: same text, different owners"
         for sign, sources in (("-", each.before), ("+", each.after)):
             yield from (f"{sign} {_describe_source(source)}" for source in sources or [None])
 
@@ -99,13 +99,13 @@ def _describe_source(source: TextProvenance | None) -> str:
 def _session_number(word: str, tenant_key: str) -> str:
     in_session, _, number = word.rpartition("/")
     if in_session and in_session != tenant_key:
-        raise CommandError("Both sessions have to be of one tenant; nobody sees two tenants at once.")
+        raise CommandError("Both sessions must be of one tenant.")
     return number
 
 
 def _find_session(number: str) -> Session:
     if not number.isdecimal():
-        raise CommandError(f"“{number}” is no session's number. The console lists them under Sessions.")
+        raise CommandError(f"“{number}” is not a session id. The console lists them under Sessions.")
     session = Session.objects.filter(pk=int(number)).select_related("tools", "agent", "conversation").first()
     if session is None:
         raise CommandError(f"The tenant has no session {number}.")

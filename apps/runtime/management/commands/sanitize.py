@@ -1,4 +1,4 @@
-"""Show what the sanitizer and the scanner make of the lines of a file."""
+"""Runs the sanitizer and the injection scanner on the lines of a file."""
 
 import json
 import os
@@ -17,42 +17,42 @@ from apps.prompt.text_limits import EVENT_CHARACTERS
 
 
 class Command(BaseCommand):
-    """One line of JSON for each line of the file, as it is read; no database is asked."""
+    """Prints one JSON line for each line of the file; uses no database."""
 
     help = (
-        "Neutralise each line of a file as a customer's message would be, and say what a reviewer would be shown. A line"
-        " that is a JSON object with a text, or a JSON string, stands for that text. Prints one JSON object a line: line,"
-        " text, changes, findings."
+        "Sanitize each line of a file like a customer's message, and report what a reviewer would see. If a line is a JSON"
+        " string, or a JSON object with a text, that text is used. Prints one JSON object per line: line, text, changes,"
+        " findings."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which lines, and how long a text may be."""
+        """The file, and the maximum length of a text."""
         parser.add_argument("file", help="The file to read, in UTF-8; - is standard input.")
         parser.add_argument(
             "--cap",
             type=int,
             default=EVENT_CHARACTERS,
             metavar="N",
-            help="Keep N characters of a text (default: %(default)s).",
+            help="Keep at most N characters of a text (default: %(default)s).",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Lines are read and written one by one, so that the file may be of any length."""
         del args
         if options["cap"] < 1:
-            raise CommandError("--cap is a whole number from 1.")
+            raise CommandError("--cap must be a whole number from 1.")
         try:
             for number, line in enumerate(_lines(options["file"]), start=1):
                 self.stdout.write(json.dumps({"line": number, **_review_text(_text(line), options["cap"])}))
             self.stdout.flush()
         except BrokenPipeError:
-            # Whoever reads has seen enough (`| head`). The interpreter flushes once more when it ends.
+            # The reader of the pipe has closed it (`| head`). The interpreter flushes once more when it ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _lines(file: str) -> Iterator[str]:
-    """Only what fails while reading is said of the file."""
+    """The lines of the file; only read errors are reported as errors of the file."""
     try:
         with closing(_open_file(file)) as lines:
             for number, line in enumerate(lines, start=1):

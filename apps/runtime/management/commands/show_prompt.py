@@ -1,4 +1,4 @@
-"""What an agent is told, byte for byte, and whose words each byte is."""
+"""Prints an agent's prompt byte for byte, with the owner of each byte."""
 
 import re
 from datetime import datetime
@@ -25,26 +25,28 @@ from apps.tenants.models import Agent
 from apps.tenants.tenant_clock import AT_PARAMETER, parse_moment, zone_of
 
 NOT_HISTORICAL = (
-    "What people, agents and customers wrote is as it stood then. The product's own texts are today's, and so are the agent's"
-    " model and tools where the cache is spoken of."
+    "Texts by people, agents and customers are those of that moment. The product's own texts are today's, and so are the"
+    " agent's model and tools in the line about the cache."
 )
 
 
 class Command(BaseCommand):
-    """The prompt goes to stdout, what is to be known about it to stderr."""
+    """The prompt goes to stdout, facts about it to stderr."""
 
     help = (
-        "Show slots 1-5 as the next session of an agent would freeze them. The text alone stands on stdout; its hash, its"
-        " slots and what a reviewer should look at stand on stderr."
+        "Print slots 1-5 as the next session of an agent would freeze them. Only the text goes to stdout; its hash, its"
+        " slots and findings for reviewers go to stderr."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose prompt, for whom, and when."""
-        parser.add_argument("--tenant", metavar="KEY", help="The tenant's key, unless --agent says it.")
+        """The agent, the customer and the moment."""
+        parser.add_argument("--tenant", metavar="KEY", help="The tenant's key, unless --agent contains it.")
         parser.add_argument("--agent", required=True, metavar="[TENANT/]KEY", help="The agent's key.")
-        parser.add_argument("--customer", default="", metavar="KEY", help="The customer, such as http:abc123.")
-        parser.add_argument("--at", metavar="TIME", help="A moment of the past, such as 2026-05-09T14:34.")
-        parser.add_argument("--segments", action="store_true", help="One line for each run of bytes, with its owner.")
+        parser.add_argument("--customer", default="", metavar="KEY", help="The key of a customer, such as http:abc123.")
+        parser.add_argument("--at", metavar="TIME", help="A past moment, such as 2026-05-09T14:34.")
+        parser.add_argument(
+            "--segments", action="store_true", help="Print one line for each run of bytes, with its owner."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, assemble, print; nothing is stored."""
@@ -80,7 +82,7 @@ class Command(BaseCommand):
         for finding in scan_prompt_input(given):
             where = f"{finding.source.record_type} {finding.source.record_id} {finding.source.field}".rstrip()
             self.stderr.write(
-                f"  look at slot {finding.slot.value}, {where}, characters {finding.start}-{finding.end}: {finding.rule}"
+                f"  review slot {finding.slot.value}, {where}, characters {finding.start}-{finding.end}: {finding.rule}"
             )
 
     def _write_cache_note(self, agent: Agent, given: PromptInput, assembled: PromptSnapshot) -> None:
@@ -101,7 +103,7 @@ class Command(BaseCommand):
 
 
 def segment_line(span: Span) -> str:
-    """Where a run of bytes stands and whose it is, with its text in quotes."""
+    """The position, owner and quoted text of a run of bytes."""
     segment = span.segment
     place = f"{span.start:>7}-{span.end:<7} slot {span.slot.value}"
     if segment.source is None:
@@ -122,7 +124,7 @@ def _find_agent(tenant_key: str | None, agent_key: str) -> tuple[Actor, Agent]:
         raise CommandError(f"--agent names tenant {in_agent} and --tenant names {tenant_key}. Give one of them.")
     tenant_key, agent_key = (in_agent, rest) if slash else (tenant_key, agent_key)
     if not tenant_key:
-        raise CommandError("Say whose agent it is: --agent acme/support, or --tenant acme --agent support.")
+        raise CommandError("Name the tenant of the agent: --agent acme/support, or --tenant acme --agent support.")
     system = command_actor(tenant_key)
     return system, get_agent(agent_key, actor=system)
 
@@ -135,5 +137,5 @@ def _parse_moment(value: str | None, agent: Agent, system: Actor) -> datetime | 
     except Invalid as refusal:
         raise CommandError(f"--at {refusal.fields[AT_PARAMETER][0]}") from refusal
     if moment < agent.created_at:
-        raise CommandError(f"There was no agent {agent.key} then; it was made at {agent.created_at.isoformat()}.")
+        raise CommandError(f"There was no agent {agent.key} then; it was created at {agent.created_at.isoformat()}.")
     return moment

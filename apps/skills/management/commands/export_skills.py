@@ -1,4 +1,4 @@
-"""Write approved skills as a zip of folders in the Agent Skills format."""
+"""Exports approved skills as a zip in the Agent Skills format."""
 
 from pathlib import Path
 from typing import Any
@@ -11,26 +11,28 @@ from apps.tenants.management.command_arguments import command_actor, get_agent
 
 
 class Command(BaseCommand):
-    """The same skills give the same bytes, whenever and wherever it is run."""
+    """The same skills always give the same bytes."""
 
     help = (
-        "Write the approved skills of a tenant, of one agent or one of them, as a zip of folders with a SKILL.md each and"
-        " their files. Nothing that nobody approved is in it, and what looks private has to be confirmed. The same skills give"
-        " the same bytes."
+        "Export approved skills of a tenant, of one agent, or a single one, as a zip of folders, each with a SKILL.md and"
+        " the skill's files. The zip has approved content only; text that looks like personal data must be confirmed. The"
+        " same skills give the same bytes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose, which, and where to."""
+        """The tenant, agent and skill, and the file to write."""
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
-        parser.add_argument("--agent", metavar="KEY", help="The key of one of its agents. Without it, all of them.")
-        parser.add_argument("--skill", metavar="NAME", help="The name of one skill. Without it, all that are approved.")
-        parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="The zip to write, or to replace.")
+        parser.add_argument("--agent", metavar="KEY", help="The key of one of its agents; without it, all agents.")
+        parser.add_argument("--skill", metavar="NAME", help="The name of one skill; without it, all approved skills.")
         parser.add_argument(
-            "--confirm-findings", action="store_true", help="Write it although something in it looks like somebody's."
+            "--out", required=True, type=Path, metavar="FILE", help="The zip to write; an existing file is replaced."
+        )
+        parser.add_argument(
+            "--confirm-findings", action="store_true", help="Export although some text looks like personal data."
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """One line at the end."""
+        """Write the zip and print one line."""
         del args
         actor = command_actor(options["tenant"])
         agent_id = get_agent(options["agent"], actor=actor).pk if options["agent"] else None
@@ -40,17 +42,13 @@ class Command(BaseCommand):
             skills = select_approved_skills(agent_id, actor=actor)
             chosen = [skill for skill in skills if options["skill"] in {None, skill.name}]
             if not chosen:
-                raise CommandError(f"No approved skill is called {options['skill']}. There is: {_names(skills)}.")
+                raise CommandError(f"There is no approved skill {options['skill']}. Approved skills: {_names(skills)}.")
             with half.open("wb") as file:
                 write_zip(file, chosen, actor=actor, confirm_findings=options["confirm_findings"])
             half.replace(out)
         except GovernanceError as refusal:
             half.unlink(missing_ok=True)
-            way = (
-                " With --confirm-findings it is written all the same."
-                if isinstance(refusal, FindingsUnconfirmed)
-                else ""
-            )
+            way = " Pass --confirm-findings to export anyway." if isinstance(refusal, FindingsUnconfirmed) else ""
             raise CommandError(f"{refusal}{way}") from refusal
         except OSError as refusal:
             half.unlink(missing_ok=True)

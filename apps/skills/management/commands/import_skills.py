@@ -1,4 +1,4 @@
-"""Take over skills in the Agent Skills format as drafts of an agent."""
+"""Imports skills in the Agent Skills format as drafts of an agent."""
 
 from collections import Counter
 from pathlib import Path
@@ -35,19 +35,22 @@ class Command(BaseCommand):
 
     acts = (Act.SKILL_DRAFT,)
     help = (
-        "Read a SKILL.md, a folder of skills or a zip of one as drafts of an agent. Each waits for a person. One whose name"
-        " the agent has already, in whatever state, is left alone. Exits 1 if one is refused; the others are taken."
+        "Import a SKILL.md, a folder of skills or a zip of one as drafts of an agent. Each draft waits for approval. A skill"
+        " is skipped if the agent has one of that name in any state. If one is refused, the others are imported and the"
+        " command exits 1."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """What to read, for whom, as whom, and whether to look only."""
+        """The path, the agent, the importing member, and whether only to check."""
         parser.add_argument("path", type=Path, metavar="PATH", help="A SKILL.md, a folder or a zip.")
         add_agent_arguments(parser)
         add_importer_argument(parser)
-        parser.add_argument("--check", action="store_true", help="Write nothing. Print what would become of each.")
+        parser.add_argument(
+            "--check", action="store_true", help="Write nothing. Print the result that each skill would have."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """A line for each skill with what is to be known of it, and the count."""
+        """Print a line for each skill with its notes, and the totals."""
         del args
         actor = command_actor(options["tenant"], options["username"])
         agent = get_agent(options["agent"], actor=actor)
@@ -61,7 +64,7 @@ class Command(BaseCommand):
         except OSError as refusal:
             raise CommandError(f"{path} cannot be read: {refusal.strerror}.") from refusal
         except GovernanceError as refusal:
-            raise CommandError(f"{path} is not imported. {refusal}") from refusal
+            raise CommandError(f"{path} was not imported. {refusal}") from refusal
         for item in items:
             self._print_item(item)
         self._print_totals(items)
@@ -72,7 +75,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{OUTCOME_LABELS[item.outcome]}: {incoming.name or 'SKILL.md'}{files}")
         lines = [item.reason, *incoming.notes, *(f"Left out: {each}" for each in incoming.left_out)]
         if incoming.findings:
-            lines.append(f"To confirm by whoever approves it: {', '.join(incoming.findings)}.")
+            lines.append(f"The approver must confirm: {', '.join(incoming.findings)}.")
         for line in filter(None, lines):
             self.stdout.write(f"    {line}")
 
@@ -80,4 +83,6 @@ class Command(BaseCommand):
         counted = Counter(item.outcome for item in items)
         self.stdout.write(", ".join(f"{count} {OUTCOME_LABELS[outcome]}" for outcome, count in sorted(counted.items())))
         if refused := counted[ImportOutcome.REFUSED]:
-            raise CommandError(f"Refused: {refused}. Mend these and run again; the others are not touched by that.")
+            raise CommandError(
+                f"Refused: {refused}. Correct these and run the command again; the others stay unchanged."
+            )

@@ -1,4 +1,4 @@
-"""Remove the bytes of uploads that nothing came to name."""
+"""Removes stored files that no skill refers to."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from apps.skills.attachments.orphan_sweep import sweep_files
 
 
 class Command(BaseCommand):
-    """What the beat does once a day, at once."""
+    """Runs the daily sweep of the beat now."""
 
-    help = "Remove stored files older than a day that neither a skill nor its history names."
+    help = "Remove stored files that are older than a day and that no skill or its history refers to."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Say how many there were."""
+        """Print how many were removed."""
         del args, options
         swept = sweep_files(timezone.now())
-        self.stdout.write(f"{swept} stored file{'' if swept == 1 else 's'} that nothing names removed.")
+        self.stdout.write(f"Removed {swept} unused stored file{'' if swept == 1 else 's'}.")

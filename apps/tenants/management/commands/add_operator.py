@@ -1,4 +1,4 @@
-"""Let a person into a tenant's console."""
+"""Adds a person to a tenant."""
 
 from typing import Any
 
@@ -15,24 +15,29 @@ from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
 
 
 class Command(BaseCommand):
-    """Makes the person where there is none yet; they sign in by a one-time link first."""
+    """Creates the person if there is none yet; they first sign in with a one-time link."""
 
     acts = (Act.MEMBER_ADD,)
-    help = "Add a person to a tenant as operator or admin."
+    help = "Add a person to a tenant as operator or admin. The person is created if necessary."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Who, where, as what."""
+        """Username, tenant and role."""
         parser.add_argument("username", help="Usually the e-mail address.")
         parser.add_argument("--tenant", required=True, help="The tenant's key.")
-        parser.add_argument("--role", choices=["operator", "admin"], default="operator")
+        parser.add_argument(
+            "--role",
+            choices=["operator", "admin"],
+            default="operator",
+            help="The role of the new member (default: %(default)s).",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print how the person signs in."""
+        """Print the command that gives a login link."""
         del args
         username, key = options["username"], options["tenant"]
         actor = system_actor_of_tenant(key)
         if actor is None:
-            raise CommandError(f"There is no tenant {key}. Open it first: manage.py create_tenant {key}")
+            raise CommandError(f"There is no tenant {key}. Create it first: manage.py create_tenant {key}")
         try:
             with transaction.atomic():
                 add_member(get_or_create_person(username), actor=actor, role=Role(options["role"]))
@@ -41,5 +46,5 @@ class Command(BaseCommand):
         except ValidationError as refusal:
             raise CommandError(" ".join(refusal.messages)) from refusal
         self.stdout.write(
-            f"{username} is {options['role']} of {key} once they signed in by a link: manage.py login_link {username}"
+            f"{username} becomes {options['role']} of {key} after signing in with a link: manage.py login_link {username}"
         )

@@ -1,4 +1,4 @@
-"""Hand out the receipt of a decided proposal."""
+"""Prints the receipt of a decided proposal."""
 
 import json
 from typing import Any
@@ -12,13 +12,13 @@ from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
 
 
 class Command(BaseCommand):
-    """`verify_audit --receipt` says later whether the books still agree with it."""
+    """`verify_audit --receipt` checks later whether the audit log still matches it."""
 
-    help = "Print one JSON document: what was decided, by whom and when, and where it stands in the audit chain."
+    help = "Print the receipt of a decided proposal as JSON: the decision, the people, the time, and its links in the audit chain."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Which proposal."""
-        parser.add_argument("proposal_id", type=int, metavar="PROPOSAL_ID")
+        """The proposal and its tenant."""
+        parser.add_argument("proposal_id", type=int, metavar="PROPOSAL_ID", help="The id of the proposal.")
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
 
     def handle(self, *args: Any, **options: Any) -> None:

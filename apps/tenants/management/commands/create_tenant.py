@@ -1,4 +1,4 @@
-"""Open a tenant."""
+"""Creates a tenant."""
 
 from typing import Any
 
@@ -15,28 +15,28 @@ class Command(BaseCommand):
     """The first step after `setup_database` in production."""
 
     acts = (Act.TENANT_CREATE,)
-    help = "Open a tenant under a key, such as acme."
+    help = "Create a tenant with a key, such as acme."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Key, name, zone, and what of memory is reviewed."""
+        """Key, name, time zone, and review of memory."""
         parser.add_argument("key", help="Lower-case letters, digits and hyphens.")
-        parser.add_argument("--name", default="", help="What people call it; the key by default.")
-        parser.add_argument("--timezone", default="UTC", help="Such as Europe/Berlin; its agents tell the time by it.")
+        parser.add_argument("--name", default="", help="The display name; the key by default.")
+        parser.add_argument("--timezone", default="UTC", help="The time zone of its agents, such as Europe/Berlin.")
 
         parser.add_argument(
             "--memory-review",
             choices=[choice.value for choice in MemoryReview],
             default=MemoryReview.TAINTED.value,
-            help="What of agents' own memory waits for a person: nothing, lines in a customer's or tool's words, or all.",
+            help="Which lines that agents add to memory wait for approval: none, those that repeat a customer or tool, or all.",
         )
         parser.add_argument(
             "--profiles-without-proof",
             action="store_true",
-            help="Believe whoever a message names, and tell agents what is known of them. By default a signature is needed.",
+            help="Give agents the profile of the customer that a message names, without a signature. By default one is required.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the tenant's key."""
+        """Print the review setting and the next command."""
         del args
         key, review = options["key"], MemoryReview(options["memory_review"])
         actor = new_tenant_actor()
@@ -52,4 +52,6 @@ class Command(BaseCommand):
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         self.stdout.write(f"Review of memory: {review.value}. {review.sentence}")
-        self.stdout.write(f"Tenant {key} is open. Next: manage.py add_operator USERNAME --tenant {key} --role admin")
+        self.stdout.write(
+            f"Tenant {key} was created. Next: manage.py add_operator USERNAME --tenant {key} --role admin"
+        )

@@ -1,4 +1,4 @@
-"""Hand a tenant's books out."""
+"""Exports a tenant's audit log."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -11,20 +11,18 @@ from apps.tenants.authentication.actor_resolution import system_actor_of_tenant
 
 
 class Command(BaseCommand):
-    """Whoever gets the lines can compute every hash again."""
+    """The recipient can recompute every hash from the lines."""
 
-    help = "Print a tenant's change records and refused attempts with their links, one JSON object a line."
+    help = "Print a tenant's change records and refused attempts with their links in the audit chain, one JSON object per line."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose books, from when to when."""
+        """The tenant and the period."""
         parser.add_argument("--tenant", required=True, metavar="KEY", help="The tenant's key.")
         parser.add_argument(
-            "--since", type=_parse_moment, metavar="DATE", help="Links of this day or moment and later (UTC)."
+            "--since", type=_parse_moment, metavar="DATE", help="Links from this date or time on (UTC)."
         )
-        parser.add_argument(
-            "--until", type=_parse_moment, metavar="DATE", help="Links before this day or moment (UTC)."
-        )
-        parser.add_argument("--with-texts", action="store_true", help="The words of changes too.")
+        parser.add_argument("--until", type=_parse_moment, metavar="DATE", help="Links before this date or time (UTC).")
+        parser.add_argument("--with-texts", action="store_true", help="Include the text of changes.")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the lines in the order of the chain."""
@@ -41,5 +39,5 @@ def _parse_moment(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as refusal:
-        raise CommandError(f"“{text}” is no date. Write 2026-11-21 or 2026-11-21T18:00.") from refusal
+        raise CommandError(f"“{text}” is not a date. Write 2026-11-21 or 2026-11-21T18:00.") from refusal
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

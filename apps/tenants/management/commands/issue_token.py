@@ -1,4 +1,4 @@
-"""Issue an agent's token."""
+"""Issues a token for an agent."""
 
 from typing import Any
 
@@ -12,30 +12,32 @@ from apps.tenants.models import Agent
 
 
 class Command(BaseCommand):
-    """Prints the secret once; only its digest is kept."""
+    """Prints the secret once; only its digest is stored."""
 
     acts = (Act.TOKEN_ISSUE,)
     help = "Issue a bearer token for an agent and print it, once."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose token, its name and its life."""
+        """The agent, the token's name and its lifetime."""
         parser.add_argument("--tenant", required=True, help="The tenant's key.")
         parser.add_argument("--agent", required=True, help="The agent's key.")
-        parser.add_argument("--name", default="command line", help="What the token is for.")
-        parser.add_argument("--days", type=int, default=90, help="Days until it expires; 0: never.")
+        parser.add_argument("--name", default="command line", help="The purpose of the token (default: %(default)s).")
+        parser.add_argument(
+            "--days", type=int, default=90, help="Days until the token expires (default: %(default)s); 0: never."
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the secret on standard output and nothing else there."""
+        """Print only the secret on standard output."""
         del args
         actor = system_actor_of_tenant(options["tenant"])
         if actor is None:
             raise CommandError(f"There is no tenant {options['tenant']}.")
         if options["days"] < 0:
-            raise CommandError("--days is 0 or more.")
+            raise CommandError("--days must be 0 or more.")
         with acting_as(actor):
             agent = Agent.objects.visible_to(actor).filter(key=options["agent"]).first()
         if agent is None:
             raise CommandError(f"Tenant {options['tenant']} has no agent {options['agent']}.")
         issued = issue_token(agent, actor=actor, name=options["name"], valid_days=options["days"] or None)
-        self.stderr.write(f"Token {issued.row.prefix}… for {agent.key}, shown this once:")
+        self.stderr.write(f"Token {issued.row.prefix}… for {agent.key}. It is shown only once:")
         self.stdout.write(issued.secret)

@@ -1,4 +1,4 @@
-"""Django's migrate, run as the owner of the tables, since the application's own login may not change them."""
+"""Django's migrate, run as the owner of the tables, because the application's own login may not change them."""
 
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ from django.core.management.commands import migrate
 from django.db import connections
 from django.db.migrations.recorder import MigrationRecorder
 
-# Every database made before the schema was written anew has applied this migration, and none made since.
+# Every database from before the schema was rewritten has applied this migration, and none created since.
 FORMER_MIGRATION: Final = ("tenants", "0002_walls")
 
 
@@ -25,7 +25,7 @@ class Command(migrate.Command):
         """Refuse a database of the former schema before anything in it changes."""
         if FORMER_MIGRATION in MigrationRecorder(connections[options["database"]]).applied_migrations():
             raise CommandError(
-                "This database was made by a version before 0.1.0, whose tables cannot be brought to this one:"
-                " run `make clean` if it is the demo's, or else name an empty database."
+                "This database was made by a version before 0.1.0. Its tables cannot be migrated to this version: run"
+                " `make clean` if it is the demo's, or use an empty database."
             )
         super().handle(*args, **options)

@@ -1,4 +1,4 @@
-"""Encrypt the keys of others and what makes people's codes anew, so that an old one of SEALING_KEYS can go."""
+"""Encrypts stored secrets with the first of SEALING_KEYS again, so that an old key can be removed."""
 
 from typing import Any
 
@@ -13,18 +13,21 @@ from apps.tenants.sealed_secrets import reseal_all
 
 
 class Command(BaseCommand):
-    """Each key is opened by whichever of SEALING_KEYS fits, and closed by the first. It is shown nowhere."""
+    """Decrypts each secret with the key of SEALING_KEYS that fits, and encrypts it with the first. Prints no secret."""
 
-    help = "Encrypt every stored key under the first of SEALING_KEYS; afterwards the others may be removed."
+    help = "Encrypt every stored secret again with the first of SEALING_KEYS. Afterwards the others may be removed."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose keys."""
+        """The tenant."""
         parser.add_argument(
-            "--tenant", default=ALL_TENANTS, metavar="KEY", help="The tenant's key; by default all tenants, and people."
+            "--tenant",
+            default=ALL_TENANTS,
+            metavar="KEY",
+            help="The tenant's key; by default all tenants, and people's second factors.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print one line for each tenant that has keys; fail if one could not be opened."""
+        """Print one line for each tenant with secrets; fail if one could not be decrypted."""
         del args
         lost = 0
         try:
@@ -35,7 +38,7 @@ class Command(BaseCommand):
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         if lost:
-            raise CommandError(f"{lost} keys are opened by none of SEALING_KEYS. Enter them anew in the console.")
+            raise CommandError(f"None of SEALING_KEYS decrypts {lost} secrets. Enter them again in the console.")
 
     def _reseal(self, key: str, tenant_id: int) -> int:
         with acting_as(system_actor(tenant_id)):
@@ -44,5 +47,5 @@ class Command(BaseCommand):
 
     def _report(self, label: str, done: int, lost: int) -> int:
         if done or lost:
-            self.stdout.write(f"{label}: {done} keys encrypted anew, {lost} that nothing opens.")
+            self.stdout.write(f"{label}: {done} secrets encrypted again, {lost} cannot be decrypted.")
         return lost

@@ -1,4 +1,4 @@
-"""Everything a database needs before the product starts."""
+"""Sets up a database before the product starts."""
 
 from typing import Any
 
@@ -7,13 +7,13 @@ from django.core.management.base import BaseCommand
 
 
 class Command(BaseCommand):
-    """Roles, tables, grants: three commands in their order."""
+    """Runs setup_roles, migrate and sync_policy in this order."""
 
     help = "Create the database roles, migrate, and write the role templates' grants. Safe to run again."
     requires_system_checks: tuple[str, ...] = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print what each step did."""
+        """Print the result of each step."""
         del args
         verbosity = options["verbosity"]
         call_command("setup_roles", stdout=self.stdout)

@@ -1,4 +1,4 @@
-"""Create the database roles of this installation."""
+"""Creates the database roles of this installation."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ class Command(BaseCommand):
     requires_system_checks: tuple[str, ...] = ()
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print which roles were made."""
+        """Print the roles that were created."""
         del args, options
         default = settings.DATABASES["default"]
         if not settings.DATABASE_OWNER_URL:
@@ -27,4 +27,4 @@ class Command(BaseCommand):
                 " Change the URL, or set DATABASE_ROLE_PREFIX."
             )
         made = ensure_roles(settings.DATABASE_OWNER_URL, login_user=default["USER"], login_password=default["PASSWORD"])
-        self.stdout.write(f"Roles made: {', '.join(made) or 'none, all were there'}.")
+        self.stdout.write(f"Roles created: {', '.join(made) or 'none, all existed'}.")

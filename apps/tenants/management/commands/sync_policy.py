@@ -1,4 +1,4 @@
-"""Bring the database in line with the policy: the role templates' grants, and what each database role may write."""
+"""Writes grants and database rights from the policy table, or checks that they match it."""
 
 from typing import Any
 
@@ -17,16 +17,18 @@ class Command(BaseCommand):
 
     acts = (Act.GRANT_SYNC,)
 
-    help = "Write grants and database rights from the policy table, or with --check say what differs from it."
+    help = "Write grants and database rights from the policy table; with --check, print the differences instead."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Check and pages exclude each other."""
+        """--check and --write-docs exclude each other."""
         flags = parser.add_mutually_exclusive_group()
-        flags.add_argument("--check", action="store_true", help="Change nothing; exit 1 if anything drifted.")
-        flags.add_argument("--write-docs", action="store_true", help="Write docs/policy.md; touch no database.")
+        flags.add_argument(
+            "--check", action="store_true", help="Change nothing; exit 1 if anything differs from the policy."
+        )
+        flags.add_argument("--write-docs", action="store_true", help="Write docs/policy.md only; use no database.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print what changed or drifted."""
+        """Print the changes or the differences."""
         del args
         if options["check"]:
             self._check()
@@ -35,7 +37,7 @@ class Command(BaseCommand):
             self.stdout.write(f"Written: {page_path().name}.")
         elif "owner" not in settings.DATABASES:
             raise CommandError(
-                "Set DATABASE_OWNER_URL, or run it through `make manage`: the product's login may not write it."
+                "Set DATABASE_OWNER_URL, or run the command through `make manage`: the product's login may not write them."
             )
         else:
             self.stdout.write(f"Grants changed: {sync_templates('owner')}.")
@@ -47,7 +49,7 @@ class Command(BaseCommand):
             self.stderr.write(line)
         if found:
             raise CommandError(
-                f"The installation drifted from the policy in {len(found)} places. `manage.py sync_policy` mends grants and"
-                " database rights; for the rest each line says where to look."
+                f"The installation differs from the policy in {len(found)} places. `manage.py sync_policy` corrects grants and"
+                " database rights; for the others, look at the place that each line names."
             )
-        self.stdout.write("Grants, database rights, walls, surfaces and docs/policy.md agree with the policy.")
+        self.stdout.write("Grants, database rights, row security, surfaces and docs/policy.md agree with the policy.")

@@ -1,4 +1,4 @@
-"""Prove that nobody touched the books."""
+"""Verifies the audit log."""
 
 import json
 from collections import defaultdict
@@ -21,12 +21,12 @@ Anchors = Mapping[int, list[str]]
 
 
 class Command(BaseCommand):
-    """Reads one tenant's chain with the ordinary login; all of them need the database's owner, who knows which there are."""
+    """One tenant needs only the ordinary login; all tenants need the database's owner, which can list them."""
 
-    help = "Recompute the audit chain of a tenant, or of all, and say which row was removed, reordered, altered or inserted."
+    help = "Recompute the audit chain of one tenant or all, and name every row that was removed, reordered, altered or inserted."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Whose chain, and what it is compared with."""
+        """The tenant, and anchors or a receipt to compare."""
         parser.add_argument(
             "--tenant", default=ALL_TENANTS, metavar="KEY", help="The tenant's key; all tenants by default."
         )
@@ -34,16 +34,18 @@ class Command(BaseCommand):
             "--anchor",
             type=Path,
             metavar="FILE",
-            help="JSON lines of heads seen before. The chain must still contain them; a sound head is added at the end.",
+            help="A file of earlier heads as JSON lines. The chain must still contain them; a verified head is appended.",
         )
         parser.add_argument(
             "--receipt",
             type=Path,
             metavar="FILE",
-            help="Say instead whether an approval receipt still matches the books.",
+            help="Check instead whether an approval receipt still matches the audit log.",
         )
         parser.add_argument(
-            "--export-head", action="store_true", help="Print each head as a JSON line, to keep elsewhere."
+            "--export-head",
+            action="store_true",
+            help="Print each head as a JSON line, to be stored outside the database.",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -64,7 +66,7 @@ class Command(BaseCommand):
                 with options["anchor"].open("a", encoding="utf-8") as file:
                     file.write(f"{head}\n")
         if wrong:
-            raise CommandError(f"The books do not stand as they were written: {wrong} findings.")
+            raise CommandError(f"The audit log is not intact: {wrong} findings.")
 
     def _compare_receipt(self, path: Path) -> None:
         try:
@@ -77,13 +79,13 @@ class Command(BaseCommand):
             differences = mismatches(receipt, now)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as unreadable:
             raise CommandError(
-                f"{path} is no approval receipt. Print one with: manage.py approval_receipt"
+                f"{path} is not an approval receipt. Print one with: manage.py approval_receipt"
             ) from unreadable
         except GovernanceError as refusal:
             raise CommandError(str(refusal)) from refusal
         if differences:
-            raise CommandError(f"The receipt does not match the books. {' '.join(differences)}")
-        self.stdout.write("The receipt matches the books.")
+            raise CommandError(f"The receipt does not match the audit log. {' '.join(differences)}")
+        self.stdout.write("The receipt matches the audit log.")
 
     def _verify_tenant(self, key: str, tenant_id: int, anchors: Anchors) -> ChainVerification:
         started = perf_counter()
@@ -109,6 +111,6 @@ def _read_anchors(path: Path | None) -> Mapping[str, Anchors]:
             known[str(head["tenant"])][int(head["position"])].append(str(head["sha256"]))
         except (ValueError, KeyError, TypeError) as refusal:
             raise CommandError(
-                f"Line {number} of {path} is no anchor. Each is a JSON object with tenant, position and sha256."
+                f"Line {number} of {path} is not an anchor. Each line is a JSON object with tenant, position and sha256."
             ) from refusal
     return known

@@ -45,7 +45,7 @@ def test_words_of_a_persons_own_are_masked_or_refused_with_the_field(world: Worl
     lesson = make_lesson(world)
     refused = operator.post("examples/", {"lesson_id": lesson.pk, "correction": "mia@example.com"})
     assert refused.code == "invalid"
-    assert "Nothing is left of it" in str(refused.body)
+    assert "It contains nothing but personal data" in str(refused.body)
     made = operator.post("examples/", {"lesson_id": lesson.pk, "correction": "Write to mia@example.com."})
     assert (made.body["correction"], made.body["masked_counts"]) == ("Write to [e-mail].", {"e-mail": 1})
 
