@@ -11,7 +11,7 @@ from config.celery import app
 logger = logging.getLogger(__name__)
 
 
-def wake_worker(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None:
+def wake_worker_on_commit(tenant_id: int, conversation_id: int, in_seconds: int = 0) -> None:
     """Wake a worker for a conversation once what was written stands; it looks when so much time has passed."""
     transaction.on_commit(partial(_send_task, tenant_id, conversation_id, in_seconds))
 

@@ -11,7 +11,7 @@ from django.db import DatabaseError, InterfaceError, connection
 from apps.conversations.actions import receive_message
 from apps.governance.database.actor_transaction import acting_as
 from apps.runtime.tools.tool_server_refresh import refresh_server
-from apps.runtime.wakeup import wake_worker
+from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.actions import amend_agent
 from benchmarks.chaos.benchmark_setup import ChaosTestbed
 from tests.support.drivers.external_tool_turns import allow_agent_tool
@@ -147,4 +147,4 @@ def send(thread: Thread, text: str, key: str) -> None:
             text=text,
             idempotency_key=key,
         )
-        wake_worker(event.tenant_id, event.conversation_id)
+        wake_worker_on_commit(event.tenant_id, event.conversation_id)

@@ -1,4 +1,8 @@
-"""The protections that `tests.proofs.mutants` takes away stand in the code as it says: one that fits no more proves nothing."""
+"""The protections that `tests.proofs.mutants` removes are in the code as it quotes them; one that no longer fits proves nothing."""
+
+import os
+import subprocess
+import sys
 
 import pytest
 
@@ -18,3 +22,13 @@ def test_a_protection_that_is_taken_away_stands_once_in_the_code(mutant: CodeMut
     for test in mutant.tests:
         path, *name = test.split("::")
         assert name == [] or f"def {name[0].partition('[')[0]}(" in (PROJECT / path).read_text("utf-8"), test
+
+
+@pytest.mark.slow
+def test_every_case_that_a_mutant_names_by_its_parameters_exists() -> None:
+    cases = sorted({test for mutant in (*CODE_MUTANTS, *DURABLE) for test in mutant.tests if "[" in test})
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-p", "no:randomly", "-m", "", *cases]
+    # The proof runs its tests whole, so a case may be one that `make test` leaves out.
+    whole = os.environ | {"WHOLE_TESTS": "1"}
+    found = subprocess.run(command, cwd=PROJECT, env=whole, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr[-2000:] or found.stdout[-2000:]

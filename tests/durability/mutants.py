@@ -69,7 +69,7 @@ DURABLE: tuple[CodeMutant | DatabaseMutant, ...] = (
         "for holding in (*beaten.lost, *beaten.stopped):",
         "for holding in (*beaten.lost[:0], *beaten.stopped):",
         (
-            "tests/end_to_end/test_model_streaming.py::test_a_call_that_nobody_waits_for_closes_its_stream[lost-running-]",
+            "tests/end_to_end/test_model_streaming.py::test_a_call_that_nobody_waits_for_closes_its_stream[lose_turn-running-]",
         ),
     ),
     CodeMutant(

@@ -19,7 +19,7 @@ from tests.support.worlds.world import World, make_world
 
 pytestmark = [pytest.mark.slow, pytest.mark.unmeasured]
 
-RESTART = "round = runtime_turn.round + 1"
+RESTART = "SET round = turn.round + 1"
 FIRST, SECOND = "Where is my order?", "It is number 12."
 NEARBY_STATEMENTS = 3
 

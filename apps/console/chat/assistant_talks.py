@@ -27,7 +27,7 @@ from apps.personas.actions import create_member_overlay, write_member_overlay
 from apps.personas.models import MemberOverlay
 from apps.personas.rules import MEMBER_OVERLAY_CHARACTERS
 from apps.prompt.prompt_input import Flavour
-from apps.runtime.wakeup import wake_worker
+from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.models import Agent
 
 TALKS_SHOWN = 30
@@ -174,7 +174,7 @@ def _open_and_say(values: dict[str, Any], *, actor: Actor) -> HttpResponse:
 
 def _say(talk: Conversation, values: dict[str, Any], *, actor: Actor) -> HttpResponse:
     send_talk_message(talk, actor=actor, text=values["text"], idempotency_key=values["key"])
-    wake_worker(talk.tenant_id, talk.pk)
+    wake_worker_on_commit(talk.tenant_id, talk.pk)
     return _redirect_to_talk(talk)
 
 

@@ -34,7 +34,7 @@ from apps.prompt.prompt_input import Flavour
 from apps.review.review_sheet import trial_blocker
 from apps.runtime.models import Session
 from apps.runtime.off_the_record_erasure import erase_if_due
-from apps.runtime.wakeup import wake_worker
+from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.models import Agent
 
 TRIALS_SHOWN = 30
@@ -211,5 +211,5 @@ def _open_and_say(values: dict[str, Any], *, actor: Actor) -> HttpResponse:
 
 def _say(trial: Conversation, values: dict[str, Any], *, actor: Actor) -> HttpResponse:
     send_talk_message(trial, actor=actor, text=values["text"], idempotency_key=values["key"])
-    wake_worker(trial.tenant_id, trial.pk)
+    wake_worker_on_commit(trial.tenant_id, trial.pk)
     return HttpResponseRedirect(reverse("admin:trial", args=[trial.pk]), status=303)

@@ -1,1 +1,1 @@
-"""PostgreSQL access: transactions under an actor's role, prepared statements, full-text search and operations for migrations."""
+"""PostgreSQL as the second line of isolation: transactions as an actor, prepared statements, query files, migration operations."""

@@ -24,7 +24,7 @@ from apps.runtime.tools.toolbox import NO_TOOLS
 from apps.runtime.turn_store.turn_claim import TurnClaim, claim_turn
 from apps.runtime.turn_store.turn_journal import FenceLost, RenderedUserTurn, postpone
 from apps.runtime.turns.model_loop import TurnFailed
-from apps.runtime.turns.turn_completion import cancel_turn, fail_turn, send_mode_at_claim, wait_for_budget
+from apps.runtime.turns.turn_completion import cancel_turn, fail_turn, wait_for_budget
 from apps.runtime.turns.turn_events import BudgetExhausted, FailureEvent, FailureMet, FencePassed, PersonStopped
 from apps.runtime.turns.turn_failures import failure_event
 from apps.runtime.turns.turn_setup import set_up_turn
@@ -179,11 +179,7 @@ def _refusal_sentence(conversation: Conversation, system: Actor) -> str:
 
 
 def _set_up_external_turn(claimed: TurnClaim, system: Actor) -> ExternalTurn:
-    asked = (
-        RenderedUserTurn.kept(claimed.asked)
-        if claimed.asked
-        else render_claimed_turn(claimed, send_mode_at_claim(claimed), actor=system)
-    )
+    asked = RenderedUserTurn.kept(claimed.asked) if claimed.asked else render_claimed_turn(claimed, actor=system)
     loop, _ = set_up_turn(claimed, asked, NO_TOOLS, system=system)
     request, turn, frozen = loop.request(), claimed.turn, loop.account.frozen
     framed = json.dumps(asked.stored, ensure_ascii=False)

@@ -27,7 +27,7 @@ from apps.prompt.rendering.scheduled_task import ScheduledTask, render_scheduled
 from apps.runtime.models import Turn
 from apps.runtime.off_the_record_erasure import erase_due_conversations
 from apps.runtime.turns.scheduled_run_check import SKILL_NOT_FOUND, approved_skill
-from apps.runtime.wakeup import wake_worker
+from apps.runtime.wakeup import wake_worker_on_commit
 from apps.schedules.models import Schedule, ScheduleClock, ScheduleRun
 from apps.schedules.rules import DueRun, find_due_run
 from apps.skills.models import Skill
@@ -173,7 +173,7 @@ def _begin_run(plan: PlannedRun, system: Actor) -> ScheduleRun:
         text=text,
         text_sha256=content_sha256(text),
     )
-    wake_worker(schedule.tenant_id, conversation.pk)
+    wake_worker_on_commit(schedule.tenant_id, conversation.pk)
     return _record_run(plan, Result.STARTED, conversation=conversation)
 
 

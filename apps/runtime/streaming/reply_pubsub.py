@@ -18,7 +18,6 @@ from apps.desk.rules import SendRuleValue
 from apps.llm.model_backend import Listener
 from apps.prompt.prompt_input import SendMode
 from apps.runtime.turn_store.turn_claim import TurnClaim
-from apps.runtime.turns.turn_completion import send_mode_at_claim
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +64,7 @@ def may_be_streamed(claimed: TurnClaim) -> bool:
         return not claimed.may_be_silent
     if claimed.is_sending_paused or claimed.may_be_silent:
         return False
-    return send_mode_at_claim(claimed) is SendMode.AUTONOMOUS and not any(map(_depends_on_skill, claimed.context.rules))
+    return claimed.send_mode is SendMode.AUTONOMOUS and not any(map(_depends_on_skill, claimed.context.rules))
 
 
 def _depends_on_skill(rule: SendRuleValue) -> bool:

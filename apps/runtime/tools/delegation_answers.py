@@ -17,7 +17,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.kill_switches.models import KillSwitch
 from apps.prompt.builtin_tools import ENQUEUE_PARENT
 from apps.runtime.kill_switch_checks import active_switch
-from apps.runtime.wakeup import wake_worker
+from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.authentication.actor_resolution import system_actor
 
 WAITS_FOR_A_PERSON: Final = "It has an answer, which a colleague reads before you get it."
@@ -55,7 +55,7 @@ def relay_to_parent(conversation: Conversation, kind: InboundEvent.Kind, text: s
             _ask_a_person(conversation, kind, text, actor=system)
             return
         add_parent_event(parent, conversation, kind, text, key)
-        wake_worker(parent.tenant_id, parent.pk)
+        wake_worker_on_commit(parent.tenant_id, parent.pk)
 
 
 def notify_of_pause(tenant_id: int, child_id: int) -> None:
@@ -65,7 +65,7 @@ def notify_of_pause(tenant_id: int, child_id: int) -> None:
         child = Conversation.objects.visible_to(system).open().filter(pk=child_id, taken_over_at=None).first()
         switch = child and active_switch(child, KillSwitch.Kind.PAUSE_AGENT, actor=system)
         if child and switch and (parent_id := notify_parent_paused(child, switch.pk)):
-            wake_worker(tenant_id, parent_id)
+            wake_worker_on_commit(tenant_id, parent_id)
 
 
 def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor) -> None:
@@ -80,7 +80,7 @@ def tell_agent(conversation: Conversation, text: str, key: str, *, actor: Actor)
         text=text,
         idempotency_key=key,
     )
-    wake_worker(event.tenant_id, event.conversation_id, event.debounce_seconds)
+    wake_worker_on_commit(event.tenant_id, event.conversation_id, event.debounce_seconds)
 
 
 def _ask_a_person(conversation: Conversation, kind: InboundEvent.Kind, text: str, *, actor: Actor) -> None:

@@ -22,7 +22,7 @@ from apps.prompt.text_limits import IDENTITY_CHARACTERS
 from apps.runtime.kill_switch_checks import is_answering_paused
 from apps.runtime.limits.turn_budgets import TurnMoney, delegation_budget, detect_loop
 from apps.runtime.tools.builtin_tool import BuiltinTool, ToolContext, ToolOffer
-from apps.runtime.wakeup import wake_worker
+from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.authentication.actor_resolution import system_actor
 from apps.tenants.models import InvokableAgent
 
@@ -60,7 +60,7 @@ def ask_agent(
         if is_answering_paused(child, actor=system):
             raise Conflict(f"Agent {agent_key} is paused. Ask nobody, or hand this to a colleague.")
         add_agent_event(child, InboundEvent.Kind.TASK, task, child.conversation_key, by=parent.agent)
-        wake_worker(child.tenant_id, child.pk)
+        wake_worker_on_commit(child.tenant_id, child.pk)
     money.set_aside(budget or 0)
     return child
 

@@ -1,7 +1,7 @@
 """Taking a turn: one statement decides who holds it, and brings all it needs."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import lru_cache
@@ -11,11 +11,13 @@ from django.conf import settings
 
 from apps.conversations.models import Conversation, InboundEvent
 from apps.conversations.rules import SCHEDULE_CHANNEL, ToolCall
+from apps.desk.rules import SendRuleValue, send_mode_of
 from apps.governance.actors import Actor, Role
 from apps.governance.database.actor_transaction import execute_as
 from apps.governance.database.sql_files import load_query
 from apps.learning.lessons.example_rules import KEYWORD_LETTERS, MIN_WORD_LETTERS
 from apps.llm.model_backend import JsonObject
+from apps.prompt.prompt_input import SendMode
 from apps.prompt.rendering.segments import SlotText
 from apps.runtime.kill_switch_checks import STOPS_ANSWERING, STOPS_SENDING, StoppedByPerson
 from apps.runtime.limits.turn_budgets import LOOP_WINDOW, DayBudgetSpent, TurnKind, TurnMoney, smallest_budget
@@ -90,6 +92,17 @@ class TurnClaim:
         if any(event.kind == InboundEvent.Kind.SCHEDULE for event in self.events):
             return TurnKind.SCHEDULED
         return TurnKind.DELEGATED if self.conversation.is_asked else TurnKind.MESSAGE
+
+    @property
+    def send_mode(self) -> SendMode:
+        """What becomes of the reply, as people had set it when the turn was claimed (R134)."""
+        return self.send_mode_by(self.context.rules, self.agent.send_mode, self.context.history.skills)
+
+    def send_mode_by(self, rules: Iterable[SendRuleValue], of_agent: str, followed_skills: Collection[int]) -> SendMode:
+        """What becomes of the reply by these rules, for the skills that it followed; only noted where nobody can read it."""
+        if self.is_heard_by_nobody:
+            return SendMode.OBSERVE
+        return send_mode_of(SendMode(of_agent), rules, self.conversation.channel, set(followed_skills))
 
     @property
     def steps_wanted(self) -> int | None:

@@ -1,8 +1,9 @@
-"""The turn's journal: every write of a turn between its claim and its end.
+"""The turn's journal: every write of a turn after its claim, up to the statement that closes it.
 
 A worker holds a turn by its fence: the number that each claim raises by one. Every statement here begins at the turn's row, locked
 if the fence is still the worker's, and locks, checks and writes at once. So a worker that was overtaken cannot act between a check
-and a write; it gets no row, and `FenceLost` is raised. Times are the statement's by the database's clock, for `now()` would be the
+and a write: it gets no row. Writes that a turn depends on then raise `FenceLost`; `postpone` of a turn that is lost changes
+nothing. Times are the statement's by the database's clock, for `now()` would be the
 transaction's.
 
 Spend is counted by the statement that writes a model call. It is read when a turn is claimed and when its steps are recorded.

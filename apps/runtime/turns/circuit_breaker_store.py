@@ -65,7 +65,7 @@ class BreakerOpen(Exception):
 def allow_call(claimed: TurnClaim, *, actor: Actor) -> bool:
     """Let a turn ask its model, and say whether its call is the one that looks if the endpoint is back.
 
-    A turn that has heard nothing yet is asked of the agent's fallback instead, and stays with it. Raises HeldBack.
+    A turn that has heard nothing yet is asked of the agent's fallback instead, and stays with it. Raises BreakerOpen.
     """
     verdict = _current_verdict(claimed, claimed.model)
     if verdict.permission is CallPermission.CALL:

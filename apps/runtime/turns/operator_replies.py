@@ -30,7 +30,7 @@ from apps.runtime.tools.delegation_answers import ANSWER_WITHHELD, relay_to_pare
 from apps.runtime.turn_store.journal_rows import SENDERS
 from apps.runtime.turn_store.model_steps import canonical_object
 from apps.runtime.turns.user_turn import prompt_event, user_turn_message
-from apps.runtime.wakeup import wake_worker
+from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.authentication.actor_resolution import system_actor
 
 # No message has this number.
@@ -133,7 +133,7 @@ def hand_back(conversation: Conversation, *, actor: Actor, read_at: int | None =
     """Let the agent answer again; what waits is taken up at once."""
     with acting_as(actor):
         hand_back_conversation(conversation, actor=actor, read_at=read_at)
-        wake_worker(conversation.tenant_id, conversation.pk)
+        wake_worker_on_commit(conversation.tenant_id, conversation.pk)
     return conversation
 
 

@@ -11,7 +11,7 @@ that delegated. A worker that dies before the commit leaves nothing of it, and t
 - `wait_for_budget` ends nothing: the turn is postponed until there is money again.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -21,7 +21,7 @@ from apps.conversations.models import InboundEvent
 from apps.conversations.rules import ToolCall
 from apps.desk.actions import make_draft, open_escalation
 from apps.desk.models import Escalation, SendRule
-from apps.desk.rules import Grounding, GroundingFact, SendRuleValue, grounding_of, send_mode_of
+from apps.desk.rules import Grounding, GroundingFact, SendRuleValue, grounding_of
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import acting_as, execute_as
 from apps.governance.database.sql_files import load_query
@@ -132,42 +132,48 @@ class FinishedReply:
         return (call for step in self.steps for call in step.calls if not call.is_error)
 
 
-def send_mode_at_claim(claimed: TurnClaim) -> SendMode:
-    """What becomes of the reply, as people had set it when the turn was claimed (R134)."""
-    return _send_mode(claimed, claimed.context.rules, claimed.agent.send_mode, claimed.context.history.skills)
+@dataclass(frozen=True, slots=True)
+class SendTerms:
+    """The rules that decide whether a reply is sent, and whether a person has to send it whatever they say."""
+
+    agent: Agent
+    rules: tuple[SendRuleValue, ...]
+    needs_person: bool
 
 
 def deliver_reply(written: FinishedReply, *, actor: Actor) -> ClosedTurn:
-    """End a turn with its answer. Raises `StoppedByPerson` where an operator or a colleague holds it.
-
-    The answer is sent by the rules of the claim only if they are unchanged, which the closing statement checks; else the rules are
-    read anew, and the send mode is chosen once more.
-    """
-    claimed, agent, rules = written.claimed, written.claimed.agent, written.claimed.context.rules
-    has_nothing_to_report = claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words)
-    is_empty = not written.words.strip()
-    if has_nothing_to_report:
+    """End a turn with its answer. Raises `StoppedByPerson` where an operator or a colleague stopped answering."""
+    claimed = written.claimed
+    if claimed.kind is TurnKind.SCHEDULED and reports_nothing(written.words):
         return _end_silently(written, actor)
-    if is_empty:
+    if not written.words.strip():
         return _close_without_reply(written, SILENT, actor)
     if claimed.conversation.is_talk:
-        # What holds replies to customers holds no answer to a colleague.
-        return close_turn(
-            claimed, written.asked, written.whole_steps, REPLIED, written.new_calls, STOPS_ANSWERING, actor=actor
-        )
+        # Rules that hold back replies to customers hold back none to a colleague.
+        replied = (claimed, written.asked, written.whole_steps, REPLIED, written.new_calls)
+        return close_turn(*replied, STOPS_ANSWERING, actor=actor)
+    # A person completes half a sentence.
+    terms = SendTerms(claimed.agent, claimed.context.rules, needs_person=written.is_cut)
+    while (closed := _deliver_by(terms, written, actor)) is None:
+        terms = _reread_send_terms(claimed, actor)
+    return closed
+
+
+def _deliver_by(terms: SendTerms, written: FinishedReply, actor: Actor) -> ClosedTurn | None:
+    """Send the answer, make a draft of it or only note it; None where it was to be sent and the rules changed meanwhile."""
+    claimed = written.claimed
     # A runbook that was read for an earlier reply is still before the model, which follows it without reading it again.
     followed_skills = claimed.context.history.skills | frozenset(skills_read(written.tool_calls))
-    # A person completes half a sentence, and sends everything while sending is paused.
-    needs_person = written.is_cut
-    while True:
-        mode = _send_mode(claimed, rules, agent.send_mode, followed_skills)
-        if mode is SendMode.OBSERVE:
-            return _observe(written, actor)
-        if mode is not SendMode.AUTONOMOUS or needs_person:
-            return _make_draft(written, actor)
-        with suppress(StoppedByPerson):
-            return _send_reply(written, _rules_as_json(agent, rules), actor)
-        agent, rules, needs_person = _reread_send_rules(claimed, actor)
+    mode = claimed.send_mode_by(terms.rules, terms.agent.send_mode, followed_skills)
+    if mode is SendMode.OBSERVE:
+        return _observe(written, actor)
+    if mode is not SendMode.AUTONOMOUS or terms.needs_person:
+        return _make_draft(written, actor)
+    try:
+        # The statement that closes the turn compares the rules with those of that moment, and writes nothing where they differ.
+        return _send_reply(written, _rules_as_json(terms), actor)
+    except StoppedByPerson:
+        return None
 
 
 def _send_reply(written: FinishedReply, rules: Json, actor: Actor) -> ClosedTurn:
@@ -195,15 +201,15 @@ def _tell_calling_agent(claimed: TurnClaim, kind: InboundEvent.Kind, text: str) 
     relay_to_parent(claimed.conversation, kind, text, f"turn-{claimed.turn.pk}")
 
 
-def _reread_send_rules(claimed: TurnClaim, actor: Actor) -> tuple[Agent, tuple[SendRuleValue, ...], bool]:
-    """How replies are sent now, and whether sending is paused; raises `StoppedByPerson` where nothing is answered at all."""
+def _reread_send_terms(claimed: TurnClaim, actor: Actor) -> SendTerms:
+    """The rules as they are now; while sending is paused a person sends. Raises `StoppedByPerson` where answering is stopped."""
     conversation = claimed.conversation
     if is_answering_paused(conversation, actor=actor) or is_taken_over(conversation, actor=actor):
         raise StoppedByPerson
     with acting_as(actor):
         agent = Agent.objects.visible_to(actor).get(pk=claimed.agent.pk)
         rules = SendRule.objects.visible_to(actor).sendings(agent.pk)
-    return agent, rules, is_sending_paused(conversation, actor=actor)
+    return SendTerms(agent, rules, is_sending_paused(conversation, actor=actor))
 
 
 def _end_silently(written: FinishedReply, actor: Actor) -> ClosedTurn:
@@ -216,17 +222,9 @@ def _end_silently(written: FinishedReply, actor: Actor) -> ClosedTurn:
     return closed
 
 
-def _send_mode(
-    claimed: TurnClaim, rules: Iterable[SendRuleValue], send_mode: str, fetched: Collection[int]
-) -> SendMode:
-    if claimed.is_heard_by_nobody:
-        return SendMode.OBSERVE
-    return send_mode_of(SendMode(send_mode), rules, claimed.conversation.channel, set(fetched))
-
-
-def _rules_as_json(agent: Agent, rules: Sequence[SendRuleValue]) -> Json:
-    """The rules as the statement that lets a reply out compares them."""
-    return [agent.send_mode, [[rule.mode.value, rule.channel, rule.skill_id] for rule in rules]]
+def _rules_as_json(terms: SendTerms) -> Json:
+    """The rules as the statement that sends a reply compares them."""
+    return [terms.agent.send_mode, [[rule.mode.value, rule.channel, rule.skill_id] for rule in terms.rules]]
 
 
 def _make_draft(written: FinishedReply, actor: Actor) -> ClosedTurn:

@@ -35,7 +35,6 @@ from apps.runtime.turns.turn_completion import (
     deliver_reply,
     fail_turn,
     record_call_outcome,
-    send_mode_at_claim,
     wait_for_budget,
 )
 from apps.runtime.turns.turn_events import (
@@ -76,9 +75,7 @@ def prepare_turn(
     """Render the user turn, open or find the session, and replay the journal. A new round stays in its session."""
     claimed = turn.claimed
     turn.user_turn = (
-        RenderedUserTurn.kept(claimed.asked)
-        if claimed.asked
-        else render_claimed_turn(claimed, send_mode_at_claim(claimed), actor=turn.system)
+        RenderedUserTurn.kept(claimed.asked) if claimed.asked else render_claimed_turn(claimed, actor=turn.system)
     )
     if claimed.conversation.is_held or (isinstance(event, RoundRestarted) and not event.may_go_on):
         return PersonStopped()

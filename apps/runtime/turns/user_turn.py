@@ -20,7 +20,6 @@ from apps.prompt.prompt_input import (
     EventKind,
     LineCard,
     Passage,
-    SendMode,
     TextProvenance,
     TurnEvent,
     TurnInput,
@@ -50,7 +49,7 @@ KINDS = {
 BETWEEN_AGENTS = (InboundEvent.Kind.TASK, InboundEvent.Kind.ANSWER, InboundEvent.Kind.PROGRESS)
 
 
-def render_claimed_turn(claimed: TurnClaim, mode: SendMode, *, actor: Actor) -> RenderedUserTurn:
+def render_claimed_turn(claimed: TurnClaim, *, actor: Actor) -> RenderedUserTurn:
     """The claimed events as the model is told them."""
     agent, conversation, context = claimed.agent, claimed.conversation, claimed.context
     turned = render_user_turn(
@@ -59,7 +58,7 @@ def render_claimed_turn(claimed: TurnClaim, mode: SendMode, *, actor: Actor) -> 
             now_line=date_line(context.now.astimezone(context.zone)) if agent.has_current_time else None,
             off_the_record=conversation.tells_off_the_record,
             delegation=_delegation(claimed),
-            send_mode=mode if agent.has_learning and _serves_customers(conversation) else None,
+            send_mode=claimed.send_mode if agent.has_learning and _serves_customers(conversation) else None,
             open_escalations=context.open_escalations,
             save_with=saving_tool(claimed),
             learning=_learning(claimed),

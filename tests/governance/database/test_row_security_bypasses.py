@@ -246,7 +246,8 @@ SESSION_STATE_SQL = re.compile(
 
 def test_no_code_of_the_product_sets_anything_for_a_whole_session() -> None:
     # R013: what outlives the transaction would be the next client's.
-    sources = [path for path in (PROJECT / "apps").rglob("*.py") if "launcher" not in path.parts]
+    code = [path for path in (PROJECT / "apps").rglob("*.py") if "launcher" not in path.parts]
+    sources = [*code, *(PROJECT / "apps").glob("**/queries/**/*.sql")]
     found = [
         (path.name, match.group()) for path in sources for match in SESSION_STATE_SQL.finditer(path.read_text("utf-8"))
     ]

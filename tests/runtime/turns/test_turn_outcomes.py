@@ -17,6 +17,10 @@ from apps.llm.model_backend import ModelReply, ModelRequest
 from apps.runtime.models import ModelCall, Turn
 from apps.runtime.tools.escalation_tool import REASONS
 from apps.runtime.turns.operator_replies import conversation_length, hand_back, send_reviewed_draft, write_to_customer
+from apps.runtime.turns.turn_events import ModelReplied, PersonStopped, WorkerStopping
+from apps.runtime.turns.turn_machine import start_turn
+from apps.runtime.turns.turn_progress import AskModel
+from apps.runtime.turns.turn_states import TurnState, UnexpectedEvent
 from apps.runtime.worker.sync_driver import answer_conversation
 from apps.tenants.actions import amend_agent
 from apps.tenants.due_work import due_work
@@ -271,3 +275,29 @@ def test_steps_beyond_reason_are_refused_by_the_action_and_by_the_database(world
                 )
             ]
         )
+
+
+def test_a_turn_that_its_worker_gave_back_takes_no_more_events(world: World) -> None:
+    machine = start_turn(world.tenant.pk, send_customer_message(world, "Hello").conversation_id)
+    assert machine is not None
+    machine.advance(WorkerStopping())
+    assert (machine.state, machine.effect) == (TurnState.RELEASED, None)
+    with pytest.raises(UnexpectedEvent):
+        machine.advance(PersonStopped())
+
+
+def test_the_reply_of_a_worker_that_was_overtaken_ends_its_machine_and_not_the_turn(
+    world: World, standin: StandIn
+) -> None:
+    event = send_customer_message(world, "Hello")
+    machine = start_turn(world.tenant.pk, event.conversation_id)
+    assert machine is not None
+    assert isinstance(machine.effect, AskModel)
+    expire_lease(world, machine.turn)
+    other = start_turn(world.tenant.pk, event.conversation_id)
+    assert other is not None
+    standin.play(reply("Too late."))
+    machine.advance(ModelReplied(standin.backend.complete(machine.effect.request)))
+    assert (machine.state, machine.more_waits) == (TurnState.FENCE_LOST, False)
+    assert other.state is TurnState.CALLING_MODEL
+    assert turn_of(world, event).status == Turn.Status.RUNNING

@@ -37,7 +37,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import NotPermitted
 from apps.governance.governed_write import authorize
 from apps.governance.policy.policy_table import Act
-from apps.runtime.wakeup import wake_worker
+from apps.runtime.wakeup import wake_worker_on_commit
 
 
 class TalkSerializer(RowSerializer[Conversation]):
@@ -130,7 +130,7 @@ class TalkMessageView(ActorView):
                 raise Http404
             sent = read_keyed_body(TalkMessageBody, request, self.actor)
             event = send_talk_message(talk, actor=self.actor, **sent.values)
-            wake_worker(talk.tenant_id, talk.pk)
+            wake_worker_on_commit(talk.tenant_id, talk.pk)
         return wait_for_reply(event.pk, seconds, actor=self.actor)
 
     def talks(self, actor: Actor) -> QuerySet[Conversation]:

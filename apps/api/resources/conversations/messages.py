@@ -42,7 +42,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.policy.policy_table import Act
 from apps.runtime.models import Turn
 from apps.runtime.streaming.reply_pubsub import announce_listener
-from apps.runtime.wakeup import wake_worker
+from apps.runtime.wakeup import wake_worker_on_commit
 from apps.tenants.rules import MOST_STEPS
 
 WAIT_PARAMETER = OpenApiParameter(
@@ -157,7 +157,7 @@ class MessageView(RowViewSet[Message]):
             event = self._receive(sent)
             if is_heard:
                 transaction.on_commit(partial(announce_listener, event.conversation_id))
-            wake_worker(event.tenant_id, event.conversation_id, event.debounce_seconds)
+            wake_worker_on_commit(event.tenant_id, event.conversation_id, event.debounce_seconds)
         return wait_for_reply(event.pk, seconds, actor=self.actor)
 
     def _receive(self, sent: ParsedBody) -> InboundEvent:
