@@ -29,45 +29,39 @@ app.autodiscover_tasks()
 
 
 @worker_ready.connect
-def check_roles_at_start(**kwargs: Any) -> None:
+def check_roles_at_start(**_kwargs: Any) -> None:
     """Run the same check of database roles at the start of a worker as the web process does."""
-    del kwargs
     log_role_violations()
 
 
 @worker_ready.connect
 @beat_init.connect
-def serve_metrics(**kwargs: Any) -> None:
+def serve_metrics(**_kwargs: Any) -> None:
     """Serve metrics on a port, since workers and the beat serve no HTTP otherwise."""
-    del kwargs
     import_string("apps.operations.metrics.serve_metrics_endpoint")()
 
 
 @beat_init.connect
-def register_beat_entries(**kwargs: Any) -> None:
+def register_beat_entries(**_kwargs: Any) -> None:
     """Store the beat's entries in the database, so that people see when one does not run."""
-    del kwargs
     import_string("apps.runtime.health.beat_monitor.register_beat_tasks")()
 
 
 @task_prerun.connect
-def record_beat_entry(task: Any, **kwargs: Any) -> None:
+def record_beat_entry(task: Any, **_kwargs: Any) -> None:
     """Record that a worker ran a task, if the beat sent it."""
-    del kwargs
     import_string("apps.runtime.health.beat_monitor.record_run")(task.name)
 
 
 @task_prerun.connect
-def set_log_context(task_id: str, task: Any, **kwargs: Any) -> None:
+def set_log_context(task_id: str, task: Any, **_kwargs: Any) -> None:
     """Add the task's name and id to its log lines."""
-    del kwargs
     replace_log_context(task=task.name, task_id=task_id)
 
 
 @task_postrun.connect
-def clear_log_context(task: Any, state: str | None = None, **kwargs: Any) -> None:
+def clear_log_context(task: Any, state: str | None = None, **_kwargs: Any) -> None:
     """Count the finished task, and clear the log context of its thread."""
-    del kwargs
     TASKS.labels(task=task.name, result=(state or "unknown").lower()).inc()
     replace_log_context()
 
@@ -84,32 +78,28 @@ class TurnEngine(bootsteps.StartStopStep):
         # Imported by name: the web process imports this module too, and does not need the vendor's SDK.
         import_string("apps.runtime.worker.process.start")()
 
-    def info(self, parent: Any) -> dict[str, Any]:  # type: ignore[override]  # Celery takes a dictionary; its stubs say none
+    def info(self, _parent: Any) -> dict[str, Any]:  # type: ignore[override]  # Celery takes a dictionary; its stubs say none
         """Return the engine's statistics, which Celery's `inspect stats` shows beside the pool."""
-        del parent
         turns = turns_under_way()
         oldest = max((turn["seconds"] for turn in turns), default=None)
         return {
             "turns": {"under_way": len(turns), "at_most": settings.TURNS_IN_FLIGHT, "oldest_seconds": oldest},
         }
 
-    def stop(self, parent: Any) -> None:
+    def stop(self, _parent: Any) -> None:
         """Warm shutdown: turns under way may finish."""
-        del parent
         import_string("apps.runtime.worker.process.stop")(settings.TURN_DRAIN_SECONDS)
 
-    def terminate(self, parent: Any) -> None:
+    def terminate(self, _parent: Any) -> None:
         """Cold shutdown: turns under way are released at once."""
-        del parent
         import_string("apps.runtime.worker.process.stop")(0)
 
 
 app.steps["worker"].add(TurnEngine)
 
 
-def turns_under_way(state: Any = None) -> list[dict[str, Any]]:
+def turns_under_way(_state: Any = None) -> list[dict[str, Any]]:
     """`celery -A config inspect turns`: the turns that each worker runs, the oldest first, with age and tenant."""
-    del state
     turns: list[dict[str, Any]] = import_string("apps.runtime.worker.process.turns_under_way")()
     return turns
 

@@ -1,7 +1,5 @@
 """The admin site: who gets in, which pages there are, and home."""
 
-# ruff: noqa: ARG002  # Django calls these methods by its own signatures.
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any

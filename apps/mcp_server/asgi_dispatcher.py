@@ -81,6 +81,5 @@ class _EndpointLifespan:
 
 
 async def _not_running(scope: Scope, receive: Receive, send: Send) -> None:
-    del scope, receive
     await send({"type": "http.response.start", "status": 503, "headers": [(b"content-type", b"application/json")]})
     await send({"type": "http.response.body", "body": NOT_RUNNING_BODY})

@@ -66,7 +66,6 @@ def make_server() -> Server[Any]:
 
 async def list_tools(context: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
     """Every tool, to every agent alike: what it may do with one, the API says when it calls."""
-    del params
     return ListToolsResult(tools=_list_entries(_tool_set_name(context)))
 
 
@@ -89,7 +88,6 @@ async def list_resources(context: Context, params: PaginatedRequestParams | None
 
 async def list_templates(context: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
     """How a skill's address is made of its name."""
-    del context, params
     return ListResourceTemplatesResult(resource_templates=resources_and_prompts.TEMPLATES)
 
 
@@ -100,7 +98,6 @@ async def read_resource(context: Context, params: ReadResourceRequestParams) -> 
 
 async def list_prompts(context: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
     """There is one."""
-    del context, params
     return ListPromptsResult(prompts=resources_and_prompts.PROMPTS)
 
 

@@ -98,7 +98,6 @@ class RestTool:
 
     def shown(self, answered: ApiResponse, given: Mapping[str, Any]) -> dict[str, Any]:
         """What is told of an answer that is no refusal."""
-        del given
         return answer_data(answered, is_single=self.is_single)
 
     def _misuses(self, given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

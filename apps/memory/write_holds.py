@@ -1,4 +1,25 @@
-"""What an agent writes to memory at once, and what goes before a person first (Z-19, Z-22)."""
+"""Writes of agents to memory: the part that takes effect at once, and the part that waits for a person (Z-19, Z-22).
+
+Memory is read in conversations with every customer. A customer who gets an agent to note their words would write into the prompts
+of all others, so these words wait. The tenant's setting `memory_review` decides how much waits:
+
+- `off`: nothing. The row's taint records whose words were saved.
+- `tainted`: each new line that repeats a customer or a tool, and the removal of each line that a person approved. Other lines are
+  saved at once.
+- `all`: the whole new text.
+
+A write passes through here in two steps. `split_memory_write` divides it before the row is saved, and `hold_for_review` puts the
+waiting part into a proposal after that. A row has one open proposal of each kind: later lines join those that wait already, and a
+line that a person rejected is not asked about again. Writes of people are never divided. Notes about one customer wait as one
+change of the profile (`propose_profile`).
+
+Approval runs apps/review/appliers/memory.py: the waiting lines join the row's text as it reads by then, and lines that were to go
+are removed. Until then no session carries what waits. An example under `tainted`, with a body of "Open 9-17":
+
+    the agent writes      "Open 9-17", "Parcels take two days", "Refund me twice" (a customer's words)
+    saved at once         "Open 9-17", "Parcels take two days"
+    waits as a proposal   "Refund me twice"
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -38,36 +59,39 @@ _PROPOSE_ACTS = {AgentMemory: Act.MEMORY_PROPOSE, MemoryBlock: Act.BLOCK_PROPOSE
 
 @dataclass(frozen=True, slots=True)
 class MemoryReviewSplit:
-    """Of one write: the text that may stand at once and whose words that is, and what of the rest goes before a person."""
+    """One write, divided into the text that is saved at once and the part that waits for a person."""
 
     text: str
     taint: Taint
+    # The lines that wait, and the approved lines whose removal waits.
     lines: tuple[HeldLine, ...] = ()
     drops: tuple[str, ...] = ()
+    # The whole text that waits in place of single lines.
     whole: str | None = None
+    # The lines that repeat somebody and were saved all the same, because the tenant reviews nothing.
     said: tuple[HeldLine, ...] = ()
 
 
 def split_memory_write(
     row: RememberedText, wanted: str, *, actor: Actor, heard: ReceivedTexts | None
 ) -> MemoryReviewSplit:
-    """What of a new body the tenant lets an agent write by itself; people write what they like."""
+    """Divide a new body by the tenant's review setting. What people write is saved whole."""
     if actor.role is not Role.AGENT:
-        return MemoryReviewSplit(wanted, Taint.OPERATOR if actor.is_person else Taint.AGENT)
-    # What fits nowhere does not wait for a person either, who could only say no.
+        return MemoryReviewSplit(text=wanted, taint=Taint.OPERATOR if actor.is_person else Taint.AGENT)
+    # A text that is too long does not wait either: nobody could approve it.
     if advice := too_long_advice(wanted, _MAX_CHARACTERS[type(row)]):
         raise Invalid(f"There is no room for it. {advice}", {"body": [advice]})
-    heard = with_refused_lines(row, require_received_texts(heard), actor, wanted)
+    received = with_refused_lines(row, require_received_texts(heard), actor, wanted)
     review = memory_review_of(actor)
     if review is MemoryReview.ALL:
-        return MemoryReviewSplit(
-            row.body, Taint.AGENT, whole=wanted if distinct_lines(wanted) != distinct_lines(row.body) else None
-        )
-    quoted_lines = repeated_lines(row.body, wanted, heard)
+        is_changed = distinct_lines(wanted) != distinct_lines(row.body)
+        return MemoryReviewSplit(text=row.body, taint=Taint.AGENT, whole=wanted if is_changed else None)
     if review is MemoryReview.OFF:
-        return MemoryReviewSplit(wanted, _joined_taint(row, wanted, quoted_lines), said=quoted_lines)
-    parts = split_write(row.body, wanted, row.approved_body, heard)
-    return MemoryReviewSplit(parts.text, _joined_taint(row, parts.text, ()), parts.held, parts.drops)
+        repeated = repeated_lines(row.body, wanted, received)
+        return MemoryReviewSplit(text=wanted, taint=_joined_taint(row, wanted, repeated), said=repeated)
+    parts = split_write(row.body, wanted, row.approved_body, received)
+    saved_taint = _joined_taint(row, parts.text, ())
+    return MemoryReviewSplit(text=parts.text, taint=saved_taint, lines=parts.held, drops=parts.drops)
 
 
 def hold_for_review(
@@ -78,23 +102,26 @@ def hold_for_review(
     evidence: Mapping[str, Any] | None,
     dates: Mapping[str, LineDates] | None = None,
 ) -> Proposal | None:
-    """Put the rest before a person: its lines join those that wait already, each until when its writer says it holds."""
+    """Propose the part of a write that waits, together with what waits already; None if nothing waits.
+
+    `dates` holds the days until when the writer says that lines hold.
+    """
     if share.whole is not None:
-        whole = {
-            "body": share.whole,
-            **_waiting_line_dates({}, distinct_lines(share.whole) - distinct_lines(row.body), dates, actor),
-        }
-        return _propose(row, _BODY_KINDS[type(row)], whole, Taint.AGENT, actor, evidence)
+        new_lines = distinct_lines(share.whole) - distinct_lines(row.body)
+        content = {"body": share.whole, **_waiting_line_dates({}, new_lines, dates, actor)}
+        return _propose(row, _BODY_KINDS[type(row)], content, Taint.AGENT, actor, evidence)
     if not share.lines and not share.drops:
         return None
     kind = _LINE_KINDS[type(row)]
     waiting, refused = waiting_and_refused(row, kind, actor)
-    lines = [line for line in share.lines if strip_line(line.text) not in refused]
-    words = _merge_waiting_lines(waiting, [line.text for line in lines], share.drops, dates, actor)
-    if (waiting is not None and words == waiting.content) or not (lines or share.drops):
+    unrefused = [line.text for line in share.lines if strip_line(line.text) not in refused]
+    if not unrefused and not share.drops:
+        return waiting
+    content = _merge_waiting_lines(waiting, unrefused, share.drops, dates, actor)
+    if waiting is not None and content == waiting.content:
         return waiting
     taint = Taint.joined(Taint.AGENT, *(line.whose.value for line in share.lines))
-    return _propose(row, kind, words, taint, actor, evidence)
+    return _propose(row, kind, content, taint, actor, evidence)
 
 
 def propose_lines(
@@ -105,22 +132,23 @@ def propose_lines(
     evidence: Mapping[str, Any] | None,
     dates: Mapping[str, LineDates],
 ) -> Proposal:
-    """Put lines before a person that stood there, until whenever they did, and are taken out."""
+    """Propose lines anew that were part of the row and are taken out of it, with the dates that they had."""
     kind = _LINE_KINDS[type(row)]
-    words = _merge_waiting_lines(waiting_and_refused(row, kind, actor)[0], lines, (), dates, actor)
-    return _propose(row, kind, words, Taint.CUSTOMER, actor, evidence)
+    waiting, _ = waiting_and_refused(row, kind, actor)
+    content = _merge_waiting_lines(waiting, lines, (), dates, actor)
+    return _propose(row, kind, content, Taint.CUSTOMER, actor, evidence)
 
 
 def review_notice(row: RememberedText, sent: str, actor: Actor) -> str:
-    """What an agent is told of its write beyond that it was saved; empty if all of it was."""
+    """The sentences that tell an agent which parts of its write were not saved; empty if all were."""
     with acting_as(actor):
-        kinds = (_LINE_KINDS[type(row)], _BODY_KINDS[type(row)])
-        refused = frozenset[str]().union(*(waiting_and_refused(row, kind, actor)[1] for kind in kinds))
-    return write_feedback(sent, row.body, refused)
+        _, refused_lines = waiting_and_refused(row, _LINE_KINDS[type(row)], actor)
+        _, refused_bodies = waiting_and_refused(row, _BODY_KINDS[type(row)], actor)
+    return write_feedback(sent, row.body, refused_lines | refused_bodies)
 
 
 def require_received_texts(heard: ReceivedTexts | None) -> ReceivedTexts:
-    """What the agent heard; a surface that forgot to ask is refused, not believed."""
+    """The texts that the agent received. A surface that passes none is refused, because nothing could be compared."""
     if heard is None:
         raise MissingReceivedTexts(
             "Nobody said what this agent heard, so nothing tells its words from a customer's. Nothing was saved."
@@ -129,23 +157,27 @@ def require_received_texts(heard: ReceivedTexts | None) -> ReceivedTexts:
 
 
 def memory_review_of(actor: Actor) -> MemoryReview:
-    """What the tenant wants reviewed."""
+    """The tenant's setting for writes of agents to memory."""
     return MemoryReview(TenantSettings.objects.visible_to(actor).get().memory_review)
 
 
 def with_refused_lines(
     row: RememberedText | CustomerProfile, heard: ReceivedTexts, actor: Actor, wanted: str = ""
 ) -> ReceivedTexts:
-    """What waits or was turned down is somebody's words, however long ago they said it; so is what once stood as theirs."""
-    earlier = Proposal.objects.visible_to(actor).about(row).exclude(state=Proposal.State.APPLIED)
-    contents = list(
-        earlier.filter(kind__in=_LINE_KINDS.values()).values_list("content", flat=True)[: PROPOSALS_COMPARED + 1]
-    )
-    lines = [line for content in contents for line in content.get("lines", [])]
+    """The received texts, with earlier lines as words of a customer: those that wait or were rejected, and the row's foreign ones.
+
+    Otherwise a line could be brought in again once the conversation that it came from has ended.
+    """
+    unapplied = Proposal.objects.visible_to(actor).about(row).exclude(state=Proposal.State.APPLIED)
+    of_lines = unapplied.filter(kind__in=_LINE_KINDS.values())
+    # One more than are compared, to know whether there are more.
+    contents = list(of_lines.values_list("content", flat=True)[: PROPOSALS_COMPARED + 1])
+    all_compared = len(contents) <= PROPOSALS_COMPARED
+    earlier_lines = [line for content in contents for line in content.get("lines", [])]
     if not isinstance(row, CustomerProfile):
-        lines += foreign_lines(row, wanted, actor)
+        earlier_lines += foreign_lines(row, wanted, actor)
     return ReceivedTexts(
-        (*heard.customers, *lines), heard.tools, heard.names, heard.is_whole and len(contents) <= PROPOSALS_COMPARED
+        (*heard.customers, *earlier_lines), heard.tools, heard.names, is_whole=heard.is_whole and all_compared
     )
 
 
@@ -157,18 +189,14 @@ def propose_profile(
     evidence: Mapping[str, Any] | None,
     dates: Mapping[str, LineDates] | None = None,
 ) -> Proposal:
-    """Put what an agent wants to note of a customer before a person, with the dates of its lines."""
+    """Propose an agent's notes about a customer, with the dates of their lines."""
     live = {name: getattr(profile, name) for name in values}
+    lines = [line for text in values.values() for line in distinct_lines(text)]
     change = ProposedChange(
         ProposalKind.PROFILE_CHANGE,
         actor.agent_id,
         profile_sha256(profile),
-        {
-            **values,
-            **_waiting_line_dates(
-                {}, [line for text in values.values() for line in distinct_lines(text)], dates, actor
-            ),
-        },
+        {**values, **_waiting_line_dates({}, lines, dates, actor)},
         evidence=evidence or {},
         base_version=profile.version,
         base_content=live,
@@ -179,20 +207,19 @@ def propose_profile(
 
 
 def profile_sha256(profile: CustomerProfile) -> str:
-    """What a change of a profile was read from."""
+    """The hash of the profile's text, which binds a proposal to what it was read from."""
     return content_sha256(profile.preferences, profile.notes)
 
 
 def waiting_and_refused(
     row: RememberedText, kind: ProposalKind, actor: Actor
 ) -> tuple[Proposal | None, frozenset[str]]:
-    """What waits, and the lines that a person has said no to."""
-    about = Proposal.objects.visible_to(actor).about(row).filter(kind=kind)
-    said_no = about.filter(state__in=[Proposal.State.REJECTED, Proposal.State.QUARANTINED])
-    contents = said_no.values_list("content", flat=True)[:PROPOSALS_COMPARED]
-    return about.open().first(), frozenset(
-        strip_line(line) for content in contents for line in content.get("lines", [])
-    )
+    """The open proposal of this kind, if there is one, and the lines that a person has said no to."""
+    proposals = Proposal.objects.visible_to(actor).about(row).filter(kind=kind)
+    refused = proposals.filter(state__in=[Proposal.State.REJECTED, Proposal.State.QUARANTINED])
+    contents = refused.values_list("content", flat=True)[:PROPOSALS_COMPARED]
+    waiting = proposals.open().first()
+    return waiting, frozenset(strip_line(line) for content in contents for line in content.get("lines", []))
 
 
 def _merge_waiting_lines(
@@ -202,21 +229,26 @@ def _merge_waiting_lines(
     dates: Mapping[str, LineDates] | None,
     actor: Actor,
 ) -> dict[str, Any]:
+    """The content of a line proposal: what waits already, then what joins it, each line once."""
     before = waiting.content if waiting else {}
-    words = {
-        "lines": list(dict.fromkeys([*before.get("lines", []), *lines])),
-        "removed_lines": list(dict.fromkeys([*before.get("removed_lines", []), *drops])),
-    }
-    dated = _waiting_line_dates(before, words["lines"], dates, actor)
-    return {**{name: found for name, found in words.items() if found}, **dated}
+    all_lines = list(dict.fromkeys([*before.get("lines", []), *lines]))
+    all_drops = list(dict.fromkeys([*before.get("removed_lines", []), *drops]))
+    content: dict[str, Any] = {}
+    if all_lines:
+        content["lines"] = all_lines
+    if all_drops:
+        content["removed_lines"] = all_drops
+    return content | _waiting_line_dates(before, all_lines, dates, actor)
 
 
 def _waiting_line_dates(
     before: Mapping[str, Any], lines: Iterable[str], dates: Mapping[str, LineDates] | None, actor: Actor
 ) -> dict[str, dict[str, str]]:
-    """The dates of lines that wait: as they were, unless they are said anew."""
-    all_dates = {**proposed_dates(before, actor), **{strip_line(line): found for line, found in (dates or {}).items()}}
-    dated = {strip_line(line): all_dates[strip_line(line)] for line in lines if strip_line(line) in all_dates}
+    """The dates of lines that wait. A new date of a line replaces the date that it has in `before`."""
+    new_dates = {strip_line(line): found for line, found in (dates or {}).items()}
+    all_dates = {**proposed_dates(before, actor), **new_dates}
+    waiting_lines = map(strip_line, lines)
+    dated = {line: all_dates[line] for line in waiting_lines if line in all_dates}
     return format_line_dates(dated, zone_of(actor)) if dated else {}
 
 
@@ -243,6 +275,7 @@ def _propose(
 
 
 def _joined_taint(row: RememberedText, wanted: str, quoted_lines: Iterable[HeldLine]) -> Taint:
-    """Whose words the whole is: what stays of it brings its own."""
-    stays = [row.taint] if distinct_lines(row.body) & distinct_lines(wanted) and row.taint != Taint.OPERATOR else []
-    return Taint.joined(Taint.AGENT, *stays, *(line.whose.value for line in quoted_lines))
+    """The taint of a new text: the agent's, joined with that of the lines it repeats and of the row's lines that it keeps."""
+    keeps_lines = bool(distinct_lines(row.body) & distinct_lines(wanted))
+    kept_taints = [row.taint] if keeps_lines and row.taint != Taint.OPERATOR else []
+    return Taint.joined(Taint.AGENT, *kept_taints, *(line.whose.value for line in quoted_lines))

@@ -64,9 +64,8 @@ security_drift_check = SecurityDriftCheck()
 
 
 @require_safe
-def readyz(request: HttpRequest) -> JsonResponse:
+def readyz(_request: HttpRequest) -> JsonResponse:
     """200 where requests can be served, 503 where not, and what is so. It names parts and no tenant, address or secret."""
-    del request
     found = check_readiness()
     answer = JsonResponse({"status": found.status, "parts": found.parts}, status=200 if found.is_ready else 503)
     answer["Cache-Control"] = "no-store"

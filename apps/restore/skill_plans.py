@@ -89,8 +89,7 @@ def _draft_step(pair: RowPair[Skill], shelf: CurrentSkills) -> RestoreStep:
     values: Values = {name: getattr(row, name) for name in ("title", "description", "category", "body")}
     values["name"] = fresh_name(row.name, taken, NAME_CHARACTERS)
 
-    def carry(*, actor: Actor, read_at: int | None) -> Skill:
-        del read_at
+    def carry(*, actor: Actor, read_at: int | None) -> Skill:  # noqa: ARG001  # the signature of every step
         taint, kept = Taint(row.taint), row.front_matter
         fresh = draft_skill(row.agent_id, actor=actor, values=values, taint=taint, front_matter=kept)
         for file in row.files:

@@ -110,9 +110,8 @@ def _rules(proposal: Proposal) -> str:
     return f"{_affected_agents(proposal)} keeps {_count_of_more(len(proposal.words['lines']), 'rule')} with every customer."
 
 
-def _rule(proposal: Proposal) -> str:
+def _rule(_proposal: Proposal) -> str:
     # Whether it holds for one agent or for all, only the rule itself knows.
-    del proposal
     return "The rule reads otherwise in every conversation that it holds in."
 
 

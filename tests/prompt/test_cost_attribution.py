@@ -83,7 +83,8 @@ def test_a_block_that_is_gone_and_one_without_owners() -> None:
 
 
 def test_a_mark_is_kept_as_a_line_and_read_back() -> None:
-    marks = (CacheMark(Slot.MEMORY, -1, "1h", 5_210), CacheMark(Slot.TURN, 2, "5m", 6_000))
+    marks = (CacheMark(Slot.MEMORY, None, "1h", 5_210), CacheMark(Slot.TURN, 2, "5m", 6_000))
+    assert ";".join(mark.line for mark in marks) == f"{int(Slot.MEMORY)} -1 1h 5210;{int(Slot.TURN)} 2 5m 6000"
     assert parse_marks(";".join(mark.line for mark in marks)) == marks
     assert parse_marks("") == ()
     assert parse_marks(None) is None

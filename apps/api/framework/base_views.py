@@ -119,7 +119,6 @@ class UnknownAddressView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Whatever the method, there is nothing."""
-        del request, args, kwargs
         raise NotFound(NOT_FOUND)
 
 
@@ -193,7 +192,6 @@ class RowViewSet(ActorView, GenericViewSet[Row]):
 
     def retrieve(self, request: Request, pk: str) -> Response:
         """One row, or how it stood then."""
-        del pk
         row = self.get_object()
         return self.shown(request, row, self.get_serializer(row).data)
 

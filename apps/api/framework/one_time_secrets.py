@@ -19,7 +19,6 @@ class SecretOnceField(CharField):
 
     def to_representation(self, value: object) -> str:
         """As the view says it."""
-        del value
         secret: str = self.context[str(self.field_name)]
         return secret
 

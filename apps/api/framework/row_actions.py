@@ -37,7 +37,6 @@ def decision_action(
     takes_reason = "reason" in body().fields
 
     def handler(self: RowViewSet[Any], request: Request, pk: str) -> Response:
-        del pk
         row = self.get_object()
         authorize(self.actor, act, row.tenant_id, agent_id=row.agent_concerned)
         sent = body.read(request, self.actor, row)

@@ -57,7 +57,6 @@ class VersionedViewSet(RowViewSet[Row]):
     @action(detail=True, methods=["get"], pagination_class=RowPagination)
     def versions(self, request: Request, pk: str) -> Response:
         """Every version of the row, the newest first; with `from` and `to`, what differs between those two. People only."""
-        del pk
         if not self.actor.is_person:
             raise NotPermitted("Only people may read the history of a row; an agent's token does not reach it.")
         row: Any = self.get_object()  # Any: a governed row of some noun

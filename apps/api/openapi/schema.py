@@ -130,11 +130,10 @@ def _allow_blank(field: Any) -> None:
 
 def name_streams(result: dict[str, Any], generator: Any, **details: Any) -> dict[str, Any]:
     """Add the streams: they are no views of REST framework, whose answers are whole."""
-    del generator, details
     paths = result["paths"]
     at = next(path for path in paths if path.endswith("/conversations/{id}/"))
     row = paths[at]["get"]
-    answers = {status: details for status, details in row["responses"].items() if status != "304"}
+    answers = {status: response for status, response in row["responses"].items() if status != "304"}
     for path, words, asked in (
         (f"{at}stream/", _CONVERSATION_STREAM, row["parameters"]),
         (at.replace("conversations/{id}", "review/stream"), _REVIEW_STREAM, []),
@@ -210,12 +209,10 @@ class ActorAuthenticationSchema(OpenApiAuthenticationExtension):  # type: ignore
 
     def get_security_requirement(self, auto_schema: AutoSchema) -> list[dict[str, list[Any]]]:
         """Either will do."""
-        del auto_schema
         return [{name: []} for name in self.name]
 
     def get_security_definition(self, auto_schema: AutoSchema) -> list[dict[str, Any]]:
         """A bearer token, or the session cookie."""
-        del auto_schema
         return [{"type": "http", "scheme": "bearer"}, {"type": "apiKey", "in": "cookie", "name": "sessionid"}]
 
 
@@ -248,7 +245,6 @@ _REFUSAL_HEADERS: Final[Mapping[str, OpenApiNode]] = {"401": _CHALLENGE, "429": 
 
 def name_refusals(result: OpenApiNode, generator: Any, **details: Any) -> OpenApiNode:
     """Say them once, and of each operation which it may be answered with."""
-    del generator, details
     result["components"]["responses"] = {name: _problem_response(status) for status, (name, _) in REFUSALS.items()}
     for methods in result["paths"].values():
         for operation in methods.values():

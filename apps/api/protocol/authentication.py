@@ -44,7 +44,6 @@ class ActorAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         """What a 401 asks for."""
-        del request
         return 'Bearer realm="preceptor"'
 
 
@@ -101,5 +100,4 @@ def _check_csrf(request: Request) -> None:
 
 def _empty_view(request: HttpRequest) -> HttpResponse:
     """Django's check wants a view to guard; here only its verdict is asked for."""
-    del request
     return HttpResponse()

@@ -1,7 +1,7 @@
 """Whose books are open: a member's own tenants, and for platform staff the one they enter by its key and a reason."""
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -11,14 +11,14 @@ from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from apps.console.framework.form_errors import add_refusal_to_form, status_of
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import column, moment_column
 from apps.console.framework.request_context import TENANT_KEY, VISIT_KEY
-from apps.console.framework.row_titles import format_moment
 from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.tenants import actions
 from apps.tenants.accounts.staff_access import enter_as_staff
 from apps.tenants.authentication.actor_resolution import memberships_of, person_actor
-from apps.tenants.models import StaffAccess, Tenant, User
+from apps.tenants.models import Tenant, User
 from apps.tenants.models.tenant import VISIT_MINUTES
 
 
@@ -106,18 +106,7 @@ class VisitAdmin(GovernedAdmin):
     empty = "Nobody of the platform's staff looked into these books."
     fields = ("reason", "expires_at", "ended_at")
 
-    @admin.display(description="Who", ordering="user__username")
-    def visitor(self, visit: StaffAccess) -> str:
-        return str(visit.people[f"staff:{visit.user_id}"])
-
-    @admin.display(description="Entered", ordering="created_at")
-    def entered(self, visit: StaffAccess) -> str:
-        return format_moment(visit.created_at)
-
-    @admin.display(description="Until at most", ordering="expires_at")
-    def ends(self, visit: StaffAccess) -> str:
-        return format_moment(visit.expires_at)
-
-    @admin.display(description="Left", ordering="ended_at")
-    def left(self, visit: StaffAccess) -> str:
-        return format_moment(visit.ended_at) if visit.ended_at else "by itself"
+    visitor = column("Who", lambda row: row.people[f"staff:{row.user_id}"], ordering="user__username")
+    entered = moment_column("Entered", "created_at")
+    ends = moment_column("Until at most", "expires_at")
+    left = moment_column("Left", "ended_at", missing="by itself")

@@ -3,19 +3,20 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.agents.tool_servers import schema_text
 from apps.console.framework.forms import GovernedForm, OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.list_columns import column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.errors import Invalid
 from apps.governance.policy.policy_table import Act
+from apps.tenants.models import Agent
 from apps.tools.actions import allow_tool, amend_agent_tool, withdraw_tool
-from apps.tools.models import AgentTool
+from apps.tools.models import AgentTool, ServerTool
 from apps.tools.tool_limits import differences
 
 NOT_READ_YET = (
@@ -37,7 +38,6 @@ class ReallowToolForm(OptionalReasonForm):
 
 def tool_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
     """What was allowed, and what the server says otherwise by now."""
-    del request
     server_definition = row.tool.defined
     return {
         "definition": row.allowed,
@@ -59,25 +59,14 @@ def offer_state(row: AgentTool) -> str:
     return "not offered: the server describes it otherwise by now"
 
 
-def _allow(values: Values, actor: Actor) -> AgentTool:
-    if not values["read_sha256"]:
+def _allow(*, actor: Actor, agent: Agent, tool: ServerTool, read_sha256: str, needs_approval: bool) -> AgentTool:
+    if not read_sha256:
         raise Invalid(NOT_READ_YET, {"tool": [NOT_READ_YET]})
-    read = values["tool"].pk, values["read_sha256"]
-    return allow_tool(values["agent"].pk, *read, actor=actor, needs_approval=values["needs_approval"])
+    return allow_tool(agent.pk, tool.pk, read_sha256, actor=actor, needs_approval=needs_approval)
 
 
-def _amend(row: AgentTool, values: Values, actor: Actor, read_at: int | None) -> AgentTool:
-    return amend_agent_tool(row, actor=actor, needs_approval=values["needs_approval"], read_at=read_at)
-
-
-def _reallow(row: AgentTool, actor: Actor, values: Values) -> AgentTool:
-    return amend_agent_tool(
-        row, actor=actor, sha256=values["sha256"], read_at=values["read_at"], reason=values["reason"]
-    )
-
-
-def _withdraw(row: AgentTool, actor: Actor, values: Values) -> None:
-    withdraw_tool(row, actor=actor, read_at=values["read_at"], reason=values["reason"])
+def _amend(row: AgentTool, *, actor: Actor, needs_approval: bool, read_at: int | None, read_sha256: str) -> AgentTool:
+    return amend_agent_tool(row, actor=actor, needs_approval=needs_approval, read_at=read_at)
 
 
 def _has_changed(row: Any) -> bool:
@@ -114,7 +103,7 @@ class AgentToolAdmin(GovernedAdmin):
             "anew",
             "Allow as it is described now",
             Act.AGENT_TOOL_AMEND,
-            _reallow,
+            amend_agent_tool,
             done="Allowed. The next session is offered it as it is described now.",
             consequence="The next session of agent {agent} is offered it as its server describes it now.",
             form=ReallowToolForm,
@@ -127,7 +116,7 @@ class AgentToolAdmin(GovernedAdmin):
             "withdraw",
             "Withdraw",
             Act.AGENT_TOOL_WITHDRAW,
-            _withdraw,
+            withdraw_tool,
             done="Withdrawn. The agent calls it no more.",
             consequence="Agent {agent} calls it no more, from its next turn on.",
             form=OptionalReasonForm,
@@ -136,10 +125,5 @@ class AgentToolAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Tool", ordering="tool__qualified_name")
-    def name(self, row: AgentTool) -> str:
-        return str(row)
-
-    @admin.display(description="State")
-    def state(self, row: AgentTool) -> str:
-        return offer_state(row)
+    name = column("Tool", str, ordering="tool__qualified_name")
+    state = column("State", offer_state)

@@ -9,9 +9,9 @@ from django.utils import timezone
 from apps.console.framework.actor_names import actor_label
 from apps.console.framework.forms import TokenRequestForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.list_columns import column, moment_column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
@@ -20,7 +20,7 @@ from apps.learning.contradictions.scan_runs import request_scan
 from apps.memory.models import AgentMemory, MemoryBlock
 from apps.personas.models import IdentityCard, Persona, PersonaOverlay, StandingRule
 from apps.skills.models import Skill
-from apps.tenants.actions import IssuedToken, amend_agent, create_agent, issue_token, revoke_token, rotate_token
+from apps.tenants.actions import amend_agent, create_agent, issue_token, revoke_token, rotate_token
 from apps.tenants.models import Agent, AgentToken, InvokableAgent
 from apps.tenants.models.grants import AgentGrants, MemberLimit
 
@@ -53,7 +53,6 @@ def agent_panels(agent: Any, request: HttpRequest) -> dict[str, Any]:
 
 def token_panels(token: Any, request: HttpRequest) -> dict[str, Any]:
     """Whether the token opens anything."""
-    del request
     return {"standing": token_state(token)}
 
 
@@ -64,28 +63,6 @@ def token_state(token: AgentToken) -> str:
     return "expired" if token.expires_at and token.expires_at <= timezone.now() else "live"
 
 
-def _create(values: Values, actor: Actor) -> Agent:
-    return create_agent(values["key"], values["title"], actor=actor, has_learning=values["has_learning"])
-
-
-def _amend(agent: Agent, values: Values, actor: Actor, read_at: int | None) -> Agent:
-    return amend_agent(agent, actor=actor, read_at=read_at, **values)
-
-
-def _issue(agent: Agent, actor: Actor, values: Values) -> IssuedToken:
-    return issue_token(agent, actor=actor, name=values["name"], valid_days=values["valid_days"])
-
-
-def _rotate(token: AgentToken, actor: Actor, values: Values) -> IssuedToken:
-    del values
-    return rotate_token(token, actor=actor)
-
-
-def _revoke(token: AgentToken, actor: Actor, values: Values) -> AgentToken:
-    del values
-    return revoke_token(token, actor=actor)
-
-
 def _is_live(token: AgentToken) -> bool:
     return token_state(token) == "live"
 
@@ -94,8 +71,7 @@ def _page_of_agent(token: AgentToken) -> str:
     return url_of_subject("tenants.agent", token.agent_id)
 
 
-def _scan_contradictions(agent: Agent, actor: Actor, values: Values) -> Agent:
-    del values
+def _scan_contradictions(agent: Agent, *, actor: Actor) -> Agent:
     request_scan(agent.pk, actor=actor)
     return agent
 
@@ -146,15 +122,16 @@ class AgentAdmin(GovernedAdmin):
     change_form_template = "console/agents/agent.html"
     edit_label = "Edit how it runs"
     saved = "Saved. What the prompt says changes with the next session; all else holds from the next message on."
-    creates = CreateAction(Act.AGENT_CREATE, _create, add_fields)
-    amends = (EditAction(Act.AGENT_AMEND, _amend),)
+    creates = CreateAction(Act.AGENT_CREATE, create_agent, add_fields)
+    amends = (EditAction(Act.AGENT_AMEND, amend_agent),)
     panels = PanelReader(agent_panels)
     buttons = (
         Button(
             "issue",
             "Issue a token",
             Act.TOKEN_ISSUE,
-            _issue,
+            issue_token,
+            takes_read_at=False,
             done="",
             consequence="Whoever holds the token acts as agent {agent}. It is shown once.",
             form=TokenRequestForm,
@@ -166,6 +143,7 @@ class AgentAdmin(GovernedAdmin):
             "Look for contradictions",
             Act.CONTRADICTION_SCAN,
             _scan_contradictions,
+            takes_read_at=False,
             done="Within a minute all that the agent goes by is looked through. What is found stands under Contradictions.",
             consequence="Persona, rules, memory, blocks and approved skills of agent {agent} are compared within a minute; every"
             " night does the same.",
@@ -195,7 +173,8 @@ class TokenAdmin(GovernedAdmin):
             "rotate",
             "Rotate",
             Act.TOKEN_ROTATE,
-            _rotate,
+            rotate_token,
+            takes_read_at=False,
             done="",
             consequence="A new token is shown once; this one goes on for 24 hours, so that nothing stops in between.",
             when=_is_live,
@@ -206,7 +185,8 @@ class TokenAdmin(GovernedAdmin):
             "revoke",
             "Revoke",
             Act.TOKEN_REVOKE,
-            _revoke,
+            revoke_token,
+            takes_read_at=False,
             done="Revoked. The next request with this token is refused.",
             consequence="The next request with this token is refused. There is no way back: issue another one.",
             when=_is_live,
@@ -215,14 +195,6 @@ class TokenAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Expires", ordering="expires_at")
-    def expires(self, token: AgentToken) -> str:
-        return format_moment(token.expires_at)
-
-    @admin.display(description="Last used", ordering="last_used_at")
-    def last_used(self, token: AgentToken) -> str:
-        return format_moment(token.last_used_at)
-
-    @admin.display(description="State")
-    def state(self, token: AgentToken) -> str:
-        return token_state(token)
+    expires = moment_column("Expires", "expires_at")
+    last_used = moment_column("Last used", "last_used_at")
+    state = column("State", token_state)

@@ -1,25 +1,18 @@
 """Who may ask whom: the other agents of the tenant that an agent may turn to."""
 
+from typing import Any
+
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import allow_invokable, amend_invokable, withdraw_invokable
-from apps.tenants.models import InvokableAgent
+from apps.tenants.models import Agent, InvokableAgent
 
 
-def _allow(values: Values, actor: Actor) -> InvokableAgent:
-    terms = {name: values[name] for name in ("role_hint", "budget_micro_usd")}
-    return allow_invokable(values["agent"].pk, values["callee"].pk, actor=actor, **terms)
-
-
-def _amend(invokable: InvokableAgent, values: Values, actor: Actor, read_at: int | None) -> InvokableAgent:
-    return amend_invokable(invokable, actor=actor, read_at=read_at, **values)
-
-
-def _withdraw(invokable: InvokableAgent, actor: Actor, values: Values) -> None:
-    withdraw_invokable(invokable, actor=actor, read_at=values["read_at"])
+def _allow(*, actor: Actor, agent: Agent, callee: Agent, **terms: Any) -> InvokableAgent:
+    return allow_invokable(agent.pk, callee.pk, actor=actor, **terms)
 
 
 def _page_of_agent(invokable: InvokableAgent) -> str:
@@ -40,13 +33,13 @@ class InvokableAdmin(GovernedAdmin):
     change_form_template = "console/agents/delegation.html"
     saved = "Saved. The next session names the other agent so; sessions already open keep what they started with."
     creates = CreateAction(Act.INVOKABLE_ALLOW, _allow, add_fields)
-    amends = (EditAction(Act.INVOKABLE_AMEND, _amend),)
+    amends = (EditAction(Act.INVOKABLE_AMEND, amend_invokable),)
     buttons = (
         Button(
             "withdraw",
             "Withdraw",
             Act.INVOKABLE_WITHDRAW,
-            _withdraw,
+            withdraw_invokable,
             done="Withdrawn. The next session no longer names that agent.",
             consequence="The next session no longer names the other agent. Sessions already open still do.",
             tone="danger",

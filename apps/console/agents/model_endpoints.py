@@ -1,6 +1,8 @@
 """Endpoints with their keys, which go in and never come out, and what models cost there."""
 
 from collections.abc import Callable
+from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from django import forms
@@ -13,9 +15,9 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 from apps.console.framework.form_errors import add_refusal_to_form, rerender_row_page, status_of
 from apps.console.framework.forms import DecisionForm, OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.list_columns import column, moment_column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import format_moment
 from apps.console.framework.token_usage import dollars
 from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
@@ -100,35 +102,14 @@ def _rerender_endpoint(
     return rerender_row_page(request, Endpoint, endpoint_id, status, site)
 
 
-def _create(values: Values, actor: Actor) -> Endpoint:
-    return create_endpoint(values["key"], values["title"], values["base_url"], actor=actor)
-
-
-def _amend(endpoint: Endpoint, values: Values, actor: Actor, read_at: int | None) -> Endpoint:
-    return amend_endpoint(endpoint, actor=actor, read_at=read_at, **values)
-
-
-def _rotate(endpoint: Endpoint, actor: Actor, values: Values) -> Endpoint:
-    return rotate_endpoint_key(endpoint, actor=actor, api_key=values["api_key"], read_at=values["read_at"])
-
-
-def _remove(endpoint: Endpoint, actor: Actor, values: Values) -> None:
-    remove_endpoint(endpoint, actor=actor, reason=values["reason"], read_at=values["read_at"])
-
-
 def _key_message(endpoint: Endpoint) -> str:
     if endpoint.has_key:
         return "The new key is kept. Turns that begin from now on use it."
     return "The endpoint has no key any more."
 
 
-def _set_price(values: Values, actor: Actor) -> ModelPrice:
-    rates = {name: values[name] for name in RATE_FIELDS}
-    return set_price(values["model"], values["valid_from"], rates, actor=actor)
-
-
-def _withdraw(price: ModelPrice, actor: Actor, values: Values) -> None:
-    withdraw_price(price, actor=actor, reason=values["reason"], read_at=values["read_at"])
+def _set_price(*, actor: Actor, model: str, valid_from: datetime, **rates: int) -> ModelPrice:
+    return set_price(model, valid_from, rates, actor=actor)
 
 
 def _list_url(row: Endpoint | ModelPrice) -> str:
@@ -146,15 +127,15 @@ class EndpointAdmin(GovernedAdmin):
     fields = ("title", "base_url")
     change_form_template = "console/agents/model_endpoint.html"
     saved = "Saved. Turns that begin from now on go by it. Another server has forgotten the key: enter it anew."
-    creates = CreateAction(Act.ENDPOINT_CREATE, _create, add_fields)
-    amends = (EditAction(Act.ENDPOINT_AMEND, _amend),)
+    creates = CreateAction(Act.ENDPOINT_CREATE, create_endpoint, add_fields)
+    amends = (EditAction(Act.ENDPOINT_AMEND, amend_endpoint),)
     panels = PanelReader(endpoint_panels)
     buttons = (
         Button(
             "key",
             "Rotate the key",
             Act.ENDPOINT_ROTATE_KEY,
-            _rotate,
+            rotate_endpoint_key,
             done=_key_message,
             consequence="Turns that begin from now on use the new key; those under way end with the old one.",
             form=NewKeyForm,
@@ -164,7 +145,7 @@ class EndpointAdmin(GovernedAdmin):
             "remove",
             "Remove",
             Act.ENDPOINT_REMOVE,
-            _remove,
+            remove_endpoint,
             done="Removed, with its key.",
             consequence="The endpoint and its key are gone. No agent may think there any more when it is removed.",
             form=OptionalReasonForm,
@@ -173,9 +154,7 @@ class EndpointAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Key kept", boolean=True)
-    def key_kept(self, endpoint: Endpoint) -> bool:
-        return endpoint.has_key
+    key_kept = column("Key kept", attrgetter("has_key"), boolean=True)
 
 
 def _rate_column(name: str, label: str) -> Callable[[ModelPrice], str]:
@@ -204,7 +183,7 @@ class PriceAdmin(GovernedAdmin):
             "withdraw",
             "Withdraw",
             Act.PRICE_WITHDRAW,
-            _withdraw,
+            withdraw_price,
             done="Withdrawn. The price before it holds again, or the product's list.",
             consequence="The price before it holds again, or the product's list. What was charged stays as it was.",
             form=OptionalReasonForm,
@@ -213,6 +192,4 @@ class PriceAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="From", ordering="valid_from")
-    def since(self, price: ModelPrice) -> str:
-        return format_moment(price.valid_from)
+    since = moment_column("From", "valid_from")

@@ -4,13 +4,11 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
-from apps.console.framework.badges import badge
 from apps.console.framework.change_lists import TabbedList
 from apps.console.framework.forms import GovernedForm, OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, as_mapping
 from apps.console.framework.row_titles import format_moment
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
@@ -26,6 +24,7 @@ from apps.schedules.actions import (
 )
 from apps.schedules.models import Schedule, ScheduleRun
 from apps.skills.models import Skill
+from apps.tenants.models import Agent
 
 Status = Schedule.Status
 PLAN_FIELDS = ("title", "cron", "timezone", "skill", "instruction", "channel", "missed_runs", "preamble")
@@ -52,7 +51,6 @@ class ScheduleList(TabbedList):
 
 def schedule_panels(schedule: Any, request: HttpRequest) -> dict[str, Any]:
     """Its latest runs, and whether its skill is one that may be run."""
-    del request
     return {
         "runs": runs_of_schedule(schedule),
         "totals": outcome_totals(schedule),
@@ -68,33 +66,11 @@ def next_run_of(schedule: Any) -> Any:
     return clock.next_run_at if clock and schedule.status == Status.APPROVED else None
 
 
-def _draft(values: Values, actor: Actor) -> Schedule:
-    plan = {name: value for name, value in values.items() if name != "agent"}
-    return draft_schedule(values["agent"].pk, actor=actor, values=plan)
+def _draft(*, actor: Actor, agent: Agent, **plan: Any) -> Schedule:
+    return draft_schedule(agent.pk, actor=actor, values=plan)
 
 
-def _amend(schedule: Schedule, values: Values, actor: Actor, read_at: int | None) -> Schedule:
-    return amend_schedule(schedule, actor=actor, values=values, read_at=read_at)
-
-
-def _approve(schedule: Schedule, actor: Actor, values: Values) -> Schedule:
-    return approve_schedule(schedule, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _pause(schedule: Schedule, actor: Actor, values: Values) -> Schedule:
-    return pause_schedule(schedule, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _resume(schedule: Schedule, actor: Actor, values: Values) -> Schedule:
-    return resume_schedule(schedule, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _deprecate(schedule: Schedule, actor: Actor, values: Values) -> Schedule:
-    return deprecate_schedule(schedule, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _run(schedule: Schedule, actor: Actor, values: Values) -> ScheduleRun:
-    del values
+def _run(schedule: Schedule, *, actor: Actor) -> ScheduleRun:
     return run_schedule_now(schedule.pk, actor=actor)
 
 
@@ -136,14 +112,14 @@ class ScheduleAdmin(GovernedAdmin):
     edit_label = "Change the plan"
     saved = "Saved. A draft runs once it is approved; a schedule that runs goes by the new plan from now on."
     creates = CreateAction(Act.SCHEDULE_DRAFT, _draft, add_fields)
-    amends = (EditAction(Act.SCHEDULE_AMEND, _amend, when=_is_not_deprecated),)
+    amends = (EditAction(Act.SCHEDULE_AMEND, as_mapping(amend_schedule), when=_is_not_deprecated),)
     panels = PanelReader(schedule_panels)
     buttons = (
         Button(
             "approve",
             "Approve",
             Act.SCHEDULE_APPROVE,
-            _approve,
+            approve_schedule,
             done="Approved. It runs from its next time on.",
             consequence="From its next time on agent {agent} begins by itself, with the skill and the words above.",
             form=OptionalReasonForm,
@@ -156,6 +132,7 @@ class ScheduleAdmin(GovernedAdmin):
             "Run now",
             Act.SCHEDULE_RUN,
             _run,
+            takes_read_at=False,
             done="Begun. What comes of it is told among the runs below.",
             consequence="It runs once, now, beside its plan. It posts as it always does.",
             when=_may_run,
@@ -164,7 +141,7 @@ class ScheduleAdmin(GovernedAdmin):
             "pause",
             "Pause",
             Act.SCHEDULE_PAUSE,
-            _pause,
+            pause_schedule,
             done="Paused. It runs no more until somebody resumes it.",
             consequence="It runs no more until somebody resumes it; what has begun goes on to its end.",
             form=OptionalReasonForm,
@@ -174,7 +151,7 @@ class ScheduleAdmin(GovernedAdmin):
             "resume",
             "Resume",
             Act.SCHEDULE_RESUME,
-            _resume,
+            resume_schedule,
             done="Resumed. It runs from its next time on.",
             consequence="It runs from its next time on; what would have been meanwhile is not made up for.",
             form=OptionalReasonForm,
@@ -185,7 +162,7 @@ class ScheduleAdmin(GovernedAdmin):
             "deprecate",
             "Deprecate",
             Act.SCHEDULE_DEPRECATE,
-            _deprecate,
+            deprecate_schedule,
             done="Deprecated. It never runs again.",
             consequence="It never runs again, and there is no way back. Its runs stay readable.",
             form=OptionalReasonForm,
@@ -206,7 +183,3 @@ class ScheduleAdmin(GovernedAdmin):
     @admin.display(description="What came of it")
     def came_of_it(self, schedule: Any) -> str:
         return schedule.last_run.sentence if schedule.last_run else "—"
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, schedule: Schedule) -> SafeString:
-        return badge(schedule.status)

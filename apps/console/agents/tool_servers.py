@@ -1,6 +1,7 @@
 """Tool servers with their headers, which go in and never come out, and what they say they offer."""
 
 import json
+from operator import attrgetter
 from typing import Any
 
 from django.contrib import admin, messages
@@ -12,9 +13,9 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from apps.console.framework.form_errors import rerender_row_page, status_of
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.list_columns import column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader
 from apps.console.framework.request_context import actor_of
-from apps.governance.actors import Actor
 from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
 from apps.governance.policy.policy_table import Act
@@ -85,18 +86,6 @@ def refresh_page(request: HttpRequest, server_id: int, site: AdminSite) -> HttpR
     return HttpResponseRedirect(page, status=303)
 
 
-def _create(values: Values, actor: Actor) -> ToolServer:
-    return create_tool_server(**values, actor=actor)
-
-
-def _amend(server: ToolServer, values: Values, actor: Actor, read_at: int | None) -> ToolServer:
-    return amend_tool_server(server, actor=actor, read_at=read_at, **values)
-
-
-def _rotate(server: ToolServer, actor: Actor, values: Values) -> ToolServer:
-    return rotate_tool_server_headers(server, actor=actor, headers=values["headers"], read_at=values["read_at"])
-
-
 def _headers_message(server: ToolServer) -> str:
     if server.has_headers:
         return "The new headers are kept. Calls from now on send them."
@@ -115,15 +104,15 @@ class ToolServerAdmin(GovernedAdmin):
     fields = SERVER_FIELDS
     change_form_template = "console/agents/tool_server.html"
     saved = "Saved. Calls from now on go by it. Another server has forgotten the headers: enter them anew."
-    creates = CreateAction(Act.TOOL_SERVER_CREATE, _create, add_fields)
-    amends = (EditAction(Act.TOOL_SERVER_AMEND, _amend),)
+    creates = CreateAction(Act.TOOL_SERVER_CREATE, create_tool_server, add_fields)
+    amends = (EditAction(Act.TOOL_SERVER_AMEND, amend_tool_server),)
     panels = PanelReader(server_panels)
     buttons = (
         Button(
             "headers",
             "Rotate the headers",
             Act.TOOL_SERVER_ROTATE_HEADERS,
-            _rotate,
+            rotate_tool_server_headers,
             done=_headers_message,
             consequence="Calls from now on send the new headers; turns under way end with the old ones.",
             form=NewHeadersForm,
@@ -131,9 +120,7 @@ class ToolServerAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Headers kept", boolean=True)
-    def headers_kept(self, server: ToolServer) -> bool:
-        return server.has_headers
+    headers_kept = column("Headers kept", attrgetter("has_headers"), boolean=True)
 
     @admin.display(description="What it offers")
     def listed(self, server: Any) -> str:

@@ -20,9 +20,10 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from apps.console.framework.change_lists import RecentValuesFilter, TabbedList
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import column, moment_column
 from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of, people_of, settings_of
-from apps.console.framework.row_titles import format_moment, title_of
+from apps.console.framework.row_titles import title_of
 from apps.console.framework.row_urls import url_of_subject
 from apps.console.framework.version_history import describe_change
 from apps.governance.actors import Actor, Role
@@ -137,22 +138,16 @@ class RefusalAdmin(GovernedAdmin):
     change_form_template = "console/audit/refused_attempt.html"
     panels = PanelReader(refusal_panels)
 
-    @admin.display(description="When", ordering="id")
-    def when(self, refusal: Refusal) -> str:
-        return format_moment(refusal.created_at)
+    when = moment_column("When", "created_at", ordering="id")
+    author = column("By", lambda row: row.people[row.actor_label])
 
     @admin.display(description="Tried", ordering="act")
     def tried(self, refusal: Refusal) -> str:
         return refusal.act or "something a page or address does not offer"
 
-    @admin.display(description="By")
-    def author(self, refusal: Any) -> str:
-        return str(refusal.people[refusal.actor_label])
-
 
 def check_panels(check: AuditCheck, request: HttpRequest) -> dict[str, Any]:
     """Where the chain ends today."""
-    del request, check
     return {"head": AuditLink.objects.order_by("-position").first()}
 
 
@@ -178,9 +173,7 @@ class AuditCheckAdmin(GovernedAdmin):
     change_form_template = "console/audit/verification.html"
     panels = PanelReader(check_panels)
 
-    @admin.display(description="When", ordering="id")
-    def when(self, check: AuditCheck) -> str:
-        return format_moment(check.created_at)
+    when = moment_column("When", "created_at", ordering="id")
 
     @admin.display(description="Result", ordering="finding_count")
     def result(self, check: AuditCheck) -> str:
@@ -208,14 +201,9 @@ class ChangeRecordAdmin(GovernedAdmin):
     change_form_template = "console/audit/change_record.html"
     panels = PanelReader(change_panels)
 
-    @admin.display(description="When", ordering="id")
-    def when(self, record: ChangeRecord) -> str:
-        return format_moment(record.created_at)
+    when = moment_column("When", "created_at", ordering="id")
+    author = column("By", lambda row: row.people[row.actor_label])
 
     @admin.display(description="On what")
     def subject(self, record: ChangeRecord) -> str:
         return f"{apps.get_model(record.subject_type)._meta.verbose_name} {record.subject_label}"
-
-    @admin.display(description="By")
-    def author(self, record: Any) -> str:
-        return str(record.people[record.actor_label])

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from django import forms
 from django.apps import apps
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -21,7 +21,8 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from apps.console.framework.form_errors import status_of
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import CreateAction, Values
+from apps.console.framework.list_columns import moment_column, person_column
+from apps.console.framework.page_actions import CreateAction
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
@@ -255,9 +256,8 @@ def _page_after_restore(target: Target) -> str:
     return reverse("admin:restore_checkpoint_changelist")
 
 
-def _make_checkpoint(values: Values, actor: Actor) -> Checkpoint:
-    agent = values["agent"]
-    return make_checkpoint(values["name"], actor=actor, agent_id=agent.pk if agent else None, reason=values["reason"])
+def _make_checkpoint(*, actor: Actor, name: str, agent: Agent | None, reason: str) -> Checkpoint:
+    return make_checkpoint(name, actor=actor, agent_id=agent.pk if agent else None, reason=reason)
 
 
 class CheckpointAdmin(GovernedAdmin):
@@ -277,10 +277,5 @@ class CheckpointAdmin(GovernedAdmin):
     change_form_template = "console/audit/checkpoint.html"
     creates = CreateAction(Act.CHECKPOINT_CREATE, _make_checkpoint, add_fields)
 
-    @admin.display(description="Moment", ordering="moment")
-    def at(self, checkpoint: Checkpoint) -> str:
-        return format_moment(checkpoint.moment)
-
-    @admin.display(description="Made by", ordering="created_by")
-    def maker(self, checkpoint: Any) -> str:
-        return str(checkpoint.people[checkpoint.created_by])
+    at = moment_column("Moment", "moment")
+    maker = person_column("Made by", "created_by")

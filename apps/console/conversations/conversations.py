@@ -18,13 +18,13 @@ from apps.console.conversations.transcripts import reporting_url, transcript
 from apps.console.framework.change_lists import RecentValuesFilter
 from apps.console.framework.forms import ReasonedDecisionForm, ResolutionForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.list_columns import column
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.token_usage import TokenUsage, total_usage
 from apps.conversations.actions import abandon_conversation, resolve_conversation
 from apps.conversations.models import Conversation
 from apps.desk.models import Draft, Escalation
-from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.policy_table import Act
 from apps.learning.lineage import descendants, quarantine_descendants
@@ -72,26 +72,12 @@ def _turns(turns: Iterable[Turn]) -> Iterator[ShownTurn]:
         yield ShownTurn(turn, total_usage(turn.calls.all()), retrieval_of(turn))
 
 
-def _resolve(conversation: Conversation, actor: Actor, values: Values) -> Conversation:
-    outcome = Conversation.Outcome(values["outcome"])
-    return resolve_conversation(conversation, actor=actor, outcome=outcome, read_at=values["read_at"])
-
-
-def _abandon(conversation: Conversation, actor: Actor, values: Values) -> Conversation:
-    return abandon_conversation(conversation, actor=actor, read_at=values["read_at"])
-
-
-def _quarantine(conversation: Conversation, actor: Actor, values: Values) -> None:
-    quarantine_descendants(conversation, actor=actor, reason=values["reason"])
-
-
 def _has_quarantinable_rows(conversation: Conversation) -> bool:
     acting_as = current_actor()
     return acting_as is not None and any(row.can_be_quarantined for row in descendants(conversation, actor=acting_as))
 
 
 def _solved_initial(conversation: Conversation) -> dict[str, str]:
-    del conversation
     return {"outcome": Conversation.Outcome.SOLVED}
 
 
@@ -141,7 +127,7 @@ class ConversationAdmin(GovernedAdmin):
             "resolve",
             "Resolve",
             Act.CONVERSATION_RESOLVE,
-            _resolve,
+            resolve_conversation,
             done="Resolved. What can be learned from it appears under Extractions in a moment.",
             consequence="The conversation ends, and the learning looks at it, unless it is off the record."
             " A later message opens a new one.",
@@ -154,7 +140,7 @@ class ConversationAdmin(GovernedAdmin):
             "abandon",
             "Abandon",
             Act.CONVERSATION_ABANDON,
-            _abandon,
+            abandon_conversation,
             done="Abandoned. Nothing is learned from it.",
             consequence="The conversation ends, and nothing is learned from it. A later message opens a new one.",
             when=_is_open,
@@ -163,7 +149,8 @@ class ConversationAdmin(GovernedAdmin):
             "quarantine",
             "Quarantine all of it",
             Act.PROPOSAL_QUARANTINE,
-            _quarantine,
+            quarantine_descendants,
+            takes_read_at=False,
             done="In quarantine. Each of them can be released by itself.",
             consequence="Skills that came of this conversation are found by no agent any more, proposals wait for nobody, and"
             " the lines it left in memory and profiles are taken out, until somebody releases them.",
@@ -175,9 +162,7 @@ class ConversationAdmin(GovernedAdmin):
         REPORT_BUTTON,
     )
 
-    @admin.display(description="Thread", ordering="conversation_key")
-    def thread(self, conversation: Conversation) -> str:
-        return str(conversation)
+    thread = column("Thread", str, ordering="conversation_key")
 
     @admin.display(description="In hand", ordering="taken_over_at")
     def in_hand(self, conversation: Any) -> str:

@@ -1,12 +1,9 @@
 """Reporting a reply where it is read: in the transcript, and on the page that says why it was said."""
 
-# ruff: noqa: ARG002  # Django calls filters by its own signatures.
-
 from collections.abc import Iterable
 from typing import Any, Final
 
 from django import forms
-from django.contrib.admin import SimpleListFilter
 from django.db.models import Count, IntegerField, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
@@ -16,7 +13,7 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget
 
 from apps.console.conversations.transcripts import TranscriptStep, reporting_url
-from apps.console.framework.change_lists import TabbedList
+from apps.console.framework.change_lists import FixedChoicesFilter, TabbedList
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.page_actions import Button, ButtonForm, RefusedDecision, Values, button_forms
 from apps.console.framework.request_context import actor_of
@@ -105,9 +102,8 @@ def _has_replies(conversation: Any) -> bool:
     return bool(not conversation.off_the_record and conversation.replies)
 
 
-def _report(conversation: Any, actor: Actor, values: Values) -> Report:
-    report_fields = {name: values[name] for name in ("reason_code", "explanation", "correction")}
-    report = report_reply(values["message_id"], actor=actor, **report_fields)
+def _report(conversation: Any, *, actor: Actor, message_id: int, **report_fields: str) -> Report:
+    report = report_reply(message_id, actor=actor, **report_fields)
     conversation.position = report.message.position
     return report
 
@@ -127,6 +123,7 @@ REPORT_BUTTON: Final = Button(
     "Report a reply",
     Act.REPORT_CREATE,
     _report,
+    takes_read_at=False,
     done=_reported_message,
     consequence="For the people who look after the agent. Neither the customer nor the agent is told; once somebody settles it,"
     " what you write may teach the agent, without what identifies anybody.",
@@ -151,15 +148,13 @@ class ConversationList(TabbedList):
         return counted_too
 
 
-class ReportedFilter(SimpleListFilter):
+class ReportedFilter(FixedChoicesFilter):
     """Whether a reply was reported as wrong."""
 
     title = "reported"
     parameter_name = "reported"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """What waits, or whatever there was."""
-        return list(REPORT_FILTERS.items())
+    offered = tuple(REPORT_FILTERS.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The conversations with such a report."""

@@ -1,14 +1,12 @@
 """Conversations whose turn does not get on, as the list of conversations can be narrowed to them."""
 
-# ruff: noqa: ARG002  # Django calls filters by its own signatures.
-
 from typing import Any, Final
 
-from django.contrib.admin import SimpleListFilter
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apps.console.framework.change_lists import FixedChoicesFilter
 from apps.console.framework.request_context import actor_of
 from apps.runtime.health.stuck_turns import stuck_turns
 from apps.runtime.models import Turn
@@ -21,15 +19,13 @@ STUCK_LABELS: Final = {
 }
 
 
-class StuckFilter(SimpleListFilter):
+class StuckFilter(FixedChoicesFilter):
     """Why their turn does not get on."""
 
     title = "stuck"
     parameter_name = STUCK_PARAMETER
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Every reason."""
-        return list(STUCK_LABELS.items())
+    offered = tuple(STUCK_LABELS.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The conversations with such a turn."""

@@ -6,11 +6,10 @@ from django import forms
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
-from apps.console.framework.page_actions import Button, Values
+from apps.console.framework.page_actions import Button
 from apps.conversations.actions import take_over_conversation
-from apps.conversations.models import Conversation, Message
+from apps.conversations.models import Conversation
 from apps.conversations.rules import EVENT_CHARACTERS
-from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.policy_table import Act
 from apps.runtime.turns.operator_replies import conversation_length, hand_back, write_to_customer
@@ -25,18 +24,6 @@ class WriteMessageForm(DecisionForm):
         max_length=EVENT_CHARACTERS,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 4}),
     )
-
-
-def _take_over(conversation: Conversation, actor: Actor, values: Values) -> Conversation:
-    return take_over_conversation(conversation, actor=actor, read_at=values["read_at"])
-
-
-def _hand_back(conversation: Conversation, actor: Actor, values: Values) -> Conversation:
-    return hand_back(conversation, actor=actor, read_at=values["read_at"])
-
-
-def _write(conversation: Conversation, actor: Actor, values: Values) -> Message:
-    return write_to_customer(conversation, actor=actor, text=values["text"], seen_length=values["seen_length"])
 
 
 def _message_initial(conversation: Conversation) -> dict[str, Any]:
@@ -61,7 +48,8 @@ TAKEOVER_BUTTONS = (
         "write",
         "Send",
         Act.MESSAGE_SEND,
-        _write,
+        write_to_customer,
+        takes_read_at=False,
         done="Sent. The customer reads it now.",
         consequence="The customer reads this as the answer to what they wrote. The agent is told when you hand back.",
         form=WriteMessageForm,
@@ -75,7 +63,7 @@ TAKEOVER_BUTTONS = (
         "take_over",
         "Take over",
         Act.CONVERSATION_TAKE_OVER,
-        _take_over,
+        take_over_conversation,
         done="It is in your hands. The agent is locked out until you hand it back.",
         consequence="The agent is locked out until the conversation is handed back, and you answer in its place.",
         when=_may_be_taken_over,
@@ -84,7 +72,7 @@ TAKEOVER_BUTTONS = (
         "hand_back",
         "Hand back",
         Act.CONVERSATION_HAND_BACK,
-        _hand_back,
+        hand_back,
         done="Handed back. The agent answers again.",
         consequence="The agent answers again, what waits included. It is told what was written meanwhile.",
         when=_is_taken_over,

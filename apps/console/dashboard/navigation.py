@@ -131,7 +131,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
 @cache
 def _paths(script_prefix: str) -> dict[str, str]:
     """The path of every place, looked up once for each prefix that the product is served under."""
-    del script_prefix  # reverse() puts it in front by itself
+    # reverse() adds the prefix by itself; the parameter is the key of the cache.
     return {place.view: reverse(f"admin:{place.view}") for _, places in MENU_GROUPS for place in places}
 
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from apps.console.dashboard.daily_counts import DailyCounts, DayRange
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import day_column
 from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.token_usage import TokenUsage, dollars
@@ -128,9 +129,7 @@ class SpendAdmin(GovernedAdmin):
     change_form_template = "console/dashboard/spend.html"
     panels = PanelReader(spend_panels)
 
-    @admin.display(description="Day", ordering="day")
-    def on_day(self, spend: Spend) -> str:
-        return f"{spend.day:%d %b %Y}".lstrip("0")
+    on_day = day_column("Day", "day")
 
     @admin.display(description="Calls", ordering="calls")
     def asked(self, spend: Spend) -> str:

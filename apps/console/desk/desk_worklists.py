@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib import admin
 from django.db.models import Model, OuterRef, QuerySet, Subquery
 from django.urls import reverse
 from django.utils.html import format_html
@@ -11,6 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 
 from apps.console.conversations.transcripts import reporting_url, transcript
+from apps.console.framework.list_columns import column
 from apps.console.framework.row_titles import excerpt
 from apps.console.framework.worklist_admin import WorklistAdmin
 from apps.conversations.models import Conversation, Message
@@ -45,17 +45,9 @@ class DeskAdmin(WorklistAdmin):
     with_more = staticmethod(with_last_words)
     list_select_related = ("agent", "conversation", "conversation__agent")
 
-    @admin.display(description="The customer wrote")
-    def asked(self, row: Any) -> str:
-        return excerpt(row.last_words or "nothing yet")
-
-    @admin.display(description="Channel", ordering="conversation__channel")
-    def channel(self, row: Any) -> str:
-        return str(row.conversation.channel)
-
-    @admin.display(description="Age", ordering="created_at")
-    def age(self, row: Any) -> str:
-        return timesince(row.created_at, depth=1)
+    asked = column("The customer wrote", lambda row: excerpt(row.last_words or "nothing yet"))
+    channel = column("Channel", lambda row: str(row.conversation.channel), ordering="conversation__channel")
+    age = column("Age", lambda row: timesince(row.created_at, depth=1), ordering="created_at")
 
 
 def next_draft_url(draft: Draft) -> str:

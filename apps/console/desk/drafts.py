@@ -3,17 +3,15 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.desk.desk_worklists import DeskAdmin, draft_done_message, next_draft_url, recent_lines
-from apps.console.framework.badges import badge, grounded
+from apps.console.framework.badges import grounded
 from apps.console.framework.forms import DecisionForm, OptionalReasonForm, VerbatimTextField
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.list_columns import column, excerpt_column
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import excerpt
 from apps.desk.models import Draft
 from apps.desk.rules import DRAFT_CHARACTERS, REASON_CHARACTERS
 from apps.governance.actors import Actor
@@ -57,20 +55,8 @@ def draft_panels(draft: Any, request: HttpRequest) -> dict[str, Any]:
     return recent_lines(draft.conversation, actor_of(request))
 
 
-def _send(draft: Draft, actor: Actor, values: Values) -> Draft:
-    return send_reviewed_draft(
-        draft,
-        actor=actor,
-        reviewed_sha256=values["reviewed_sha256"],
-        text=values.get("sent_text"),
-        read_at=values["read_at"],
-    )
-
-
-def _discard(draft: Draft, actor: Actor, values: Values) -> Draft:
-    return decline_draft(
-        draft, actor=actor, reason_code=values["reason_code"], reason=values["reason"], read_at=values["read_at"]
-    )
+def _send_edited(draft: Draft, *, actor: Actor, reviewed_sha256: str, sent_text: str, read_at: int) -> Draft:
+    return send_reviewed_draft(draft, actor=actor, reviewed_sha256=reviewed_sha256, text=sent_text, read_at=read_at)
 
 
 def _send_initial(draft: Draft) -> dict[str, str]:
@@ -105,7 +91,7 @@ class DraftAdmin(DeskAdmin):
             "send",
             "Send",
             Act.DRAFT_SEND,
-            _send,
+            send_reviewed_draft,
             done=draft_done_message("Sent as the agent wrote it."),
             consequence="The customer reads exactly these words, now.",
             form=SendDraftForm,
@@ -119,7 +105,7 @@ class DraftAdmin(DeskAdmin):
             "edit",
             "Edit, then send",
             Act.DRAFT_SEND_EDITED,
-            _send,
+            _send_edited,
             done=draft_done_message("Sent in your words. The agent's are kept beside them."),
             consequence="The customer reads your words in the place of the agent's. Both are kept.",
             form=SendEditedDraftForm,
@@ -131,7 +117,7 @@ class DraftAdmin(DeskAdmin):
             "discard",
             "Discard",
             Act.DRAFT_DISCARD,
-            _discard,
+            decline_draft,
             done=draft_done_message("Discarded. Nothing was sent."),
             consequence="Nothing is sent. The customer goes without this reply; your reason stays with the draft.",
             form=DiscardDraftForm,
@@ -141,14 +127,5 @@ class DraftAdmin(DeskAdmin):
         ),
     )
 
-    @admin.display(description="Draft")
-    def drafted(self, draft: Draft) -> str:
-        return excerpt(draft.text)
-
-    @admin.display(description="Stands on", ordering="grounding")
-    def stands_on(self, draft: Draft) -> SafeString:
-        return grounded(draft)
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, draft: Draft) -> SafeString:
-        return badge(draft.status)
+    drafted = excerpt_column("Draft", "text")
+    stands_on = column("Stands on", grounded, ordering="grounding")

@@ -3,21 +3,17 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldBooleanWidget
 
 from apps.console.desk.desk_worklists import DeskAdmin, escalation_done_message, next_escalation_url, recent_lines
-from apps.console.framework.badges import badge
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.list_columns import choice_column, excerpt_column
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import excerpt
 from apps.desk.actions import dismiss_escalation
 from apps.desk.models import Escalation
 from apps.desk.rules import ANSWER_CHARACTERS, REASON_CHARACTERS
-from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 from apps.runtime.turns.operator_replies import answer_question
 
@@ -52,22 +48,6 @@ def escalation_panels(escalation: Any, request: HttpRequest) -> dict[str, Any]:
     return recent_lines(escalation.conversation, actor_of(request))
 
 
-def _answer(escalation: Escalation, actor: Actor, values: Values) -> Escalation:
-    return answer_question(
-        escalation,
-        actor=actor,
-        answer=values["answer"],
-        word_for_word=values["word_for_word"],
-        read_at=values["read_at"],
-    )
-
-
-def _dismiss(escalation: Escalation, actor: Actor, values: Values) -> Escalation:
-    return dismiss_escalation(
-        escalation, actor=actor, dismissal_reason=values["dismissal_reason"], read_at=values["read_at"]
-    )
-
-
 def _is_open(escalation: Escalation) -> bool:
     return bool(escalation.status == Escalation.Status.OPEN)
 
@@ -91,7 +71,7 @@ class EscalationAdmin(DeskAdmin):
             "answer",
             "Answer",
             Act.ESCALATION_ANSWER,
-            _answer,
+            answer_question,
             done=escalation_done_message("Answered."),
             consequence="The agent reads your answer and tells the customer, unless you send it word for word.",
             form=AnswerEscalationForm,
@@ -104,7 +84,7 @@ class EscalationAdmin(DeskAdmin):
             "dismiss",
             "Dismiss",
             Act.ESCALATION_DISMISS,
-            _dismiss,
+            dismiss_escalation,
             done=escalation_done_message("Dismissed. Nobody is told."),
             consequence="It leaves the desk without an answer; neither the agent nor the customer is told.",
             form=DismissEscalationForm,
@@ -114,14 +94,5 @@ class EscalationAdmin(DeskAdmin):
         ),
     )
 
-    @admin.display(description="Question")
-    def asks(self, escalation: Escalation) -> str:
-        return excerpt(escalation.question)
-
-    @admin.display(description="Why", ordering="reason")
-    def why(self, escalation: Escalation) -> str:
-        return str(escalation.get_reason_display())
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, escalation: Escalation) -> SafeString:
-        return badge(escalation.status)
+    asks = excerpt_column("Question", "question")
+    why = choice_column("Why", "reason")

@@ -3,10 +3,8 @@
 from typing import Any, Final
 
 from django import forms
-from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.timesince import timesince
 from unfold.widgets import UnfoldAdminTextareaWidget
 
@@ -14,13 +12,13 @@ from apps.console.desk.desk_worklists import next_report_url, report_done_messag
 from apps.console.framework.badges import badge
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.list_columns import choice_column, column, excerpt_column, person_column
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
 from apps.console.framework.row_titles import excerpt
 from apps.conversations.models import InboundEvent
 from apps.desk.reports.actions import settle_report, withdraw_report
 from apps.desk.reports.models import Report
 from apps.desk.reports.rules import ONLY_REPORTER_WITHDRAWS, RESOLUTION_CHARACTERS
-from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.models import LessonCase
@@ -53,7 +51,6 @@ class SettleReportForm(DecisionForm):
 
 def report_panels(report: Any, request: HttpRequest) -> dict[str, Any]:
     """The reply with what it answered and what stood behind it, what others reported of it, and the lesson that came of it."""
-    del request
     message = report.message
     turn = Turn.objects.filter(pk=message.turn_id).select_related("session").first() if message.turn_id else None
     cases = LessonCase.objects.filter(source=LessonSource.REPORTED_REPLY.value, source_id=report.pk)
@@ -78,16 +75,6 @@ def _is_withdrawable(report: Report) -> bool:
     return actor is not None and _is_open(report) and report.author == actor.label
 
 
-def _settle(report: Report, actor: Actor, values: Values) -> Report:
-    return settle_report(
-        report, actor=actor, outcome=values["outcome"], resolution=values["resolution"], read_at=values["read_at"]
-    )
-
-
-def _withdraw(report: Report, actor: Actor, values: Values) -> Report:
-    return withdraw_report(report, actor=actor, read_at=values["read_at"])
-
-
 class ReportAdmin(GovernedAdmin):
     """What waits to be settled first; settled and withdrawn ones stay to be read."""
 
@@ -107,7 +94,7 @@ class ReportAdmin(GovernedAdmin):
             "settle",
             "Settle",
             Act.REPORT_RESOLVE,
-            _settle,
+            settle_report,
             done=report_done_message("Settled."),
             consequence="Unless nothing was wrong, it becomes a case for the lessons of the agent within a minute; what else has to"
             " change, you change where it stands. Neither the customer nor the agent is told.",
@@ -121,7 +108,7 @@ class ReportAdmin(GovernedAdmin):
             "withdraw",
             "Withdraw",
             Act.REPORT_WITHDRAW,
-            _withdraw,
+            withdraw_report,
             done="Withdrawn. The words stand in the history of changes alone.",
             consequence="The words go from every page; that you reported the reply stays. They are kept in the history of changes.",
             when=_is_withdrawable,
@@ -129,26 +116,11 @@ class ReportAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="The reply")
-    def said(self, report: Report) -> str:
-        return excerpt(report.message.text)
-
-    @admin.display(description="What is wrong", ordering="reason_code")
-    def what(self, report: Report) -> str:
-        return str(report.get_reason_code_display())
-
-    @admin.display(description="How so")
-    def says(self, report: Report) -> str:
-        return excerpt(report.explanation or report.correction)
-
-    @admin.display(description="By", ordering="author")
-    def by(self, report: Any) -> str:
-        return str(report.people[report.author])
-
-    @admin.display(description="Age", ordering="created_at")
-    def age(self, report: Report) -> str:
-        return timesince(report.created_at, depth=1)
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, report: Report) -> SafeString:
-        return format_html("{} {}", badge(report.status), report.get_outcome_display())
+    said = excerpt_column("The reply", "message.text")
+    what = choice_column("What is wrong", "reason_code")
+    says = column("How so", lambda row: excerpt(row.explanation or row.correction))
+    by = person_column("By", "author")
+    age = column("Age", lambda row: timesince(row.created_at, depth=1), ordering="created_at")
+    state_shown = column(
+        "State", lambda row: format_html("{} {}", badge(row.status), row.get_outcome_display()), ordering="status"
+    )

@@ -1,32 +1,24 @@
 """Send rules: what becomes of an agent's replies on a channel, or once it has read a skill."""
 
+from typing import Any
+
 from django.contrib import admin
 from django.urls import reverse
 
 from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, as_mapping
 from apps.desk.actions import lift_send_rule, write_send_rule
 from apps.desk.models import SendRule
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 
 
-def _create(values: Values, actor: Actor) -> SendRule:
-    rule = SendRule(tenant_id=actor.tenant_id)
-    return write_send_rule(rule, actor=actor, values=values)
-
-
-def _amend(rule: SendRule, values: Values, actor: Actor, read_at: int | None) -> SendRule:
-    return write_send_rule(rule, actor=actor, values={"send_mode": values["send_mode"]}, read_at=read_at)
-
-
-def _lift(rule: SendRule, actor: Actor, values: Values) -> None:
-    lift_send_rule(rule, actor=actor, reason=values["reason"], read_at=values["read_at"])
+def _create(*, actor: Actor, **values: Any) -> SendRule:
+    return write_send_rule(SendRule(tenant_id=actor.tenant_id), actor=actor, values=values)
 
 
 def _list_url(rule: SendRule) -> str:
-    del rule
     return reverse("admin:desk_sendrule_changelist")
 
 
@@ -44,13 +36,13 @@ class SendRuleAdmin(GovernedAdmin):
     fields = ("agent", "channel", "skill", "send_mode")
     saved = "Saved. It holds for every reply that has not been sent yet."
     creates = CreateAction(Act.SEND_RULE_WRITE, _create, add_fields)
-    amends = (EditAction(Act.SEND_RULE_WRITE, _amend),)
+    amends = (EditAction(Act.SEND_RULE_WRITE, as_mapping(write_send_rule)),)
     buttons = (
         Button(
             "lift",
             "Lift",
             Act.SEND_RULE_LIFT,
-            _lift,
+            lift_send_rule,
             done="Lifted. The agent's own send mode holds there again.",
             consequence="The agent's own send mode holds there again, from the next reply on.",
             form=OptionalReasonForm,

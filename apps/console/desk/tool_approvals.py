@@ -3,18 +3,14 @@
 import json
 from typing import Any
 
-from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.desk.desk_worklists import recent_lines
-from apps.console.framework.badges import badge
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
 from apps.console.framework.request_context import actor_of
-from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 from apps.runtime.tools.tool_approvals import forbid_call, permit_call
 from apps.tools.models import REASON_CHARACTERS, ToolApproval
@@ -37,14 +33,6 @@ def call_panels(approval: Any, request: HttpRequest) -> dict[str, Any]:
     """The arguments as they would be sent, and the end of the conversation."""
     sent = json.dumps(approval.arguments, indent=2, ensure_ascii=False, sort_keys=True)
     return {"sent": sent, **recent_lines(approval.conversation, actor_of(request))}
-
-
-def _approve(approval: ToolApproval, actor: Actor, values: Values) -> ToolApproval:
-    return permit_call(approval, actor=actor, read_at=values["read_at"])
-
-
-def _refuse(approval: ToolApproval, actor: Actor, values: Values) -> ToolApproval:
-    return forbid_call(approval, actor=actor, reason=values["reason"], read_at=values["read_at"])
 
 
 def _is_waiting(approval: ToolApproval) -> bool:
@@ -75,7 +63,7 @@ class ToolApprovalAdmin(GovernedAdmin):
             "approve",
             "Approve this call",
             Act.TOOL_APPROVAL_APPROVE,
-            _approve,
+            permit_call,
             done="Approved. The agent is told, and may make this call once.",
             consequence="Agent {agent} may make exactly this call, once, and is told to make it now.",
             when=_is_waiting,
@@ -86,7 +74,7 @@ class ToolApprovalAdmin(GovernedAdmin):
             "refuse",
             "Refuse",
             Act.TOOL_APPROVAL_REFUSE,
-            _refuse,
+            forbid_call,
             done="Refused. The agent is told, and tells the customer.",
             consequence="The call is not made. The agent is told why and tells the customer.",
             form=RefuseCallForm,
@@ -94,7 +82,3 @@ class ToolApprovalAdmin(GovernedAdmin):
             tone="danger",
         ),
     )
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, approval: ToolApproval) -> SafeString:
-        return badge(approval.status)

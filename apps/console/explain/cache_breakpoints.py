@@ -52,7 +52,7 @@ def _marks_of(call: ModelCall) -> tuple[CacheMark, ...] | None:
 
 
 def _mark_sentence(mark: CacheMark) -> str:
-    where = f"message {mark.message + 1} of those sent" if mark.message >= 0 else _slot_phrase(mark.slot)
+    where = _slot_phrase(mark.slot) if mark.message is None else f"message {mark.message + 1} of those sent"
     return f"behind {where}, after about {grouped(mark.tokens)} tokens, {LIFETIME_WORDS[mark.lifetime]}"
 
 

@@ -6,16 +6,15 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from django.contrib import admin
 from django.db.models import Q
 from django.http import HttpRequest
 
 from apps.console.explain.cache_breakpoints import SlotMark, marked_calls, marks_by_slot, title_of_slot
 from apps.console.framework.actor_names import people_of_tenant
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import moment_column
 from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.console.framework.text_diffs import DiffPiece
 from apps.llm.token_estimate import tokens_in_bytes
@@ -149,6 +148,4 @@ class SessionAdmin(GovernedAdmin):
     change_form_template = "console/explain/session.html"
     panels = PanelReader(session_panels)
 
-    @admin.display(description="Frozen", ordering="snapshot_at")
-    def frozen(self, session: Session) -> str:
-        return format_moment(session.snapshot_at)
+    frozen = moment_column("Frozen", "snapshot_at")

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from django.contrib.admin import AllValuesFieldListFilter
+from django.contrib.admin import AllValuesFieldListFilter, SimpleListFilter
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.views.main import ERROR_FLAG, ORDER_VAR
 from django.db.models import QuerySet
@@ -29,6 +29,15 @@ class FilterLinks:
     title: str
     chosen: str
     choices: tuple[tuple[str, str, bool], ...]
+
+
+class FixedChoicesFilter(SimpleListFilter):
+    """A filter that offers the same choices on every page. A subclass declares them, and filters in `queryset`."""
+
+    offered: ClassVar[Sequence[tuple[str, Any]]]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(self.offered)
 
 
 class RecentValuesFilter(AllValuesFieldListFilter):

@@ -140,7 +140,9 @@ class SkillApprovalForm(ConfirmationForm):
 class ResolutionForm(DecisionForm):
     """How a conversation ended."""
 
-    outcome = forms.ChoiceField(choices=Conversation.Outcome.choices, widget=UnfoldAdminSelectWidget)
+    outcome = forms.TypedChoiceField(
+        coerce=Conversation.Outcome, choices=Conversation.Outcome.choices, widget=UnfoldAdminSelectWidget
+    )
 
 
 class TokenRequestForm(DecisionForm):

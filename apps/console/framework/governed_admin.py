@@ -1,11 +1,9 @@
 """The one base of all pages: it turns a declaration into reads, forms, buttons and refusals in words."""
 
-# ruff: noqa: ARG002  # Django calls these methods by its own signatures.
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.admin.utils import quote, unquote
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.db.models import Model, Q, QuerySet, TextField
@@ -14,9 +12,11 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from unfold.admin import ModelAdmin
 
+from apps.console.framework.badges import badge
 from apps.console.framework.change_lists import TabbedList
 from apps.console.framework.form_errors import add_refusal_to_form, record_refused_request, status_of
 from apps.console.framework.forms import READ_AT, GovernedForm, VerbatimTextField
+from apps.console.framework.list_columns import column, moment_column
 from apps.console.framework.page_actions import (
     NO_PANELS,
     Button,
@@ -31,7 +31,7 @@ from apps.console.framework.page_actions import (
 )
 from apps.console.framework.request_context import actor_of, people_of
 from apps.console.framework.row_counts import CountedPaginator
-from apps.console.framework.row_titles import format_moment, title_of
+from apps.console.framework.row_titles import title_of
 from apps.console.framework.version_history import history_context, version_urls
 from apps.governance.errors import GovernanceError, Stale
 from apps.governance.models import Governed
@@ -66,13 +66,9 @@ class GovernedAdmin(ModelAdmin):
     add_form_template = "console/framework/page.html"
     view_on_site = False
 
-    @admin.display(description="Updated", ordering="updated_at")
-    def updated(self, row: Any) -> str:
-        return format_moment(row.updated_at)
-
-    @admin.display(description="Whose words", ordering="taint")
-    def whose_words(self, row: Any) -> str:
-        return str(row.taint)
+    updated = moment_column("Updated", "updated_at")
+    state_shown = column("State", lambda row: badge(row.status), ordering="status")
+    whose_words = column("Whose words", lambda row: str(row.taint), ordering="taint")
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return getattr(request, "actor", None) is not None
@@ -169,9 +165,9 @@ class GovernedAdmin(ModelAdmin):
         if change:
             amendment = self._edit_action(request, obj)
             if amendment:
-                amendment.call(obj, values, actor, form.cleaned_data[READ_AT])
+                amendment.call(obj, actor=actor, read_at=form.cleaned_data[READ_AT], **values)
         elif self.creates:
-            made = self.creates.call(values, actor)
+            made = self.creates.call(actor=actor, **values)
             obj.pk, request.made = made.pk, made  # type: ignore[attr-defined]  # read by response_post_save_add
 
     def changeform_view(
@@ -219,7 +215,7 @@ class GovernedAdmin(ModelAdmin):
         if form.is_valid():
             try:
                 return self._respond_to_decision(
-                    request, row, button, button.call(row, actor_of(request), form.cleaned_data)
+                    request, row, button, button.perform(row, actor_of(request), form.cleaned_data)
                 )
             except GovernanceError as refusal:
                 add_refusal_to_form(form, refusal)

@@ -43,7 +43,6 @@ def _render_link_close(
     renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment
 ) -> str:
     """The words of a link stay; its address follows, so that a reviewer sees where it leads."""
-    del renderer, options, env
     opened = next(token for token in reversed(tokens[:at]) if token.type == "link_open")
     return f' <span class="pc-address">({escape(str(opened.attrGet("href") or ""))})</span>'
 
@@ -51,14 +50,12 @@ def _render_link_close(
 def _drop_link_open(
     renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment
 ) -> str:
-    del renderer, tokens, at, options, env
     return ""
 
 
 def _render_image(
     renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment
 ) -> str:
-    del renderer, options, env
     token = tokens[at]
     placeholder = f"image not loaded: {token.content or 'no description'} ({token.attrGet('src')})"
     return f'<span class="pc-address">[{escape(placeholder)}]</span>'
@@ -67,7 +64,6 @@ def _render_image(
 def _render_heading(
     renderer: RendererHTML, tokens: Sequence[Token], at: int, options: OptionsDict, env: Environment
 ) -> str:
-    del renderer, options, env
     level = min(max(int(tokens[at].tag[1:]) + 1, 3), 6)
     return f"<{'/' if tokens[at].nesting < 0 else ''}h{level}>"
 

@@ -13,7 +13,7 @@ from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 
-from apps.console.framework.forms import DecisionForm
+from apps.console.framework.forms import READ_AT, DecisionForm
 from apps.console.framework.row_counts import BoundedCount
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
@@ -35,28 +35,25 @@ class CreatedRow(Protocol):
 
 def no_prefill(request: HttpRequest) -> dict[str, Any]:
     """What stands in a form that begins with nothing."""
-    del request
     return {}
 
 
 def always(row: Any) -> bool:
     """Whatever state the row is in."""
-    del row
     return True
 
 
 def no_initial_values(row: Any) -> dict[str, Any]:
     """No value to begin with."""
-    del row
     return {}
 
 
 @dataclass(frozen=True, slots=True)
 class CreateAction:
-    """How a row is made from a form's values."""
+    """How a row is made: `call` receives the actor and the form's values, each by its name."""
 
     act: Act
-    call: Callable[[Values, Actor], CreatedRow]
+    call: Callable[..., CreatedRow]
     takes: tuple[str, ...]
     answer_template: str = ""
     begins: Callable[[HttpRequest], dict[str, Any]] = no_prefill
@@ -72,10 +69,13 @@ def prefilled_values(creation: CreateAction | None, given: Mapping[str, Any], re
 
 @dataclass(frozen=True, slots=True)
 class EditAction:
-    """How a row takes a form's values; `read_at` is the version they were typed over."""
+    """How a row takes a form's values: `call` receives the row, the actor and the values, each by its name.
+
+    `read_at` among them is the version that they were typed over.
+    """
 
     act: Act
-    call: Callable[[Any, Values, Actor, int | None], Any]
+    call: Callable[..., Any]
     when: Callable[[Any], bool] = always
 
     def is_open_to(self, actor: Actor, row: Governed | None) -> bool:
@@ -86,17 +86,27 @@ class EditAction:
         return frozenset(name for name in POLICY[self.act].writes(adding=False) if may(actor, self.act, name, row))
 
 
+def as_mapping(action: Callable[..., Any]) -> Callable[..., Any]:
+    """The call of an edit whose action takes the form's values as one mapping."""
+
+    def call(row: Any, *, actor: Actor, read_at: int | None, **values: Any) -> Any:
+        return action(row, actor=actor, values=values, read_at=read_at)
+
+    return call
+
+
 @dataclass(frozen=True, slots=True)
 class Button:
     """A decision on a row's page: one form, one POST, one act.
 
+    `call` is the action, or a function around it. It receives the row, the actor and the form's values, each by its name.
     `consequence` says what a yes means for customers; `folded` buttons open to their form first.
     """
 
     name: str
     label: str
     act: Act
-    call: Callable[[Any, Actor, Values], Any]
+    call: Callable[..., Any]
     # What the reviewer is told, or how to say it of what the call made.
     done: str | Callable[[Any], str]
     consequence: str = ""
@@ -107,6 +117,8 @@ class Button:
     folded: bool = True
     leads_to: Callable[[Any], str] | None = None
     answer_template: str = ""
+    # Whether the action takes the version that was read, and so refuses a row that changed since.
+    takes_read_at: bool = True
     # Its act is done to rows that came of this one.
     on_others: bool = False
     # The page shows it elsewhere than among the decisions.
@@ -115,6 +127,11 @@ class Button:
     def is_open_to(self, actor: Actor, row: Model) -> bool:
         # Of a journal's row the act itself knows whose it is.
         return may(actor, self.act, row=row if isinstance(row, Governed) else None)
+
+    def perform(self, row: Any, actor: Actor, values: Values) -> Any:
+        """Call the action with what the form sent."""
+        named = {name: value for name, value in values.items() if name != READ_AT or self.takes_read_at}
+        return self.call(row, actor=actor, **named)
 
     def said(self, made: Any) -> str:
         """What to tell whoever decided, of what it came to."""
@@ -137,7 +154,7 @@ class Button:
         return refused
 
     def _initial(self, row: Any) -> dict[str, Any]:
-        return {"read_at": row.version if isinstance(row, Governed) else UNVERSIONED_READ_AT, **self.initial(row)}
+        return {READ_AT: row.version if isinstance(row, Governed) else UNVERSIONED_READ_AT, **self.initial(row)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +219,6 @@ class PanelReader:
 
 
 def _no_values(row: Any, request: HttpRequest) -> dict[str, Any]:
-    del row, request
     return {}
 
 

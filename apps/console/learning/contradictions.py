@@ -10,12 +10,12 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from apps.console.framework.badges import badge
 from apps.console.framework.forms import DecisionForm, OptionalReasonForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.list_columns import choice_column, column, moment_column
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import excerpt, format_moment
+from apps.console.framework.row_titles import excerpt
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.models import Governed
@@ -71,7 +71,6 @@ def contradictions_about(row: Governed, request: HttpRequest) -> QuerySet[Contra
 
 def contradiction_panels(row: Any, request: HttpRequest) -> dict[str, Any]:
     """Both sides, and the latest look at this agent."""
-    del request
     return {
         "sides": list(sides_of(row)),
         "look": ContradictionScan.objects.filter(agent=row.agent_id).first(),
@@ -87,18 +86,7 @@ class DismissContradictionForm(DecisionForm):
     dismissal_reason.widget.attrs["rows"] = 2
 
 
-def _dismiss(row: Contradiction, actor: Actor, values: Values) -> Contradiction:
-    return dismiss_contradiction(
-        row, actor=actor, dismissal_reason=values["dismissal_reason"], read_at=values["read_at"]
-    )
-
-
-def _reopen(row: Contradiction, actor: Actor, values: Values) -> Contradiction:
-    return reopen_contradiction(row, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _scan_again(row: Contradiction, actor: Actor, values: Values) -> Contradiction:
-    del values
+def _scan_again(row: Contradiction, *, actor: Actor) -> Contradiction:
     request_scan(row.agent_id, actor=actor)
     return row
 
@@ -133,7 +121,7 @@ class ContradictionAdmin(GovernedAdmin):
             "dismiss",
             "Both may stay",
             Act.CONTRADICTION_DISMISS,
-            _dismiss,
+            dismiss_contradiction,
             done="Dismissed for as long as both lines say the same.",
             consequence="Nothing changes for agent {agent}. You are asked again once one of the lines says something else that"
             " contradicts the other.",
@@ -145,7 +133,7 @@ class ContradictionAdmin(GovernedAdmin):
             "reopen",
             "Open it again",
             Act.CONTRADICTION_REOPEN,
-            _reopen,
+            reopen_contradiction,
             done="Open again.",
             consequence="One of the lines has to change after all. It is open until one does.",
             form=OptionalReasonForm,
@@ -156,28 +144,17 @@ class ContradictionAdmin(GovernedAdmin):
             "Look again now",
             Act.CONTRADICTION_SCAN,
             _scan_again,
+            takes_read_at=False,
             done="Within a minute all that the agent goes by is looked through. Load this page again then.",
             consequence="All that agent {agent} goes by is looked through within a minute; what was changed is gone then.",
         ),
     )
 
-    @admin.display(description="Contradiction", ordering="kind")
-    def in_what(self, row: Contradiction) -> str:
-        return row.get_kind_display()
-
-    @admin.display(description="One line")
-    def one(self, row: Contradiction) -> SafeString:
-        return quote_side(next(sides_of(row)))
+    in_what = choice_column("Contradiction", "kind")
+    one = column("One line", lambda row: quote_side(next(sides_of(row))))
+    since = moment_column("Since", "created_at")
 
     @admin.display(description="The other")
     def other(self, row: Contradiction) -> SafeString:
         sides = list(sides_of(row))
         return quote_side(sides[1]) if len(sides) > 1 else format_html("names {}", row.conflicting_words)
-
-    @admin.display(description="Since", ordering="created_at")
-    def since(self, row: Contradiction) -> str:
-        return format_moment(row.created_at)
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, row: Contradiction) -> SafeString:
-        return badge(row.status)

@@ -4,24 +4,23 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from operator import attrgetter
 from typing import Any, Final
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
-from apps.console.framework.badges import badge
 from apps.console.framework.change_lists import TabbedList
 from apps.console.framework.charts import Plot, stacked_plot
 from apps.console.framework.forms import DecisionForm, OptionalReasonForm, ReasonedDecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.list_columns import column
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
 from apps.console.framework.row_titles import excerpt, format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.console.framework.text_diffs import field_diffs
-from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.actions import dismiss_cluster, reopen_cluster
@@ -67,7 +66,6 @@ class ProposeRuleForm(DecisionForm):
 
 def cluster_panels(cluster: Any, request: HttpRequest) -> dict[str, Any]:
     """Its drafts, the latest first, how often it came in each week, and one draft with what became of it."""
-    del request
     members = list(cluster.latest_members)
     days = EditClusterCase.objects.filter(cluster=cluster).values_list("case__happened_at", flat=True)
     lesson = members[-1].case.lesson if members else None
@@ -98,14 +96,6 @@ def _cluster_draft(member: EditClusterCase) -> ClusterDraft:
     return ClusterDraft(case.happened_at, case.source_id, draft_url, thread, thread_url)
 
 
-def _propose(cluster: EditCluster, actor: Actor, values: Values) -> EditCluster:
-    return propose_cluster_rule(cluster, actor=actor, read_at=values["read_at"], rule=values["rule"])
-
-
-def _propose_in_skill(cluster: EditCluster, actor: Actor, values: Values) -> EditCluster:
-    return propose_skill_change(cluster, actor=actor, read_at=values["read_at"], rule=values["rule"])
-
-
 def _cached_skill(cluster: Any) -> Skill | None:
     """The skill that its drafts stand on, looked up once for its page."""
     if not hasattr(cluster, "behind"):
@@ -117,14 +107,6 @@ def _cached_skill(cluster: Any) -> Skill | None:
 
 def _has_common_skill(cluster: EditCluster) -> bool:
     return _is_open(cluster) and _cached_skill(cluster) is not None
-
-
-def _dismiss(cluster: EditCluster, actor: Actor, values: Values) -> EditCluster:
-    return dismiss_cluster(cluster, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _reopen(cluster: EditCluster, actor: Actor, values: Values) -> EditCluster:
-    return reopen_cluster(cluster, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_open(cluster: EditCluster) -> bool:
@@ -156,7 +138,7 @@ class EditClusterAdmin(GovernedAdmin):
             "propose",
             "Propose a rule",
             Act.EDIT_CLUSTER_PROPOSE,
-            _propose,
+            propose_cluster_rule,
             done="Proposed. The rule waits in review, with these drafts as evidence.",
             consequence="A rule for this agent waits for a reviewer. Nothing changes for customers until somebody approves it.",
             form=ProposeRuleForm,
@@ -169,7 +151,7 @@ class EditClusterAdmin(GovernedAdmin):
             "propose_in_skill",
             "Propose as a change of the skill",
             Act.EDIT_CLUSTER_PROPOSE,
-            _propose_in_skill,
+            propose_skill_change,
             done="Proposed. The next version of the skill waits in review, with these drafts as evidence.",
             consequence="The line joins the runbook that all these drafts stand on, as a version that waits for a reviewer.",
             form=ProposeRuleForm,
@@ -180,7 +162,7 @@ class EditClusterAdmin(GovernedAdmin):
             "dismiss",
             "Dismiss",
             Act.EDIT_CLUSTER_DISMISS,
-            _dismiss,
+            dismiss_cluster,
             done="Dismissed. It comes back only if three times as many drafts show it.",
             consequence="It stays away, however it grows, until three times as many drafts show it.",
             form=ReasonedDecisionForm,
@@ -191,7 +173,7 @@ class EditClusterAdmin(GovernedAdmin):
             "reopen",
             "Look at it again",
             Act.EDIT_CLUSTER_REOPEN,
-            _reopen,
+            reopen_cluster,
             done="Open again.",
             consequence="It stands among what nobody has decided on. A proposal that came of it stays where it is.",
             form=OptionalReasonForm,
@@ -199,31 +181,16 @@ class EditClusterAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="What people do", ordering="category")
-    def said(self, cluster: EditCluster) -> str:
-        return cluster.sentence
+    said = column("What people do", attrgetter("sentence"), ordering="category")
+    drafts = column("Drafts", attrgetter("support"))
+    first_seen = column("First seen", lambda row: format_moment(row.first_seen_at))
+    last_seen = column("Last seen", lambda row: format_moment(row.last_seen_at))
 
     @admin.display(description="For example")
     def change_shown(self, cluster: EditCluster) -> str:
         return (
             excerpt(" ".join(f"{sign} {words}" for sign, words in _signed_changes(cluster) if words)) or "whole drafts"
         )
-
-    @admin.display(description="Drafts")
-    def drafts(self, cluster: Any) -> int:
-        return int(cluster.support)
-
-    @admin.display(description="First seen")
-    def first_seen(self, cluster: Any) -> str:
-        return format_moment(cluster.first_seen_at) if cluster.first_seen_at else "never"
-
-    @admin.display(description="Last seen")
-    def last_seen(self, cluster: Any) -> str:
-        return format_moment(cluster.last_seen_at) if cluster.last_seen_at else "never"
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, cluster: EditCluster) -> SafeString:
-        return badge(cluster.status)
 
 
 def _signed_changes(cluster: EditCluster) -> tuple[tuple[str, str], ...]:

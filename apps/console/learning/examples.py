@@ -4,16 +4,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
-from apps.console.framework.badges import badge
 from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
-from apps.console.framework.row_titles import excerpt
+from apps.console.framework.list_columns import excerpt_column
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
 from apps.console.framework.text_diffs import field_diffs
 from apps.console.learning.lessons import masked_summary
-from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 from apps.learning.lessons.actions import retire_example
 from apps.learning.lessons.models import Example
@@ -23,15 +20,10 @@ Status = Example.Status
 
 def example_panels(example: Any, request: HttpRequest) -> dict[str, Any]:
     """What the correction changed, and what was masked before."""
-    del request
     return {
         "diffs": field_diffs({"reply": example.draft}, {"reply": example.correction}),
         "masked": masked_summary(example),
     }
-
-
-def _retire(example: Example, actor: Actor, values: Values) -> Example:
-    return retire_example(example, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_approved(example: Example) -> bool:
@@ -59,7 +51,7 @@ class ExampleAdmin(GovernedAdmin):
             "retire",
             "Retire",
             Act.EXAMPLE_RETIRE,
-            _retire,
+            retire_example,
             done="Retired. No turn that begins from now on is shown it.",
             consequence="No turn that begins from now on is shown it. It cannot be taken up again; its lesson can be kept anew.",
             form=OptionalReasonForm,
@@ -68,18 +60,9 @@ class ExampleAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="What was asked")
-    def about(self, example: Example) -> str:
-        return excerpt(example.situation)
-
-    @admin.display(description="What to write instead")
-    def instead(self, example: Example) -> str:
-        return excerpt(example.correction)
+    about = excerpt_column("What was asked", "situation")
+    instead = excerpt_column("What to write instead", "correction")
 
     @admin.display(description="Masked")
     def masked_shown(self, example: Example) -> str:
         return masked_summary(example) or "nothing"
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, example: Example) -> SafeString:
-        return badge(example.status)

@@ -2,21 +2,18 @@
 
 from typing import Any
 
-from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.conversations.transcripts import transcript
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import column, model_column, moment_column
 from apps.console.framework.page_actions import PanelReader
-from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
-from apps.learning.extraction.models import Extraction
 from apps.skills.models import Skill
 
 
 def extraction_panels(extraction: Any, request: HttpRequest) -> dict[str, Any]:
     """The conversation that was looked at, and the draft if there is one still."""
-    del request
     skill = Skill.objects.filter(pk=extraction.skill_id).first() if extraction.skill_id else None
     return {
         "lines": transcript(extraction.conversation),
@@ -40,14 +37,6 @@ class ExtractionAdmin(GovernedAdmin):
     change_form_template = "console/learning/extraction.html"
     panels = PanelReader(extraction_panels)
 
-    @admin.display(description="When", ordering="created_at")
-    def judged(self, extraction: Extraction) -> str:
-        return format_moment(extraction.created_at)
-
-    @admin.display(description="Why")
-    def short_reason(self, extraction: Extraction) -> str:
-        return extraction.reason[:160]
-
-    @admin.display(description="Judged by")
-    def source(self, extraction: Extraction) -> str:
-        return f"{extraction.model or 'the gate, without a model'}{' (stand-in)' if extraction.is_stand_in else ''}"
+    judged = moment_column("When", "created_at")
+    short_reason = column("Why", lambda row: row.reason[:160])
+    source = model_column("Judged by", missing="the gate, without a model")

@@ -4,15 +4,13 @@ from typing import Any, Final
 
 from django.contrib import admin
 from django.http import HttpRequest
-from django.utils.safestring import SafeString
 
-from apps.console.framework.badges import badge
 from apps.console.framework.forms import OptionalReasonForm, ReasonedDecisionForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
-from apps.console.framework.row_titles import excerpt, format_moment
+from apps.console.framework.list_columns import column, excerpt_column, model_column, moment_column
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
+from apps.console.framework.row_titles import excerpt
 from apps.console.framework.text_diffs import field_diffs
-from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 from apps.learning.digest.models import DigestRun
 from apps.learning.lessons.actions import (
@@ -31,7 +29,6 @@ RUNS_SHOWN: Final = 10
 
 def version_panels(version: Any, request: HttpRequest) -> dict[str, Any]:
     """Its bullets, what changed since the one before, its lessons, the agent's other versions and latest digests."""
-    del request
     before = LearningVersion.objects.filter(pk=version.previous_version_id).first()
     return {
         "bullets": parse_bullets(version.body),
@@ -42,26 +39,6 @@ def version_panels(version: Any, request: HttpRequest) -> dict[str, Any]:
         "timeline": LearningVersion.objects.filter(agent=version.agent_id).order_by("-number"),
         "runs": DigestRun.objects.filter(agent=version.agent_id).select_related("learning_version")[:RUNS_SHOWN],
     }
-
-
-def _activate(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
-    return activate_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _reject(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
-    return reject_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _retire(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
-    return retire_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _restore(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
-    return restore_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _withdraw(version: LearningVersion, actor: Actor, values: Values) -> LearningVersion:
-    return withdraw_version(version, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_pending(version: LearningVersion) -> bool:
@@ -100,7 +77,7 @@ class LearningVersionAdmin(GovernedAdmin):
             "activate",
             "Activate",
             Act.LEARNING_VERSION_ACTIVATE,
-            _activate,
+            activate_version,
             done="Active. Conversations that begin from now on read it.",
             consequence="The agent reads these bullets as your words in every conversation that begins from now on. Those that"
             " run keep what they began with.",
@@ -112,7 +89,7 @@ class LearningVersionAdmin(GovernedAdmin):
             "reject",
             "Reject",
             Act.LEARNING_VERSION_REJECT,
-            _reject,
+            reject_version,
             done="Rejected. Nobody reads it.",
             consequence="Nobody reads it. Its lessons are offered again once another case of them is seen.",
             form=OptionalReasonForm,
@@ -123,7 +100,7 @@ class LearningVersionAdmin(GovernedAdmin):
             "retire",
             "Retire",
             Act.LEARNING_VERSION_RETIRE,
-            _retire,
+            retire_version,
             done="Retired. Conversations that begin from now on read none.",
             consequence="Conversations that begin from now on read nothing learned, until another version is activated.",
             form=OptionalReasonForm,
@@ -134,7 +111,7 @@ class LearningVersionAdmin(GovernedAdmin):
             "restore",
             "Restore",
             Act.LEARNING_VERSION_RESTORE,
-            _restore,
+            restore_version,
             done="Restored. Conversations that begin from now on read it.",
             consequence="Conversations that begin from now on read this one in the place of the one that is active.",
             form=OptionalReasonForm,
@@ -145,7 +122,7 @@ class LearningVersionAdmin(GovernedAdmin):
             "withdraw",
             "Withdraw",
             Act.LEARNING_VERSION_WITHDRAW,
-            _withdraw,
+            withdraw_version,
             done="Withdrawn. No turn reads it from now on.",
             consequence="For what is wrong or was slipped in. No turn reads it any more, not even of conversations that began"
             " with it: their history goes on without its bullets. It cannot be restored. Versions that took over its bullets are"
@@ -156,25 +133,10 @@ class LearningVersionAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Version", ordering="number")
-    def named(self, version: LearningVersion) -> str:
-        return str(version)
-
-    @admin.display(description="What changed")
-    def changed(self, version: LearningVersion) -> str:
-        return excerpt(version.change_summary)
-
-    @admin.display(description="Bullets")
-    def bullet_count(self, version: LearningVersion) -> int:
-        return len(parse_bullets(version.body))
-
-    @admin.display(description="Approved", ordering="approved_at")
-    def approved(self, version: LearningVersion) -> str:
-        return format_moment(version.approved_at) if version.approved_at else "by nobody"
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, version: LearningVersion) -> SafeString:
-        return badge(version.status)
+    named = column("Version", str, ordering="number")
+    changed = excerpt_column("What changed", "change_summary")
+    bullet_count = column("Bullets", lambda row: len(parse_bullets(row.body)))
+    approved = moment_column("Approved", "approved_at", missing="by nobody")
 
 
 class DigestRunAdmin(GovernedAdmin):
@@ -189,18 +151,10 @@ class DigestRunAdmin(GovernedAdmin):
     change_form_template = "console/learning/digest_run.html"
     panels = PanelReader(lambda run, _: {"lessons": Lesson.objects.filter(pk__in=run.lesson_ids)})
 
-    @admin.display(description="When", ordering="created_at")
-    def ended(self, run: DigestRun) -> str:
-        return format_moment(run.created_at)
+    ended = moment_column("When", "created_at")
+    lesson_count = column("Lessons", lambda row: len(row.lesson_ids))
+    read_by = model_column("Read by")
 
     @admin.display(description="Why")
     def why(self, run: DigestRun) -> str:
         return excerpt(" ".join(run.reasons)) or "it passed every check"
-
-    @admin.display(description="Lessons")
-    def lesson_count(self, run: DigestRun) -> int:
-        return len(run.lesson_ids)
-
-    @admin.display(description="Read by")
-    def read_by(self, run: DigestRun) -> str:
-        return f"{run.model or 'no model'}{' (stand-in)' if run.is_stand_in else ''}"

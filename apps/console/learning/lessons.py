@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, PanelReader, Values
-from apps.console.framework.row_titles import excerpt, format_moment
+from apps.console.framework.list_columns import column, excerpt_column, moment_column
+from apps.console.framework.page_actions import Button, PanelReader
 from apps.console.framework.row_urls import url_of_subject
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
@@ -54,7 +54,6 @@ class LessonCaseRow:
 
 def lesson_panels(lesson: Any, request: HttpRequest) -> dict[str, Any]:
     """Its cases, the latest first."""
-    del request
     return {
         "cases": list(_cases(lesson)),
         "shown": CASES_SHOWN,
@@ -100,8 +99,7 @@ def _example_of(lesson: Any) -> Example | None:
     return example
 
 
-def _keep(lesson: Lesson, actor: Actor, values: Values) -> Example:
-    words = {name: values[name] for name in ("situation", "draft", "correction")}
+def _keep(lesson: Lesson, *, actor: Actor, **words: str) -> Example:
     return add_lesson_example(lesson, actor=actor, words=words)
 
 
@@ -132,6 +130,7 @@ class LessonAdmin(GovernedAdmin):
             "Keep as an example",
             Act.EXAMPLE_ADD,
             _keep,
+            takes_read_at=False,
             done=_kept_message,
             consequence="Where the page of the agent says that it is shown examples, it may read these words as data with any"
             " customer, from the next turn on.",
@@ -142,22 +141,11 @@ class LessonAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Situation")
-    def about(self, lesson: Lesson) -> str:
-        return excerpt(lesson.situation)
-
-    @admin.display(description="What to do instead")
-    def do_instead(self, lesson: Lesson) -> str:
-        return excerpt(lesson.correction) or "nobody said yet"
+    about = excerpt_column("Situation", "situation")
+    do_instead = excerpt_column("What to do instead", "correction", missing="nobody said yet")
+    standing = column("Where it is", lesson_state)
+    last_seen = moment_column("Last seen", "last_seen_at")
 
     @admin.display(description="Sure", ordering="confidence")
     def sureness(self, lesson: Lesson) -> str:
         return f"{lesson.confidence:.0%}"
-
-    @admin.display(description="Where it is")
-    def standing(self, lesson: Lesson) -> str:
-        return lesson_state(lesson)
-
-    @admin.display(description="Last seen", ordering="last_seen_at")
-    def last_seen(self, lesson: Lesson) -> str:
-        return format_moment(lesson.last_seen_at)

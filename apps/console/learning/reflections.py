@@ -2,15 +2,14 @@
 
 from typing import Any
 
-from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import column, day_column, model_column
 from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of
 from apps.conversations.models import Conversation
 from apps.governance.models import Proposal
-from apps.learning.reflection.models import Reflection
 from apps.skills.models import Skill
 
 
@@ -42,14 +41,6 @@ class ReflectionAdmin(GovernedAdmin):
     change_form_template = "console/learning/reflection.html"
     panels = PanelReader(reflection_panels)
 
-    @admin.display(description="Day", ordering="day")
-    def on_day(self, reflection: Reflection) -> str:
-        return f"{reflection.day:%d %b %Y}".lstrip("0")
-
-    @admin.display(description="Why")
-    def short_reason(self, reflection: Reflection) -> str:
-        return reflection.reason[:160]
-
-    @admin.display(description="Judged by")
-    def source(self, reflection: Reflection) -> str:
-        return f"{reflection.model or 'no model'}{' (stand-in)' if reflection.is_stand_in else ''}"
+    on_day = day_column("Day", "day")
+    short_reason = column("Why", lambda row: row.reason[:160])
+    source = model_column("Judged by")

@@ -6,15 +6,15 @@ lines that are still in the text and have expired.
 
 from typing import Any, ClassVar, Final
 
-from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import beginning_column, person_column
 from apps.console.framework.markdown_rendering import render_markdown
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, as_mapping
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_urls import url_of_subject
 from apps.console.memory.line_dates import line_dates_button
@@ -30,6 +30,7 @@ from apps.memory.line_ledger import RememberedText, ledger_of
 from apps.memory.models import AgentMemory, MemoryBlock, MemoryLine
 from apps.prompt.memory_lines.line_diff import split_lines
 from apps.prompt.text_limits import SECTION_CHARACTERS
+from apps.tenants.models import Agent
 
 LINES_SHOWN: Final = 10
 LINES_LIST_VIEW: Final = "admin:memory_memoryline_changelist"
@@ -75,17 +76,8 @@ def block_panels(block: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _create_block(values: Values, actor: Actor) -> MemoryBlock:
-    given = {name: value for name, value in values.items() if name != "agent"}
-    return create_block(values["agent"].pk, actor=actor, values=given)
-
-
-def _write(block: MemoryBlock, values: Values, actor: Actor, read_at: int | None) -> MemoryBlock:
-    return write_block(block, actor=actor, values=values, read_at=read_at)
-
-
-def _approve_block(block: MemoryBlock, actor: Actor, values: Values) -> MemoryBlock:
-    return approve_block(block, actor=actor, read_at=values["read_at"])
+def _create_block(*, actor: Actor, agent: Agent, **values: object) -> MemoryBlock:
+    return create_block(agent.pk, actor=actor, values=values)
 
 
 def _is_unapproved_block(block: MemoryBlock) -> bool:
@@ -107,13 +99,13 @@ class BlockAdmin(GovernedAdmin):
     change_form_template = "console/memory/memory_block.html"
     saved = "Saved. If it is pinned, the next session carries it; sessions already open keep what they started with."
     creates = CreateAction(Act.BLOCK_WRITE, _create_block, add_fields)
-    amends = (EditAction(Act.BLOCK_WRITE, _write),)
+    amends = (EditAction(Act.BLOCK_WRITE, as_mapping(write_block)),)
     buttons = (
         Button(
             "approve",
             "Approve as it stands",
             Act.BLOCK_APPROVE,
-            _approve_block,
+            approve_block,
             done="Approved. While it is pinned, the next session of every customer carries it as prose.",
             consequence="If you approve, and while the block is pinned, the next prompt of every customer of agent {agent}"
             " carries this text as prose, as if you had written it; until then it is quoted data.",
@@ -124,13 +116,8 @@ class BlockAdmin(GovernedAdmin):
     )
     panels = PanelReader(block_panels)
 
-    @admin.display(description="Body")
-    def beginning(self, block: MemoryBlock) -> str:
-        return block.body[:120] or "(empty)"
-
-    @admin.display(description="Written or approved by", ordering="updated_by")
-    def author(self, block: Any) -> str:
-        return str(block.people[block.updated_by])
+    beginning = beginning_column("Body", "body")
+    author = person_column("Written or approved by", "updated_by")
 
 
 def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
@@ -151,16 +138,8 @@ def memory_panels(memory: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _create_memory(values: Values, actor: Actor) -> AgentMemory:
-    return create_memory(values["agent"].pk, actor=actor, body=values["body"])
-
-
-def _amend(memory: AgentMemory, values: Values, actor: Actor, read_at: int | None) -> AgentMemory:
-    return amend_memory(memory, actor=actor, body=values["body"], read_at=read_at)
-
-
-def _approve_memory(memory: AgentMemory, actor: Actor, values: Values) -> AgentMemory:
-    return approve_memory(memory, actor=actor, read_at=values["read_at"])
+def _create_memory(*, actor: Actor, agent: Agent, body: str) -> AgentMemory:
+    return create_memory(agent.pk, actor=actor, body=body)
 
 
 def _is_unapproved_memory(memory: AgentMemory) -> bool:
@@ -180,13 +159,13 @@ class MemoryAdmin(GovernedAdmin):
     counts = dict.fromkeys(fields, SECTION_CHARACTERS)
     change_form_template = "console/memory/agent_memory.html"
     creates = CreateAction(Act.MEMORY_AMEND, _create_memory, add_fields)
-    amends = (EditAction(Act.MEMORY_AMEND, _amend),)
+    amends = (EditAction(Act.MEMORY_AMEND, amend_memory),)
     buttons = (
         Button(
             "approve",
             "Approve as it stands",
             Act.MEMORY_APPROVE,
-            _approve_memory,
+            approve_memory,
             done="Approved. The next session of every customer carries it as prose.",
             consequence="If you approve, the next prompt of every customer of agent {agent} carries this text as prose,"
             " as if you had written it; until then it is quoted data.",
@@ -197,10 +176,5 @@ class MemoryAdmin(GovernedAdmin):
     )
     panels = PanelReader(memory_panels)
 
-    @admin.display(description="Body")
-    def beginning(self, memory: AgentMemory) -> str:
-        return memory.body[:120] or "(empty)"
-
-    @admin.display(description="Written or approved by", ordering="updated_by")
-    def author(self, memory: Any) -> str:
-        return str(memory.people[memory.updated_by])
+    beginning = beginning_column("Body", "body")
+    author = person_column("Written or approved by", "updated_by")

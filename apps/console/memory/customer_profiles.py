@@ -7,15 +7,14 @@ and escalations, notes, and sessions.
 from collections.abc import Iterable
 from typing import Any, Final
 
-from django.contrib import admin
 from django.db.models import Count, Max, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.list_columns import beginning_column, moment_column, person_column
+from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader, as_mapping
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import url_of_subject
 from apps.console.memory.line_dates import DueNotesFilter, ProfileLineDatesForm, line_dates_button
 from apps.console.review.content_flags import find_content_flags
@@ -116,13 +115,8 @@ def customer_panels(profile: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _create(values: Values, actor: Actor) -> CustomerProfile:
-    texts = {name: values[name] for name in TEXT_FIELDS}
-    return create_profile(values["end_user_key"], actor=actor, values=texts)
-
-
-def _amend(profile: CustomerProfile, values: Values, actor: Actor, read_at: int | None) -> CustomerProfile:
-    return amend_profile(profile, actor=actor, values={name: values[name] for name in TEXT_FIELDS}, read_at=read_at)
+def _create(*, actor: Actor, end_user_key: str, **texts: str) -> CustomerProfile:
+    return create_profile(end_user_key, actor=actor, values=texts)
 
 
 class ProfileAdmin(GovernedAdmin):
@@ -137,19 +131,11 @@ class ProfileAdmin(GovernedAdmin):
     counts = dict.fromkeys(TEXT_FIELDS, SECTION_CHARACTERS)
     change_form_template = "console/memory/customer_profile.html"
     creates = CreateAction(Act.PROFILE_AMEND, _create, add_fields)
-    amends = (EditAction(Act.PROFILE_AMEND, _amend),)
+    amends = (EditAction(Act.PROFILE_AMEND, as_mapping(amend_profile)),)
     buttons = (line_dates_button(Act.PROFILE_SET_LINE_DATES, set_profile_line_dates, ProfileLineDatesForm),)
     list_filter = (DueNotesFilter,)
     panels = PanelReader(customer_panels)
 
-    @admin.display(description="Preferences")
-    def beginning(self, profile: CustomerProfile) -> str:
-        return profile.preferences[:120] or "(empty)"
-
-    @admin.display(description="Last seen", ordering="last_seen_at")
-    def last_seen(self, profile: CustomerProfile) -> str:
-        return format_moment(profile.last_seen_at)
-
-    @admin.display(description="Last written by", ordering="updated_by")
-    def author(self, profile: Any) -> str:
-        return str(profile.people[profile.updated_by])
+    beginning = beginning_column("Preferences", "preferences")
+    last_seen = moment_column("Last seen", "last_seen_at")
+    author = person_column("Last written by", "updated_by")

@@ -1,20 +1,18 @@
 """Until when a line of memory holds, and when to look at it again: one form on the pages of memory, blocks and customers."""
 
-# ruff: noqa: ARG002  # Django calls filters by its own signatures.
-
 from collections.abc import Callable
-from datetime import datetime, time
+from datetime import date, datetime, time
 from typing import Any
 
 from django import forms
-from django.contrib.admin import SimpleListFilter
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextInputWidget
 
+from apps.console.framework.change_lists import FixedChoicesFilter
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
-from apps.console.framework.page_actions import Button, Values
+from apps.console.framework.page_actions import Button
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 from apps.memory.line_dates import due_line_filters
@@ -50,36 +48,36 @@ class ProfileLineDatesForm(LineDatesForm):
     )
 
 
-def line_dates_button(act: Act, call: Callable[..., DatedRow], form: type[LineDatesForm] = LineDatesForm) -> Button:
+def line_dates_button(act: Act, action: Callable[..., DatedRow], form: type[LineDatesForm] = LineDatesForm) -> Button:
     """The button that gives a line its dates."""
 
-    def date(row: Any, actor: Actor, values: Values) -> DatedRow:
-        zone, last, review = zone_of(actor), values["last_day"], values["review_day"]
+    def set_dates(
+        row: Any, *, actor: Actor, line: str, last_day: date | None, review_day: date | None, read_at: int
+    ) -> DatedRow:
+        zone = zone_of(actor)
         dates = LineDates(
-            parse_day_end(last.isoformat(), zone) if last else None,
-            datetime.combine(review, time(), zone) if review else None,
+            parse_day_end(last_day.isoformat(), zone) if last_day else None,
+            datetime.combine(review_day, time(), zone) if review_day else None,
         )
-        return call(row, actor=actor, line=values["line"], dates=dates, read_at=values["read_at"])
+        return action(row, actor=actor, line=line, dates=dates, read_at=read_at)
 
     return Button(
         "date",
         "Say until when a line holds",
         act,
-        date,
+        set_dates,
         done="Saved. Sessions already open keep what they started with.",
         form=form,
     )
 
 
-class DueFilter(SimpleListFilter):
+class DueFilter(FixedChoicesFilter):
     """What a person wanted to look at again, and what holds no more."""
 
     title = "dates"
     parameter_name = "due"
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """What is due, and what is over."""
-        return [("review", "To look at"), ("expired", "Holds no more")]
+    offered = (("review", "To look at"), ("expired", "Holds no more"))
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The standing lines whose date has come."""

@@ -1,15 +1,15 @@
 """Lines of memory: whose words each is, since when, and what came in its place."""
 
+from operator import attrgetter
 from typing import Any
 
-from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.http import urlencode
 
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import column, moment_column, person_column
 from apps.console.framework.page_actions import PanelReader
 from apps.console.framework.request_context import actor_of, people_of
-from apps.console.framework.row_titles import format_moment
 from apps.console.framework.row_urls import exposure_url, url_of_subject
 from apps.console.memory.line_dates import DueFilter
 from apps.console.review.provenance import SOURCE_SENTENCES
@@ -47,22 +47,8 @@ class MemoryLineAdmin(GovernedAdmin):
     change_form_template = "console/memory/memory_line.html"
     panels = PanelReader(line_panels)
 
-    @admin.display(description="Line", ordering="text")
-    def beginning(self, line: MemoryLine) -> str:
-        return str(line)
-
-    @admin.display(description="Of")
-    def stands_in(self, line: MemoryLine) -> str:
-        return line.where
-
-    @admin.display(description="Written or approved by", ordering="author")
-    def author_name(self, line: Any) -> str:
-        return str(line.people[line.author])
-
-    @admin.display(description="Until", ordering="valid_until")
-    def until(self, line: MemoryLine) -> str:
-        return format_moment(line.valid_until) if line.valid_until else ""
-
-    @admin.display(description="Since", ordering="created_at")
-    def since(self, line: MemoryLine) -> str:
-        return format_moment(line.created_at)
+    beginning = column("Line", str, ordering="text")
+    stands_in = column("Of", attrgetter("where"))
+    author_name = person_column("Written or approved by", "author")
+    until = moment_column("Until", "valid_until", missing="")
+    since = moment_column("Since", "created_at")

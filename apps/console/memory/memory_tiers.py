@@ -2,16 +2,15 @@
 
 from typing import Any, Final
 
-from django.contrib import admin
 from django.http import HttpRequest
 from django.urls import reverse
 
 from apps.console.framework.badges import badge
 from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import beginning_column, choice_column, column, moment_column, person_column
 from apps.console.framework.markdown_rendering import render_markdown
-from apps.console.framework.page_actions import Button, EditAction, PanelReader, Values
-from apps.console.framework.row_titles import format_moment
+from apps.console.framework.page_actions import Button, EditAction, PanelReader
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 from apps.learning.distillation.models import TierClock, TierRun
@@ -28,7 +27,6 @@ Status = MemoryTier.Status
 
 def tier_panels(tier: Any, request: HttpRequest) -> dict[str, Any]:
     """The text as it reads, its size, its next run and its latest runs."""
-    del request
     of_tier = {"tenant_id": tier.tenant_id, "agent_id": tier.agent_id, "tier": tier.tier}
     return {
         "body_html": render_markdown(tier.body),
@@ -42,24 +40,14 @@ def tier_panels(tier: Any, request: HttpRequest) -> dict[str, Any]:
 
 def run_panels(run: Any, request: HttpRequest) -> dict[str, Any]:
     """The tier it was for, where there is one by now."""
-    del request
     return {"tier": MemoryTier.objects.filter(tenant_id=run.tenant_id, agent=run.agent_id, tier=run.tier).first()}
 
 
-def _correct(tier: MemoryTier, values: Values, actor: Actor, read_at: int | None) -> MemoryTier:
-    return correct_tier(tier, actor=actor, text=values["body"], read_at=read_at)
+def _correct(tier: MemoryTier, *, actor: Actor, body: str, read_at: int | None) -> MemoryTier:
+    return correct_tier(tier, actor=actor, text=body, read_at=read_at)
 
 
-def _approve(tier: MemoryTier, actor: Actor, values: Values) -> MemoryTier:
-    return approve_tier(tier, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _clear(tier: MemoryTier, actor: Actor, values: Values) -> None:
-    clear_tier(tier, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _run(tier: MemoryTier, actor: Actor, values: Values) -> MemoryTier:
-    del values
+def _run(tier: MemoryTier, *, actor: Actor) -> MemoryTier:
     run_tier(tier.agent_id, tier.tier, actor=actor)
     return tier
 
@@ -73,7 +61,6 @@ def _has_facts(tier: MemoryTier) -> bool:
 
 
 def _list_url(tier: MemoryTier) -> str:
-    del tier
     return reverse("admin:memory_memorytier_changelist")
 
 
@@ -101,7 +88,7 @@ class TierAdmin(GovernedAdmin):
             "approve",
             "Approve as it stands",
             Act.TIER_APPROVE,
-            _approve,
+            approve_tier,
             done="Approved. The next session of every customer carries it as prose.",
             consequence="The next prompt of every customer of agent {agent} carries this text as prose, until it is distilled"
             " anew. What waits for a person is in no prompt until then; the rest is quoted data.",
@@ -114,6 +101,7 @@ class TierAdmin(GovernedAdmin):
             "Distil now",
             Act.TIER_RUN,
             _run,
+            takes_read_at=False,
             done="Asked for. Within a minute a run below tells what came of it.",
             consequence="It is distilled within a minute, beside its plan.",
         ),
@@ -121,7 +109,7 @@ class TierAdmin(GovernedAdmin):
             "clear",
             "Clear",
             Act.TIER_CLEAR,
-            _clear,
+            clear_tier,
             done="Cleared. The next run begins it anew.",
             consequence="The next session of agent {agent} carries nothing of this tier, and the next run begins it anew."
             " The words stay in the history of changes.",
@@ -130,25 +118,11 @@ class TierAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Agent", ordering="agent__key")
-    def of_agent(self, tier: MemoryTier) -> str:
-        return str(tier.agent)
-
-    @admin.display(description="Tier", ordering="tier")
-    def reaches(self, tier: MemoryTier) -> str:
-        return tier.get_tier_display()
-
-    @admin.display(description="Text")
-    def beginning(self, tier: MemoryTier) -> str:
-        return tier.body[:120] or "(empty)"
-
-    @admin.display(description="State", ordering="status")
-    def stands(self, tier: MemoryTier) -> Any:
-        return badge(tier.get_status_display())
-
-    @admin.display(description="Written or approved by", ordering="updated_by")
-    def author(self, tier: Any) -> str:
-        return str(tier.people[tier.updated_by])
+    of_agent = column("Agent", lambda row: str(row.agent), ordering="agent__key")
+    reaches = choice_column("Tier", "tier")
+    beginning = beginning_column("Text", "body")
+    stands = column("State", lambda row: badge(row.get_status_display()), ordering="status")
+    author = person_column("Written or approved by", "updated_by")
 
 
 class TierRunAdmin(GovernedAdmin):
@@ -163,14 +137,6 @@ class TierRunAdmin(GovernedAdmin):
     change_form_template = "console/memory/memory_tier_run.html"
     panels = PanelReader(run_panels)
 
-    @admin.display(description="When", ordering="created_at")
-    def when(self, run: TierRun) -> str:
-        return format_moment(run.created_at)
-
-    @admin.display(description="Agent", ordering="agent__key")
-    def of_agent(self, run: TierRun) -> str:
-        return str(run.agent)
-
-    @admin.display(description="Why")
-    def why(self, run: TierRun) -> str:
-        return " ".join(run.reasons)[:160]
+    when = moment_column("When", "created_at")
+    of_agent = column("Agent", lambda row: str(row.agent), ordering="agent__key")
+    why = column("Why", lambda row: " ".join(row.reasons)[:160])

@@ -7,20 +7,19 @@ from django.contrib import admin
 from django.db.models import DateTimeField
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.safestring import SafeString
 from unfold.widgets import INPUT_CLASSES
 
-from apps.console.framework.badges import badge
 from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
-from apps.console.framework.row_titles import format_moment
+from apps.console.framework.list_columns import column, moment_column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, as_mapping
 from apps.console.review.content_flags import find_content_flags
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 from apps.notebook.actions import amend_note, drop_note, finish_note, write_note
 from apps.notebook.models import Note
 from apps.notebook.rules import SCRATCH_LIFETIME, is_due
+from apps.tenants.models import Agent
 
 NEW_NOTE_FIELDS = ("kind", "text", "due_at", "end_user_key")
 EDITABLE_FIELDS = ("text", "due_at")
@@ -32,7 +31,6 @@ MOMENT_WIDGET = forms.DateTimeInput(
 
 def note_panels(note: Any, request: HttpRequest) -> dict[str, Any]:
     """What is odd about its words, and whether its time has come."""
-    del request
     return {
         "flags": find_content_flags({"text": note.text}),
         "is_due": is_due(note.due_at, timezone.now()),
@@ -40,20 +38,8 @@ def note_panels(note: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _write(values: Values, actor: Actor) -> Note:
-    return write_note(values["agent"].pk, actor=actor, values={name: values[name] for name in NEW_NOTE_FIELDS})
-
-
-def _amend(note: Note, values: Values, actor: Actor, read_at: int | None) -> Note:
-    return amend_note(note, actor=actor, values={name: values[name] for name in EDITABLE_FIELDS}, read_at=read_at)
-
-
-def _finish(note: Note, actor: Actor, values: Values) -> Note:
-    return finish_note(note, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _drop(note: Note, actor: Actor, values: Values) -> Note:
-    return drop_note(note, actor=actor, read_at=values["read_at"], reason=values["reason"])
+def _write(*, actor: Actor, agent: Agent, **values: Any) -> Note:
+    return write_note(agent.pk, actor=actor, values=values)
 
 
 def _is_open(note: Note) -> bool:
@@ -80,14 +66,14 @@ class NoteAdmin(GovernedAdmin):
     edit_label = "Change it"
     saved = "Saved. Sessions already open keep what they were told."
     creates = CreateAction(Act.NOTE_WRITE, _write, add_fields)
-    amends = (EditAction(Act.NOTE_AMEND, _amend, when=_is_open),)
+    amends = (EditAction(Act.NOTE_AMEND, as_mapping(amend_note), when=_is_open),)
     panels = PanelReader(note_panels)
     buttons = (
         Button(
             "finish",
             "It is done",
             Act.NOTE_FINISH,
-            _finish,
+            finish_note,
             done="Done. No later session is told of it.",
             consequence="Sessions that open from now on are not told of it. It stays to be read here.",
             form=OptionalReasonForm,
@@ -98,7 +84,7 @@ class NoteAdmin(GovernedAdmin):
             "drop",
             "Drop it",
             Act.NOTE_DROP,
-            _drop,
+            drop_note,
             done="Dropped. No later session is told of it.",
             consequence="It no longer matters: sessions that open from now on are not told of it.",
             form=OptionalReasonForm,
@@ -107,18 +93,9 @@ class NoteAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Note", ordering="text")
-    def beginning(self, note: Note) -> str:
-        return str(note)
+    beginning = column("Note", str, ordering="text")
+    due = moment_column("Due", "due_at", missing="—")
 
     @admin.display(description="About", ordering="end_user_key")
     def about(self, note: Note) -> str:
         return note.end_user_key or "all it does"
-
-    @admin.display(description="Due", ordering="due_at")
-    def due(self, note: Note) -> str:
-        return format_moment(note.due_at) if note.due_at else "—"
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, note: Note) -> SafeString:
-        return badge(note.status)

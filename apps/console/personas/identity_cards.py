@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from apps.console.explain.prompt_preview import slot_text
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader, as_mapping
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
@@ -15,6 +15,7 @@ from apps.personas.actions import create_identity_card, write_identity_card
 from apps.personas.models import CARD_FIELDS, IdentityCard
 from apps.personas.rules import PARAGRAPH_CHARACTERS
 from apps.prompt.prompt_input import Slot
+from apps.tenants.models import Agent
 
 WRITTEN_FIELDS = ("line_key", *CARD_FIELDS)
 
@@ -24,14 +25,8 @@ def card_panels(card: IdentityCard, request: HttpRequest) -> dict[str, Any]:
     return {"preview": "" if card.line_key else slot_text(card.agent, Slot.PERSONA, actor_of(request))}
 
 
-def _create(values: Values, actor: Actor) -> IdentityCard:
-    given = {name: values[name] for name in WRITTEN_FIELDS}
-    return create_identity_card(values["agent"].pk, actor=actor, values=given)
-
-
-def _amend(card: IdentityCard, values: Values, actor: Actor, read_at: int | None) -> IdentityCard:
-    given = {name: values[name] for name in CARD_FIELDS}
-    return write_identity_card(card, actor=actor, values=given, read_at=read_at)
+def _create(*, actor: Actor, agent: Agent, **values: str) -> IdentityCard:
+    return create_identity_card(agent.pk, actor=actor, values=values)
 
 
 class IdentityCardAdmin(GovernedAdmin):
@@ -49,7 +44,7 @@ class IdentityCardAdmin(GovernedAdmin):
     change_form_template = "console/personas/identity_card.html"
     saved = "Saved. The agent's own card holds from the next session on, a line's card from the next message there."
     creates = CreateAction(Act.IDENTITY_CARD_WRITE, _create, add_fields)
-    amends = (EditAction(Act.IDENTITY_CARD_WRITE, _amend),)
+    amends = (EditAction(Act.IDENTITY_CARD_WRITE, as_mapping(write_identity_card)),)
     panels = PanelReader(card_panels)
 
     @admin.display(description="Line", ordering="line_key")

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.explain.prompt_preview import slot_text, typed_change
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.list_columns import beginning_column
+from apps.console.framework.page_actions import CreateAction, EditAction, PanelReader
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
@@ -15,6 +15,7 @@ from apps.personas.actions import create_overlay, write_overlay
 from apps.personas.models import PersonaOverlay
 from apps.prompt.prompt_input import Slot
 from apps.prompt.text_limits import SECTION_CHARACTERS
+from apps.tenants.models import Agent
 
 
 def overlay_panels(overlay: PersonaOverlay, request: HttpRequest) -> dict[str, Any]:
@@ -27,12 +28,8 @@ def overlay_panels(overlay: PersonaOverlay, request: HttpRequest) -> dict[str, A
     }
 
 
-def _create(values: Values, actor: Actor) -> PersonaOverlay:
-    return create_overlay(values["agent"].pk, actor=actor, text=values["text"])
-
-
-def _amend(overlay: PersonaOverlay, values: Values, actor: Actor, read_at: int | None) -> PersonaOverlay:
-    return write_overlay(overlay, actor=actor, text=values["text"], read_at=read_at)
+def _create(*, actor: Actor, agent: Agent, text: str) -> PersonaOverlay:
+    return create_overlay(agent.pk, actor=actor, text=text)
 
 
 class OverlayAdmin(GovernedAdmin):
@@ -49,9 +46,7 @@ class OverlayAdmin(GovernedAdmin):
     change_form_template = "console/personas/overlay.html"
     saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
     creates = CreateAction(Act.OVERLAY_WRITE, _create, add_fields)
-    amends = (EditAction(Act.OVERLAY_WRITE, _amend),)
+    amends = (EditAction(Act.OVERLAY_WRITE, write_overlay),)
     panels = PanelReader(overlay_panels)
 
-    @admin.display(description="Text")
-    def beginning(self, overlay: PersonaOverlay) -> str:
-        return overlay.text[:120] or "(cleared)"
+    beginning = beginning_column("Text", "text", missing="(cleared)")

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.explain.prompt_preview import slot_text, typed_change
 from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
+from apps.console.framework.list_columns import beginning_column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, as_mapping
 from apps.console.framework.request_context import actor_of, settings_of
 from apps.console.review.inbox_filters import open_proposals_about
 from apps.governance.actors import Actor
@@ -18,6 +18,7 @@ from apps.personas.models import SECTIONS, Persona
 from apps.personas.templates import persona_templates
 from apps.prompt.prompt_input import Slot
 from apps.prompt.text_limits import SECTION_CHARACTERS
+from apps.tenants.models import Agent
 
 
 def persona_panels(persona: Any, request: HttpRequest) -> dict[str, Any]:
@@ -42,20 +43,8 @@ def initial_sections(request: HttpRequest) -> dict[str, Any]:
     return {}
 
 
-def _create(values: Values, actor: Actor) -> Persona:
-    return create_persona(values["agent"].pk, actor=actor, values={name: values[name] for name in SECTIONS})
-
-
-def _amend(persona: Persona, values: Values, actor: Actor, read_at: int | None) -> Persona:
-    return amend_persona(persona, actor=actor, values=values, read_at=read_at)
-
-
-def _archive(persona: Persona, actor: Actor, values: Values) -> Persona:
-    return archive_persona(persona, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _activate(persona: Persona, actor: Actor, values: Values) -> Persona:
-    return activate_persona(persona, actor=actor, read_at=values["read_at"], reason=values["reason"])
+def _create(*, actor: Actor, agent: Agent, **sections: str) -> Persona:
+    return create_persona(agent.pk, actor=actor, values=sections)
 
 
 def _is_active(persona: Persona) -> bool:
@@ -82,14 +71,14 @@ class PersonaAdmin(GovernedAdmin):
     list_before_template = "console/personas/personas_list_header.html"
     saved = "Saved. The agent's next session speaks by it; sessions already open keep what they started with."
     creates = CreateAction(Act.PERSONA_CREATE, _create, add_fields, begins=initial_sections)
-    amends = (EditAction(Act.PERSONA_AMEND, _amend),)
+    amends = (EditAction(Act.PERSONA_AMEND, as_mapping(amend_persona)),)
     panels = PanelReader(persona_panels)
     buttons = (
         Button(
             "archive",
             "Archive",
             Act.PERSONA_ARCHIVE,
-            _archive,
+            archive_persona,
             done="Archived. The next session goes without it; overlay, identity card and rules stay.",
             consequence="The next session of agent {agent} goes without it; overlay, identity card and rules stay.",
             form=OptionalReasonForm,
@@ -100,7 +89,7 @@ class PersonaAdmin(GovernedAdmin):
             "activate",
             "Activate",
             Act.PERSONA_ACTIVATE,
-            _activate,
+            activate_persona,
             done="Active. The next session speaks by this persona again.",
             consequence="The next session of agent {agent} speaks by this persona again.",
             form=OptionalReasonForm,
@@ -109,6 +98,4 @@ class PersonaAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Identity")
-    def opening(self, persona: Persona) -> str:
-        return persona.identity[:120] or "(empty)"
+    opening = beginning_column("Identity", "identity")

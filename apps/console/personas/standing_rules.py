@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from django.contrib import admin
 from django.http import HttpRequest
 
 from apps.console.explain.prompt_preview import text_of_rows
 from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
+from apps.console.framework.list_columns import beginning_column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, as_mapping
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
@@ -35,21 +35,8 @@ def rule_panels(rule: StandingRule, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _create(values: Values, actor: Actor) -> StandingRule:
-    agent = values["agent"]
-    return add_rule(agent.pk if agent else None, actor=actor, text=values["text"], position=values["position"])
-
-
-def _amend(rule: StandingRule, values: Values, actor: Actor, read_at: int | None) -> StandingRule:
-    return amend_rule(rule, actor=actor, values={name: values[name] for name in RULE_FIELDS}, read_at=read_at)
-
-
-def _retire(rule: StandingRule, actor: Actor, values: Values) -> StandingRule:
-    return retire_rule(rule, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _restore(rule: StandingRule, actor: Actor, values: Values) -> StandingRule:
-    return restore_rule(rule, actor=actor, read_at=values["read_at"], reason=values["reason"])
+def _create(*, actor: Actor, agent: Agent | None, text: str, position: int) -> StandingRule:
+    return add_rule(agent.pk if agent else None, actor=actor, text=text, position=position)
 
 
 def _is_active(rule: StandingRule) -> bool:
@@ -77,14 +64,14 @@ class RuleAdmin(GovernedAdmin):
     change_form_template = "console/personas/standing_rule.html"
     saved = "Saved. While it is active, the next session keeps to it; sessions already open stay as they are."
     creates = CreateAction(Act.RULE_ADD, _create, add_fields)
-    amends = (EditAction(Act.RULE_AMEND, _amend),)
+    amends = (EditAction(Act.RULE_AMEND, as_mapping(amend_rule)),)
     panels = PanelReader(rule_panels)
     buttons = (
         Button(
             "retire",
             "Retire",
             Act.RULE_RETIRE,
-            _retire,
+            retire_rule,
             done="Retired. The next session goes without it.",
             consequence="The next session of whoever keeps to this rule goes without it.",
             form=OptionalReasonForm,
@@ -95,7 +82,7 @@ class RuleAdmin(GovernedAdmin):
             "restore",
             "Restore",
             Act.RULE_RESTORE,
-            _restore,
+            restore_rule,
             done="Restored. The next session keeps to it again.",
             consequence="The next session of whoever kept to this rule keeps to it again.",
             form=OptionalReasonForm,
@@ -104,6 +91,4 @@ class RuleAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Rule")
-    def beginning(self, rule: StandingRule) -> str:
-        return rule.text[:120]
+    beginning = beginning_column("Rule", "text", missing="")

@@ -11,18 +11,18 @@ from django.utils.safestring import SafeString
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from apps.console.framework.actor_names import ActorNames
-from apps.console.framework.badges import badge
 from apps.console.framework.forms import DecisionForm, VerbatimTextField
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import column, moment_column, person_column
 from apps.console.framework.markdown_rendering import plain_words, render_markdown
-from apps.console.framework.page_actions import Button, PanelReader, Tabs, Values
+from apps.console.framework.page_actions import Button, PanelReader, Tabs
 from apps.console.framework.request_context import actor_of
-from apps.console.framework.row_titles import format_moment, title_of
+from apps.console.framework.row_titles import title_of
 from apps.governance.actors import Actor
 from apps.governance.database.actor_transaction import current_actor
 from apps.governance.models import Proposal
 from apps.governance.policy.policy_table import Act
-from apps.review.comment_actions import add_comment, withdraw_comment
+from apps.review.comment_actions import withdraw_comment
 from apps.review.models import Comment
 from apps.review.rules import COMMENT_CHARACTERS, ONLY_AUTHOR_WITHDRAWS
 
@@ -71,10 +71,6 @@ def comments_panel(proposal: Any, request: HttpRequest) -> dict[str, Any]:
     return {"comments": comments_of(proposal, actor_of(request), proposal.people)}
 
 
-def post_comment(proposal: Proposal, actor: Actor, values: Values) -> Comment:
-    return add_comment(proposal, actor=actor, text=values["text"])
-
-
 def comments_url(proposal: Proposal) -> str:
     return f"{reverse('admin:governance_proposal_change', args=[proposal.pk])}#comments"
 
@@ -97,8 +93,8 @@ def _reader_may_withdraw(comment: Comment) -> bool:
     return actor is not None and _may_withdraw(comment, actor)
 
 
-def _withdraw(comment: Comment, actor: Actor, values: Values) -> Comment:
-    return withdraw_comment(comment, actor=actor, read_at=values["read_at"])
+def _link_to_comments(comment: Comment) -> SafeString:
+    return format_html('<a href="{}">{}</a>', comments_url(comment.proposal), title_of(comment.proposal))
 
 
 class CommentAdmin(GovernedAdmin):
@@ -120,7 +116,7 @@ class CommentAdmin(GovernedAdmin):
             "withdraw",
             "Withdraw",
             Act.COMMENT_WITHDRAW,
-            _withdraw,
+            withdraw_comment,
             done="Withdrawn. The words stand in the history of changes alone.",
             consequence="The words go from every page; that you said something stays. They are kept in the history of changes.",
             when=_reader_may_withdraw,
@@ -129,6 +125,11 @@ class CommentAdmin(GovernedAdmin):
         ),
     )
 
+    about = column("On", _link_to_comments, ordering="proposal")
+    agent_shown = column("Agent", lambda row: str(row.proposal.agent or "every agent"), ordering="proposal__agent__key")
+    by = person_column("By", "author")
+    said_at = moment_column("When", "created_at")
+
     @admin.display(description="Comment")
     def beginning(self, comment: Comment) -> str:
         words = plain_words(comment.text[:READ_CHARACTERS])
@@ -136,23 +137,3 @@ class CommentAdmin(GovernedAdmin):
             words[:BEGINNING_CHARACTERS] + ("…" if len(words) > BEGINNING_CHARACTERS else "")
             or "withdrawn by its author"
         )
-
-    @admin.display(description="On", ordering="proposal")
-    def about(self, comment: Comment) -> SafeString:
-        return format_html('<a href="{}">{}</a>', comments_url(comment.proposal), title_of(comment.proposal))
-
-    @admin.display(description="Agent", ordering="proposal__agent__key")
-    def agent_shown(self, comment: Comment) -> str:
-        return str(comment.proposal.agent or "every agent")
-
-    @admin.display(description="By", ordering="author")
-    def by(self, comment: Any) -> str:
-        return str(comment.people[comment.author])
-
-    @admin.display(description="When", ordering="created_at")
-    def said_at(self, comment: Comment) -> str:
-        return format_moment(comment.created_at)
-
-    @admin.display(description="State", ordering="status")
-    def state_shown(self, comment: Comment) -> SafeString:
-        return badge(comment.status)

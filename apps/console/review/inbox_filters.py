@@ -1,18 +1,16 @@
 """The inbox of proposals: how it is divided, what it can be narrowed to, and which one a reviewer reads next."""
 
-# ruff: noqa: ARG002  # Django calls these methods by its own signatures.
-
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
-from django.contrib.admin import RelatedFieldListFilter, SimpleListFilter
+from django.contrib.admin import RelatedFieldListFilter
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
 
-from apps.console.framework.change_lists import ALL, TAB, TabbedList
+from apps.console.framework.change_lists import ALL, TAB, FixedChoicesFilter, TabbedList
 from apps.console.framework.page_actions import Tab
 from apps.console.framework.request_context import actor_of, people_of
 from apps.console.review.saved_filters import SavedFilterPanel, saved_filter_panel
@@ -114,15 +112,13 @@ def _comment_counts() -> QuerySet[Any]:
     return comments.values("proposal").annotate(count=Count("pk")).values("count")
 
 
-class KindFilter(SimpleListFilter):
+class KindFilter(FixedChoicesFilter):
     """New skills come in by the dozen, so everything else can be read without them."""
 
     title = "kind"
     parameter_name = KIND
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Every kind, and all but new skills."""
-        return [(OTHER, "All but new skills"), *InboxKind.choices]
+    offered = ((OTHER, "All but new skills"), *InboxKind.choices)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The proposals of the kind."""
@@ -141,15 +137,13 @@ class AgentFilter(RelatedFieldListFilter):
         return people_of(request).agents()
 
 
-class ClaimFilter(SimpleListFilter):
+class ClaimFilter(FixedChoicesFilter):
     """Who is looking at it."""
 
     title = "claim"
     parameter_name = CLAIM
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Whose claims."""
-        return [(MINE, "Claimed by me"), ("none", "Claimed by nobody")]
+    offered = ((MINE, "Claimed by me"), ("none", "Claimed by nobody"))
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The proposals with such a claim."""
@@ -159,15 +153,13 @@ class ClaimFilter(SimpleListFilter):
         return queryset.exclude(looked_at) if self.value() == "none" else queryset
 
 
-class AgeFilter(SimpleListFilter):
+class AgeFilter(FixedChoicesFilter):
     """How long it has been asked for."""
 
     title = "age"
     parameter_name = AGE
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """What waits for too long."""
-        return [(OVERDUE, f"Older than {OVERDUE_AFTER.days} days")]
+    offered = ((OVERDUE, f"Older than {OVERDUE_AFTER.days} days"),)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The proposals of that age."""

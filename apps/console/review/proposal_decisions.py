@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from apps.console.framework.forms import DecisionForm, OptionalReasonForm, ReasonedDecisionForm
 from apps.console.framework.page_actions import Button, Values
 from apps.console.framework.row_titles import title_of
-from apps.console.review.comments import CommentForm, comments_of, comments_url, post_comment
+from apps.console.review.comments import CommentForm, comments_of, comments_url
 from apps.console.review.decision_forms import (
     SECTION_PREFIX,
     EditedApprovalForm,
@@ -47,19 +47,20 @@ from apps.governance.proposals.actions import (
 from apps.review import decisions
 from apps.review.appliers.registry import applier_of
 from apps.review.approval_verdict import ApprovalRequest
+from apps.review.comment_actions import add_comment
 from apps.review.decisions import DecisionResult, rebase, undo
 from apps.review.review_sheet import approve_sections
 from apps.tenants.review_settings import review_terms
 
 
-def approve(proposal: Proposal, actor: Actor, values: Values) -> DecisionResult:
+def approve(proposal: Proposal, *, actor: Actor, **values: Any) -> DecisionResult:
     typed = values.get("typed", {})
     # Words that came back as they were shown are no edit.
     content = values["content"] if typed and typed != words_as_fields(proposal.words) else None
     return decisions.approve(proposal, _approval_request(values, content), actor=actor)
 
 
-def take_sections(proposal: Proposal, actor: Actor, values: Values) -> DecisionResult:
+def take_sections(proposal: Proposal, *, actor: Actor, **values: Any) -> DecisionResult:
     return approve_sections(proposal, values["sections"], _approval_request(values), actor=actor)
 
 
@@ -119,53 +120,27 @@ def _can_undo(proposal: Proposal) -> bool:
     return applier_of(proposal).undo is not None
 
 
-def reject(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
-    return reject_proposal(
-        proposal, actor=actor, reason=values["reason"], reason_code=values["reason_code"], read_at=values["read_at"]
-    )
+def rebase_on_live(proposal: Proposal, *, actor: Actor, read_at: int, **values: Any) -> Proposal:
+    is_edited = values["typed"] and values["typed"] != words_as_fields(proposal.words)
+    return rebase(proposal, actor=actor, content=values["content"] if is_edited else None, read_at=read_at)
 
 
-def undo_approval(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
-    return undo(proposal, actor=actor, read_at=values["read_at"])
-
-
-def rebase_on_live(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
-    content = values["content"] if values["typed"] and values["typed"] != words_as_fields(proposal.words) else None
-    return rebase(proposal, actor=actor, content=content, read_at=values["read_at"])
-
-
-def reopen(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
+def reopen(proposal: Proposal, *, actor: Actor, reason: str, read_at: int) -> Proposal:
     terms = review_terms(actor)
-    return reopen_proposal(proposal, actor=actor, reason=values["reason"], terms=terms, read_at=values["read_at"])
+    return reopen_proposal(proposal, actor=actor, reason=reason, terms=terms, read_at=read_at)
 
 
-def snooze(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
-    until = timezone.now() + timedelta(days=values["days"])
-    return snooze_proposal(proposal, actor=actor, until=until, read_at=values["read_at"])
+def snooze(proposal: Proposal, *, actor: Actor, days: int, read_at: int) -> Proposal:
+    until = timezone.now() + timedelta(days=days)
+    return snooze_proposal(proposal, actor=actor, until=until, read_at=read_at)
 
 
-def wake(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
-    return snooze_proposal(proposal, actor=actor, until=None, read_at=values["read_at"])
+def wake(proposal: Proposal, *, actor: Actor, read_at: int) -> Proposal:
+    return snooze_proposal(proposal, actor=actor, until=None, read_at=read_at)
 
 
-def claim(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
-    return claim_proposal(proposal, actor=actor, read_at=values["read_at"])
-
-
-def ask_for_revision(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
-    return request_revision(proposal, actor=actor, words=values["reason"], read_at=values["read_at"])
-
-
-def quarantine(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
-    return quarantine_proposal(proposal, actor=actor, reason=values["reason"], read_at=values["read_at"])
-
-
-def release(proposal: Proposal, actor: Actor, values: Values) -> Proposal:
-    return release_proposal(proposal, actor=actor, reason=values["reason"], read_at=values["read_at"])
-
-
-def withdraw(proposal: Proposal, actor: Actor, values: Values) -> None:
-    withdraw_proposal(proposal, actor=actor, reason=values["reason"])
+def ask_for_revision(proposal: Proposal, *, actor: Actor, reason: str, read_at: int) -> Proposal:
+    return request_revision(proposal, actor=actor, words=reason, read_at=read_at)
 
 
 def is_open(proposal: Proposal) -> bool:
@@ -318,7 +293,7 @@ BUTTONS = (
         "undo",
         "Undo",
         Act.PROPOSAL_UNDO,
-        undo_approval,
+        undo,
         done="Undone. What was live before is live again, and the proposal waits.",
         consequence="Within a minute of your approval: what was live before is live again.",
         when=is_undoable,
@@ -328,7 +303,7 @@ BUTTONS = (
         "reject",
         "Reject",
         Act.PROPOSAL_REJECT,
-        reject,
+        reject_proposal,
         done=linked_sentence("Rejected. What is live stays as it is."),
         consequence="What is live stays as it is. The agent is told the reason.",
         form=RejectionForm,
@@ -371,7 +346,7 @@ BUTTONS = (
         "claim",
         "I am looking at it",
         Act.PROPOSAL_CLAIM,
-        claim,
+        claim_proposal,
         done="Others see for half an hour that you are looking at it.",
         consequence="Others see it for half an hour. It keeps nobody from deciding.",
         when=is_unclaimed,
@@ -380,7 +355,7 @@ BUTTONS = (
         "quarantine",
         "Quarantine",
         Act.PROPOSAL_QUARANTINE,
-        quarantine,
+        quarantine_proposal,
         done=linked_sentence("Held apart. Nobody decides on it until it is released."),
         consequence="Nobody decides on it, and its agent cannot revise it, until somebody releases it.",
         form=ReasonedDecisionForm,
@@ -392,7 +367,7 @@ BUTTONS = (
         "release",
         "Release",
         Act.PROPOSAL_RELEASE,
-        release,
+        release_proposal,
         done="Released. It waits for a decision again.",
         consequence="It waits for a decision again.",
         form=ReasonedDecisionForm,
@@ -412,7 +387,8 @@ BUTTONS = (
         "withdraw",
         "Remove",
         Act.PROPOSAL_WITHDRAW,
-        withdraw,
+        withdraw_proposal,
+        takes_read_at=False,
         done="Removed. Its words stay in the history of changes.",
         consequence="Without an answer to the agent. The words stay in the history of changes.",
         form=OptionalReasonForm,
@@ -423,7 +399,8 @@ BUTTONS = (
         "comment",
         "Comment",
         Act.COMMENT_ADD,
-        post_comment,
+        add_comment,
+        takes_read_at=False,
         done="Said. Everybody who may decide reads it here.",
         consequence="For the people who decide. No agent reads it, and nothing of the proposal changes.",
         form=CommentForm,

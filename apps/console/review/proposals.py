@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from apps.console.framework.badges import badge
 from apps.console.framework.governed_admin import GovernedAdmin
+from apps.console.framework.list_columns import column
 from apps.console.framework.page_actions import PanelReader, Tabs
 from apps.console.framework.row_titles import title_of
 from apps.console.review import proposal_wording as words
@@ -49,16 +50,15 @@ class ProposalAdmin(GovernedAdmin):
     panels = PanelReader(proposal_panels)
     buttons = BUTTONS
 
+    title = column("Proposal", title_of, ordering="target_label")
+    agent_shown = column("Agent", lambda row: str(row.agent or "every agent"), ordering="agent__key")
+
     @admin.display(description="Choose")
     def chosen(self, proposal: Proposal) -> SafeString | str:
         if proposal.state != Proposal.State.OPEN:
             return ""
         box = '<input type="checkbox" form="pc-bulk-bar" name="row" value="{}" aria-label="Choose {}">'
         return format_html(box, proposal.pk, title_of(proposal))
-
-    @admin.display(description="Proposal", ordering="target_label")
-    def title(self, proposal: Proposal) -> str:
-        return title_of(proposal)
 
     @admin.display(description="What a yes changes")
     def yes(self, proposal: Proposal) -> SafeString:
@@ -81,7 +81,3 @@ class ProposalAdmin(GovernedAdmin):
     def evidence_shown(self, proposal: Any) -> SafeString:
         parts = words.evidence_summary(proposal, proposal.seconded), words.comment_summary(proposal.comment_count)
         return format_html('<div>{}<span class="pc-subline">{}</span></div>', *parts)
-
-    @admin.display(description="Agent", ordering="agent__key")
-    def agent_shown(self, proposal: Proposal) -> str:
-        return str(proposal.agent or "every agent")

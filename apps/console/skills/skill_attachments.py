@@ -17,7 +17,7 @@ from apps.governance.database.actor_transaction import acting_as
 from apps.governance.errors import GovernanceError
 from apps.governance.governed_write import may
 from apps.governance.policy.policy_table import Act
-from apps.skills.actions import arrange_files, detach_file
+from apps.skills.actions import arrange_files
 from apps.skills.attachment_upload import upload_file
 from apps.skills.attachments.attachment_access import AttachmentPreview, read_file
 from apps.skills.attachments.signed_links import make_link
@@ -94,7 +94,6 @@ def upload(request: HttpRequest, skill_id: int, site: AdminSite) -> HttpResponse
 
 def download(request: HttpRequest, skill_id: int, at: int, site: AdminSite) -> HttpResponse:
     """Lead to the file by a link that is fresh: one on the page would be dead before the reviewer gets there."""
-    del site
     actor = actor_of(request)
     skill = _skill_or_404(skill_id, actor)
     if at >= len(skill.files):
@@ -103,17 +102,13 @@ def download(request: HttpRequest, skill_id: int, at: int, site: AdminSite) -> H
     return HttpResponseRedirect(reverse("file", args=[link.token]))
 
 
-def detach(skill: Skill, actor: Actor, values: Any) -> Skill:
-    return detach_file(skill, actor=actor, name=values["name"], read_at=values["read_at"])
-
-
-def move_up(skill: Skill, actor: Actor, values: Any) -> Skill:
+def move_up(skill: Skill, *, actor: Actor, name: str, read_at: int) -> Skill:
     """The file changes places with the one before it."""
     names = [file.name for file in skill.files]
-    at = names.index(values["name"]) if values["name"] in names else 0
+    at = names.index(name) if name in names else 0
     if at:
         names[at - 1], names[at] = names[at], names[at - 1]
-    return arrange_files(skill, actor=actor, names=names, read_at=values["read_at"])
+    return arrange_files(skill, actor=actor, names=names, read_at=read_at)
 
 
 def _upload(skill: Skill, form: AttachFileForm, actor: Actor) -> None:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from django.contrib.admin import SimpleListFilter
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apps.console.framework.change_lists import FixedChoicesFilter
 from apps.console.framework.request_context import actor_of
 from apps.console.framework.row_urls import url_of_subject
 from apps.runtime.skill_retirement import ANY_REASON, candidate_ids, read_curations
@@ -16,21 +16,18 @@ from apps.skills.retirement_rules import RetirementCause
 CURATION = "curation"
 
 
-class CurationFilter(SimpleListFilter):
+class CurationFilter(FixedChoicesFilter):
     """Approved skills that nobody fetches, that go badly, or that a newer one covers."""
 
     title = "curation"
     parameter_name = CURATION
 
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        """Why one may be retired."""
-        del request, model_admin
-        return [
-            (ANY_REASON, "May be retired"),
-            (RetirementCause.UNUSED, "Nobody fetches it"),
-            (RetirementCause.WORSE, "Ends badly more often"),
-            (RetirementCause.SUPERSEDED, "A newer one says the same"),
-        ]
+    offered = (
+        (ANY_REASON, "May be retired"),
+        (RetirementCause.UNUSED, "Nobody fetches it"),
+        (RetirementCause.WORSE, "Ends badly more often"),
+        (RetirementCause.SUPERSEDED, "A newer one says the same"),
+    )
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         """The skills with such a reason; their figures are read for this filter alone."""

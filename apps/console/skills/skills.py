@@ -15,21 +15,29 @@ from apps.console.explain.prompt_preview import slot_text
 from apps.console.framework.change_lists import RecentValuesFilter, TabbedList
 from apps.console.framework.forms import OptionalReasonForm, ReasonedDecisionForm, SkillApprovalForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, Values
+from apps.console.framework.list_columns import person_column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Tabs, as_mapping
 from apps.console.framework.request_context import actor_of
 from apps.console.review.decision_forms import RejectionForm
-from apps.console.skills.skill_attachments import SkillFileForm, detach, move_up
+from apps.console.skills.skill_attachments import SkillFileForm, move_up
 from apps.console.skills.skill_curation import CurationFilter
 from apps.console.skills.skill_review import review_panels
 from apps.governance.actors import Actor
 from apps.governance.governed_write import may
-from apps.governance.models import Proposal
 from apps.governance.policy.policy_table import Act
 from apps.governance.row_ids import parse_row_id
 from apps.prompt.prompt_input import Slot
 from apps.review.decisions import DecisionResult
 from apps.review.skill_actions import approve_skill, reject_draft
-from apps.skills.actions import amend_skill, deprecate_skill, discard_skill, draft_skill, retain_skill, revise_skill
+from apps.skills.actions import (
+    amend_skill,
+    deprecate_skill,
+    detach_file,
+    discard_skill,
+    draft_skill,
+    retain_skill,
+    revise_skill,
+)
 from apps.skills.models import Skill
 from apps.skills.proposals import findings_in
 from apps.skills.quarantine import quarantine_skill, release_skill
@@ -87,28 +95,8 @@ class SkillList(TabbedList):
 FIELDS = ("title", "name", "description", "category", "body")
 
 
-def _draft(values: Values, actor: Actor) -> Skill:
-    agent, texts = values["agent"], {name: values[name] for name in FIELDS}
+def _draft(*, actor: Actor, agent: Agent, **texts: str) -> Skill:
     return draft_skill(agent.pk, actor=actor, values=texts)
-
-
-def _amend(skill: Skill, values: Values, actor: Actor, read_at: int | None) -> Skill:
-    return amend_skill(skill, actor=actor, values=values, read_at=read_at)
-
-
-def _revise(skill: Skill, values: Values, actor: Actor, read_at: int | None) -> Skill:
-    return revise_skill(skill, actor=actor, values=values, read_at=read_at)
-
-
-def _approve(skill: Skill, actor: Actor, values: Values) -> DecisionResult:
-    return approve_skill(
-        skill,
-        actor=actor,
-        reviewed_sha256=values["reviewed_sha256"],
-        read_at=values["read_at"],
-        reason=values["reason"],
-        confirm_findings=values.get("confirm_findings", False),
-    )
 
 
 def _approval_message(decided: DecisionResult) -> str:
@@ -117,33 +105,8 @@ def _approval_message(decided: DecisionResult) -> str:
     return "Noted. Its risk asks for another reviewer; the skill reaches nobody until one has agreed."
 
 
-def _deprecate(skill: Skill, actor: Actor, values: Values) -> Skill:
-    return deprecate_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _reject(skill: Skill, actor: Actor, values: Values) -> Proposal:
-    why = {"reason": values["reason"], "reason_code": values["reason_code"]}
-    return reject_draft(skill, actor=actor, read_at=values["read_at"], **why)
-
-
-def _discard(skill: Skill, actor: Actor, values: Values) -> None:
-    discard_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
 def _approval_initial(skill: Skill) -> dict[str, Any]:
     return {"reviewed_sha256": skill.content_sha256, "findings": findings_in(skill)}
-
-
-def _keep(skill: Skill, actor: Actor, values: Values) -> Skill:
-    return retain_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _quarantine(skill: Skill, actor: Actor, values: Values) -> Skill:
-    return quarantine_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _release(skill: Skill, actor: Actor, values: Values) -> Skill:
-    return release_skill(skill, actor=actor, read_at=values["read_at"], reason=values["reason"])
 
 
 def _is_draft(skill: Skill) -> bool:
@@ -164,12 +127,10 @@ def _is_quarantined(skill: Skill) -> bool:
 
 def _never_as_button(skill: Skill) -> bool:
     """Its form stands at each file, not among the decisions."""
-    del skill
     return False
 
 
 def _skill_list_url(skill: Skill) -> str:
-    del skill
     return reverse("admin:skills_skill_changelist")
 
 
@@ -193,8 +154,8 @@ class SkillAdmin(GovernedAdmin):
     edit_label = "Edit the text"
     creates = CreateAction(Act.SKILL_DRAFT, _draft, add_fields)
     amends = (
-        EditAction(Act.SKILL_AMEND, _amend, when=_is_draft),
-        EditAction(Act.SKILL_REVISE, _revise, when=_is_approved),
+        EditAction(Act.SKILL_AMEND, as_mapping(amend_skill), when=_is_draft),
+        EditAction(Act.SKILL_REVISE, as_mapping(revise_skill), when=_is_approved),
     )
     panels = PanelReader(review_panels)
     buttons = (
@@ -202,7 +163,7 @@ class SkillAdmin(GovernedAdmin):
             "approve",
             "Approve",
             Act.SKILL_APPROVE,
-            _approve,
+            approve_skill,
             done=_approval_message,
             consequence="If you approve, the next session of agent {agent} lists this skill;"
             " sessions already open keep theirs.",
@@ -216,7 +177,7 @@ class SkillAdmin(GovernedAdmin):
             "reject",
             "Reject",
             Act.PROPOSAL_REJECT,
-            _reject,
+            reject_draft,
             done="Rejected. The draft reaches no customer.",
             consequence="The draft reaches no customer. The agent is told the reason.",
             form=RejectionForm,
@@ -229,7 +190,7 @@ class SkillAdmin(GovernedAdmin):
             "discard",
             "Discard",
             Act.SKILL_DISCARD,
-            _discard,
+            discard_skill,
             done="Discarded. The words stay in the history of changes.",
             consequence="The draft is removed, and its name becomes free. Its words stay in the history of changes.",
             form=OptionalReasonForm,
@@ -240,7 +201,7 @@ class SkillAdmin(GovernedAdmin):
             "deprecate",
             "Deprecate",
             Act.SKILL_DEPRECATE,
-            _deprecate,
+            deprecate_skill,
             done="Deprecated. The next session of this agent no longer lists it.",
             consequence="The next session of agent {agent} no longer lists this skill. There is no way back:"
             " a fresh skill is needed.",
@@ -252,7 +213,7 @@ class SkillAdmin(GovernedAdmin):
             "keep",
             "Keep",
             Act.SKILL_RETAIN,
-            _keep,
+            retain_skill,
             done=f"Kept. Nobody is asked about it for {RETENTION_PERIOD.days} days.",
             consequence=f"Nothing changes for customers. The skill is not suggested for retirement for"
             f" {RETENTION_PERIOD.days} days.",
@@ -263,7 +224,7 @@ class SkillAdmin(GovernedAdmin):
             "detach",
             "Remove the file",
             Act.SKILL_DETACH,
-            detach,
+            detach_file,
             done="Removed. Its bytes stay as long as the history tells of it.",
             form=SkillFileForm,
             when=_never_as_button,
@@ -282,7 +243,7 @@ class SkillAdmin(GovernedAdmin):
             "quarantine",
             "Quarantine",
             Act.SKILL_QUARANTINE,
-            _quarantine,
+            quarantine_skill,
             done="In quarantine. From the next look-up on no agent finds it, in running sessions too.",
             consequence="No agent finds this skill any more, in running sessions too, until somebody releases it."
             " Nothing is decided about it meanwhile.",
@@ -294,7 +255,7 @@ class SkillAdmin(GovernedAdmin):
             "release",
             "Release",
             Act.SKILL_RELEASE,
-            _release,
+            release_skill,
             done="Released, in the status it had.",
             consequence="The skill is back in the status it had; an approved one serves agent {agent} again at once.",
             form=ReasonedDecisionForm,
@@ -302,9 +263,7 @@ class SkillAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Drafted by", ordering="drafted_by")
-    def author(self, skill: Any) -> str:
-        return str(skill.people[skill.drafted_by])
+    author = person_column("Drafted by", "drafted_by")
 
     @admin.display(description="Times fetched", ordering="use__use_count")
     def uses(self, skill: Skill) -> int:

@@ -28,7 +28,8 @@ from apps.console.framework.forms import (
     VerbatimTextField,
 )
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.list_columns import column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader
 from apps.console.framework.request_context import actor_of, people_of
 from apps.console.framework.row_titles import grant_label
 from apps.console.framework.row_urls import url_of_subject
@@ -43,7 +44,7 @@ from apps.tenants.actions import (
     write_role_grants,
 )
 from apps.tenants.grants.guardian_sync import tenant_wide_grants
-from apps.tenants.models import Agent
+from apps.tenants.models import Agent, Membership
 from apps.tenants.models.grants import AgentGrants, MemberLimit, RoleGrants
 from apps.tenants.models.people import ROLES
 
@@ -62,7 +63,7 @@ class InvitationForm(GovernedForm):
 class ChangeRoleForm(DecisionForm):
     """What a member becomes."""
 
-    role = forms.ChoiceField(choices=ROLES, widget=UnfoldAdminSelectWidget)
+    role = forms.TypedChoiceField(coerce=Role, choices=ROLES, widget=UnfoldAdminSelectWidget)
 
 
 class LimitForm(GovernedForm):
@@ -100,7 +101,6 @@ class GroupedCheckboxes(UnfoldAdminCheckboxSelectMultipleWidget):
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         """By the console's own templates, which the renderer of forms does not look among."""
-        del renderer
         return render_to_string("console/tenants/grant_checkboxes.html", self.get_context(name, value, attrs))
 
 
@@ -153,7 +153,6 @@ def limit_panels(limit: Any, request: HttpRequest) -> dict[str, Any]:
 
 def grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
     """What is withheld from the role here."""
-    del request
     return {
         "withheld": [grant_label(name) for name in sorted(default_grants(Role(grants.role)) - set(grants.permissions))]
     }
@@ -161,7 +160,6 @@ def grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
 
 def role_grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
     """What the role's template grants, and what of it this tenant withholds."""
-    del request
     template = grants_by_noun(default_grants(Role(grants.role)))
     held = set(grants.permissions)
     return {
@@ -177,50 +175,41 @@ def role_grants_panels(grants: Any, request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _create_role_grants(values: Values, actor: Actor) -> RoleGrants:
-    grants = RoleGrants(tenant_id=actor.tenant_id, role=values["role"])
-    usual = tenant_wide_grants(Role(values["role"]), actor.tenant_id)
-    return write_role_grants(grants, actor=actor, granted=usual, reason=values["reason"])
+def _create_role_grants(*, actor: Actor, role: str, reason: str, **_hidden: Any) -> RoleGrants:
+    grants = RoleGrants(tenant_id=actor.tenant_id, role=role)
+    usual = tenant_wide_grants(Role(role), actor.tenant_id)
+    return write_role_grants(grants, actor=actor, granted=usual, reason=reason)
 
 
-def _write_role_grants(grants: RoleGrants, values: Values, actor: Actor, read_at: int | None) -> RoleGrants:
-    granted = values.get("permissions", grants.permissions)
-    return write_role_grants(grants, actor=actor, granted=granted, reason=values["reason"], read_at=read_at)
-
-
-def _withdraw_role_grants(grants: RoleGrants, actor: Actor, values: Values) -> None:
-    withdraw_role_grants(grants, actor=actor, read_at=values["read_at"], reason=values["reason"])
+def _write_role_grants(
+    grants: RoleGrants, *, actor: Actor, reason: str, read_at: int | None, permissions: Collection[str] | None = None
+) -> RoleGrants:
+    granted = grants.permissions if permissions is None else permissions
+    return write_role_grants(grants, actor=actor, granted=granted, reason=reason, read_at=read_at)
 
 
 def _role_list_url(grants: RoleGrants) -> str:
-    del grants
     return reverse("admin:tenants_rolegrants_changelist")
 
 
-def _limit(values: Values, actor: Actor) -> MemberLimit:
-    limit = MemberLimit(tenant_id=actor.tenant_id, member=values["member"], limited_act=values["limited_act"])
-    return limit_member(limit, actor=actor, agents=values["agent_ids"])
+def _limit(*, actor: Actor, member: Membership, limited_act: str, agent_ids: Collection[int]) -> MemberLimit:
+    limit = MemberLimit(tenant_id=actor.tenant_id, member=member, limited_act=limited_act)
+    return limit_member(limit, actor=actor, agents=agent_ids)
 
 
-def _amend_limit(limit: MemberLimit, values: Values, actor: Actor, read_at: int | None) -> MemberLimit:
-    return limit_member(limit, actor=actor, agents=values["agent_ids"], read_at=read_at)
+def _amend_limit(
+    limit: MemberLimit, *, actor: Actor, agent_ids: Collection[int], read_at: int | None, **_hidden: Any
+) -> MemberLimit:
+    return limit_member(limit, actor=actor, agents=agent_ids, read_at=read_at)
 
 
-def _unlimit(limit: MemberLimit, actor: Actor, values: Values) -> None:
-    unlimit_member(limit, actor=actor, read_at=values["read_at"], reason=values["reason"])
+def _create_grants(*, actor: Actor, agent: Agent, role: str, **_hidden: Any) -> AgentGrants:
+    grants = AgentGrants(tenant_id=actor.tenant_id, agent=agent, role=role)
+    return write_grants(grants, actor=actor, granted=tenant_wide_grants(Role(role), actor.tenant_id))
 
 
-def _create_grants(values: Values, actor: Actor) -> AgentGrants:
-    grants = AgentGrants(tenant_id=actor.tenant_id, agent=values["agent"], role=values["role"])
-    return write_grants(grants, actor=actor, granted=tenant_wide_grants(Role(values["role"]), actor.tenant_id))
-
-
-def _write(grants: AgentGrants, values: Values, actor: Actor, read_at: int | None) -> AgentGrants:
-    return write_grants(grants, actor=actor, granted=values["permissions"], read_at=read_at)
-
-
-def _withdraw(grants: AgentGrants, actor: Actor, values: Values) -> None:
-    withdraw_grants(grants, actor=actor, read_at=values["read_at"], reason=values["reason"])
+def _write(grants: AgentGrants, *, actor: Actor, permissions: Collection[str], read_at: int | None) -> AgentGrants:
+    return write_grants(grants, actor=actor, granted=permissions, read_at=read_at)
 
 
 def _page_of_member(limit: MemberLimit) -> str:
@@ -258,7 +247,7 @@ class LimitAdmin(GovernedAdmin):
             "lift",
             "Lift the limit",
             Act.LIMIT_LIFT,
-            _unlimit,
+            unlimit_member,
             done="Lifted. The member may do the act wherever their role may.",
             consequence="From the next request on the member may do this wherever their role may.",
             form=OptionalReasonForm,
@@ -266,9 +255,9 @@ class LimitAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Member", ordering="member__user__username")
-    def person(self, limit: Any) -> str:
-        return str(limit.people[actor_label(limit.member.user_id)])
+    person = column(
+        "Member", lambda row: row.people[actor_label(row.member.user_id)], ordering="member__user__username"
+    )
 
     @admin.display(description="Agents")
     def how_many(self, limit: MemberLimit) -> str:
@@ -294,7 +283,7 @@ class RoleGrantsAdmin(GovernedAdmin):
             "withdraw",
             "Return to the template",
             Act.ROLE_GRANT_WITHDRAW,
-            _withdraw_role_grants,
+            withdraw_role_grants,
             done="Withdrawn. The role may do what its template grants.",
             consequence="From the next request on the role may do all that its template grants, in the whole tenant.",
             form=ReasonedDecisionForm,
@@ -302,9 +291,7 @@ class RoleGrantsAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Grants")
-    def how_many(self, grants: RoleGrants) -> str:
-        return _share_of_template(grants)
+    how_many = column("Grants", _share_of_template)
 
 
 class GrantsAdmin(GovernedAdmin):
@@ -328,7 +315,7 @@ class GrantsAdmin(GovernedAdmin):
             "withdraw",
             "Withdraw",
             Act.GRANT_WITHDRAW,
-            _withdraw,
+            withdraw_grants,
             done="Withdrawn. The role may do here what it may elsewhere.",
             consequence="From the next request on the role may do with agent {agent} what it may elsewhere.",
             form=OptionalReasonForm,
@@ -336,6 +323,4 @@ class GrantsAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Grants")
-    def how_many(self, grants: AgentGrants) -> str:
-        return _share_of_template(grants)
+    how_many = column("Grants", _share_of_template)

@@ -1,7 +1,5 @@
 """Switches: what is stopped for now, thrown and lifted here, and said on every page while it is on."""
 
-from typing import Any
-
 from django.contrib import admin
 from django.http import HttpRequest
 
@@ -9,12 +7,14 @@ from apps.console.dashboard.navigation import may_read
 from apps.console.dashboard.pending_work import SWITCHES, pending_counts
 from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, Tabs, Values
+from apps.console.framework.list_columns import person_column
+from apps.console.framework.page_actions import Button, CreateAction, Tabs
 from apps.console.framework.request_context import actor_of
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
 from apps.kill_switches.actions import activate_kill_switch, deactivate_kill_switch
 from apps.kill_switches.models import KillSwitch
+from apps.tenants.models import Agent
 
 
 def switches_on(request: HttpRequest) -> list[KillSwitch]:
@@ -24,19 +24,9 @@ def switches_on(request: HttpRequest) -> list[KillSwitch]:
     return list(KillSwitch.objects.visible_to(actor_of(request)).on().select_related("agent").order_by("pk"))
 
 
-def _throw(values: Values, actor: Actor) -> KillSwitch:
-    agent = values["agent"]
-    return activate_kill_switch(
-        KillSwitch.Kind(values["kind"]),
-        actor=actor,
-        reason=values["reason"],
-        agent_id=agent.pk if agent else None,
-        channel=values["channel"],
-    )
-
-
-def _lift(switch: KillSwitch, actor: Actor, values: Values) -> KillSwitch:
-    return deactivate_kill_switch(switch, actor=actor, reason=values["reason"], read_at=values["read_at"])
+def _throw(*, actor: Actor, kind: str, agent: Agent | None, channel: str, reason: str) -> KillSwitch:
+    agent_id = agent.pk if agent else None
+    return activate_kill_switch(KillSwitch.Kind(kind), actor=actor, reason=reason, agent_id=agent_id, channel=channel)
 
 
 def _is_on(switch: KillSwitch) -> bool:
@@ -63,7 +53,7 @@ class SwitchAdmin(GovernedAdmin):
             "lift",
             "Let it go on",
             Act.KILL_SWITCH_DEACTIVATE,
-            _lift,
+            deactivate_kill_switch,
             done="Lifted. What waited is taken up within seconds.",
             consequence="What waited is taken up within seconds: every message that arrived meanwhile is answered.",
             form=OptionalReasonForm,
@@ -73,6 +63,8 @@ class SwitchAdmin(GovernedAdmin):
         ),
     )
 
+    by = person_column("By", "activated_by")
+
     @admin.display(description="For", ordering="agent")
     def whom(self, switch: KillSwitch) -> str:
         return f"agent {switch.agent}" if switch.agent_id else "every agent"
@@ -80,7 +72,3 @@ class SwitchAdmin(GovernedAdmin):
     @admin.display(description="On", ordering="channel")
     def where(self, switch: KillSwitch) -> str:
         return f"channel {switch.channel}" if switch.channel else "every channel"
-
-    @admin.display(description="By", ordering="activated_by")
-    def by(self, switch: Any) -> str:
-        return str(switch.people[switch.activated_by])

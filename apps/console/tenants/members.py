@@ -9,7 +9,8 @@ from django.http import HttpRequest
 from apps.console.framework.actor_names import actor_label, people_of_tenant
 from apps.console.framework.forms import OptionalReasonForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, PanelReader, Values
+from apps.console.framework.list_columns import column
+from apps.console.framework.page_actions import Button, CreateAction, PanelReader
 from apps.console.framework.request_context import actor_of, people_of
 from apps.console.tenants.grants import ChangeRoleForm, InvitationForm
 from apps.governance.actors import Actor, Role
@@ -53,26 +54,14 @@ def member_state(member: Any) -> str:
     return "waits for its link" if _is_invited(member) else "active"
 
 
-def _invite(values: Values, actor: Actor) -> MemberLink:
-    invited = invite(values["email"], Role(values["role"]), actor=actor)
-    return MemberLink(invited.row, values["email"], invitation_url(invited.row))
+def _invite(*, actor: Actor, email: str, role: str) -> MemberLink:
+    invited = invite(email, Role(role), actor=actor)
+    return MemberLink(invited.row, email, invitation_url(invited.row))
 
 
-def _reset(member: Membership, actor: Actor, values: Values) -> MemberLink:
-    reset_sign_in(member, actor=actor, read_at=values["read_at"], reason=values["reason"])
+def _reset(member: Membership, *, actor: Actor, reason: str, read_at: int) -> MemberLink:
+    reset_sign_in(member, actor=actor, read_at=read_at, reason=reason)
     return MemberLink(member, people_of_tenant(actor)[actor_label(member.user_id)], invitation_url(member))
-
-
-def _deactivate(member: Membership, actor: Actor, values: Values) -> Membership:
-    return deactivate_and_sign_out(member, actor=actor, read_at=values["read_at"], reason=values["reason"])
-
-
-def _reactivate(member: Membership, actor: Actor, values: Values) -> Membership:
-    return reactivate_member(member, actor=actor, read_at=values["read_at"])
-
-
-def _change_role(member: Membership, actor: Actor, values: Values) -> Membership:
-    return change_role(member, actor=actor, role=Role(values["role"]), read_at=values["read_at"])
 
 
 def _is_active(member: Membership) -> bool:
@@ -111,7 +100,7 @@ class MemberAdmin(GovernedAdmin):
             "role",
             "Change role",
             Act.MEMBER_CHANGE_ROLE,
-            _change_role,
+            change_role,
             done="Changed. It holds from their next request on.",
             consequence="Admins decide about members, agents, tokens and settings; operators about what agents go by.",
             form=ChangeRoleForm,
@@ -143,7 +132,7 @@ class MemberAdmin(GovernedAdmin):
             "deactivate",
             "Deactivate",
             Act.MEMBER_DEACTIVATE,
-            _deactivate,
+            deactivate_and_sign_out,
             done="Deactivated. From their next request on they are nobody here.",
             consequence="From their next request on they are nobody here. What they did stays in the books.",
             form=OptionalReasonForm,
@@ -154,21 +143,16 @@ class MemberAdmin(GovernedAdmin):
             "reactivate",
             "Reactivate",
             Act.MEMBER_REACTIVATE,
-            _reactivate,
+            reactivate_member,
             done="Reactivated, with the role and limits they had.",
             consequence="They may sign in again, with the role and limits they had.",
             when=_is_inactive,
         ),
     )
 
-    @admin.display(description="Person", ordering="user__username")
-    def person(self, member: Any) -> str:
-        return str(member.people[actor_label(member.user_id)])
+    person = column("Person", lambda row: row.people[actor_label(row.user_id)], ordering="user__username")
+    standing = column("State", member_state, ordering="is_active")
 
     @admin.display(description="Second factor")
     def second_factor(self, member: Any) -> str:
         return "yes" if member.has_second_factor else "none"
-
-    @admin.display(description="State", ordering="is_active")
-    def standing(self, member: Membership) -> str:
-        return member_state(member)

@@ -5,16 +5,11 @@ from unfold.widgets import UnfoldAdminPasswordWidget
 
 from apps.console.framework.forms import DecisionForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, EditAction, Values
-from apps.governance.actors import Actor
+from apps.console.framework.page_actions import Button, EditAction
 from apps.governance.policy.policy_table import Act
 from apps.tenants.actions import amend_settings
 from apps.tenants.customer_verification import rotate_proof_key
 from apps.tenants.models import TenantSettings
-
-
-def _amend(settings: TenantSettings, values: Values, actor: Actor, read_at: int | None) -> TenantSettings:
-    return amend_settings(settings, actor=actor, read_at=read_at, **values)
 
 
 class ProofKeyForm(DecisionForm):
@@ -33,11 +28,6 @@ class ProofKeyForm(DecisionForm):
         label="Let the present key hold for now",
         help_text="Leave this out where somebody else knows it.",
     )
-
-
-def _rotate(settings: TenantSettings, actor: Actor, values: Values) -> TenantSettings:
-    kept, read_at = values["keep_former"], values["read_at"]
-    return rotate_proof_key(settings, actor=actor, key=values["key"], keep_former=kept, read_at=read_at)
 
 
 def _key_message(settings: TenantSettings) -> str:
@@ -62,13 +52,13 @@ class SettingsAdmin(GovernedAdmin):
     change_form_template = "console/tenants/tenant_settings.html"
     edit_label = "Change the settings"
     saved = "Saved. What is about money, limits, time and memory holds from the next message on, the rest from the next session."
-    amends = (EditAction(Act.SETTINGS_AMEND, _amend),)
+    amends = (EditAction(Act.SETTINGS_AMEND, amend_settings),)
     buttons = (
         Button(
             "proof_key",
             "Change the key for signatures",
             Act.SETTINGS_ROTATE_PROOF_KEY,
-            _rotate,
+            rotate_proof_key,
             done=_key_message,
             consequence="Your server signs with the new key from now on. What it signed with the present key goes on holding until"
             " the next change, unless you say otherwise.",

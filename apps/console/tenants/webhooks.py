@@ -1,5 +1,6 @@
 """Webhooks: which server is told what, how it fares, and what nobody tries any more."""
 
+from operator import attrgetter
 from typing import Any
 
 from django import forms
@@ -10,7 +11,8 @@ from unfold.widgets import UnfoldAdminPasswordWidget
 
 from apps.console.framework.forms import DecisionForm
 from apps.console.framework.governed_admin import GovernedAdmin
-from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader, Values
+from apps.console.framework.list_columns import column
+from apps.console.framework.page_actions import Button, CreateAction, EditAction, PanelReader
 from apps.console.framework.row_titles import format_moment
 from apps.governance.actors import Actor
 from apps.governance.policy.policy_table import Act
@@ -41,7 +43,6 @@ class NewSecretForm(DecisionForm):
 
 def webhook_panels(webhook: Any, request: HttpRequest) -> dict[str, Any]:
     """How it fares, and its latest deliveries."""
-    del request
     counted = webhook.deliveries.order_by().values_list("status").annotate(rows=Count("pk"))
     return {
         "health": getattr(webhook, "health", None),
@@ -60,21 +61,7 @@ def has_dead_deliveries(webhook: Any) -> bool:
     return bool(webhook.deliveries.filter(status=Delivery.Status.DEAD).exists())
 
 
-def _create(values: Values, actor: Actor) -> Webhook:
-    return create_webhook(actor=actor, **values)
-
-
-def _amend(webhook: Webhook, values: Values, actor: Actor, read_at: int | None) -> Webhook:
-    return amend_webhook(webhook, actor=actor, read_at=read_at, **values)
-
-
-def _rotate(webhook: Webhook, actor: Actor, values: Values) -> Webhook:
-    kept, read_at = values["keep_former"], values["read_at"]
-    return rotate_webhook_secret(webhook, actor=actor, secret=values["secret"], keep_former=kept, read_at=read_at)
-
-
-def _replay(webhook: Webhook, actor: Actor, values: Values) -> int:
-    del values
+def _replay(webhook: Webhook, *, actor: Actor) -> int:
     return replay_deliveries(webhook.pk, actor=actor)
 
 
@@ -95,15 +82,15 @@ class WebhookAdmin(GovernedAdmin):
     fields = WEBHOOK_FIELDS
     change_form_template = "console/tenants/webhook.html"
     saved = "Saved. What waits already goes by it too. Nothing is told before there is a secret."
-    creates = CreateAction(Act.WEBHOOK_CREATE, _create, add_fields)
-    amends = (EditAction(Act.WEBHOOK_AMEND, _amend),)
+    creates = CreateAction(Act.WEBHOOK_CREATE, create_webhook, add_fields)
+    amends = (EditAction(Act.WEBHOOK_AMEND, amend_webhook),)
     panels = PanelReader(webhook_panels)
     buttons = (
         Button(
             "secret",
             "Change the secret",
             Act.WEBHOOK_ROTATE_SECRET,
-            _rotate,
+            rotate_webhook_secret,
             done="The new secret is kept. What is sent from now on is signed with it.",
             consequence="Your server checks what it is sent with the new secret. Until the next change it is signed with the"
             " present one too, unless you say otherwise.",
@@ -115,6 +102,7 @@ class WebhookAdmin(GovernedAdmin):
             "Send again what was given up",
             Act.WEBHOOK_REPLAY,
             _replay,
+            takes_read_at=False,
             done=_replay_message,
             consequence="Each is sent under the number it has, so a server that took one already knows it. They may arrive behind"
             " what was said later.",
@@ -122,9 +110,7 @@ class WebhookAdmin(GovernedAdmin):
         ),
     )
 
-    @admin.display(description="Secret kept", boolean=True)
-    def secret_kept(self, webhook: Webhook) -> bool:
-        return webhook.has_secret
+    secret_kept = column("Secret kept", attrgetter("has_secret"), boolean=True)
 
     @admin.display(description="State")
     def state(self, webhook: Webhook) -> str:

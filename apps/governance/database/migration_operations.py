@@ -101,11 +101,14 @@ class RoleSQL(Operation):
     def state_forwards(self, app_label: str, state: ProjectState) -> None:
         """Models do not change."""
 
-    def database_forwards(
-        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    def database_forwards(  # Django calls it by its own signature.
+        self,
+        app_label: str,  # noqa: ARG002
+        schema_editor: BaseDatabaseSchemaEditor,
+        from_state: ProjectState,  # noqa: ARG002
+        to_state: ProjectState,  # noqa: ARG002
     ) -> None:
         """Run the SQL as it stands, without parameters."""
-        del app_label, from_state, to_state
         schema_editor.execute(substitute_roles(self.sql), params=None)
 
     def describe(self) -> str:

@@ -28,23 +28,27 @@ class RowEffect(StrEnum):
     NOTHING = "nothing"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRule:
-    """One row of the policy. `on` names the noun it writes, where that is not the act's own.
+    """One row of the policy table."""
 
-    `signs` are columns that it stamps for people alone, because an agent's signature is none.
-    `reviewers` is how many people must agree before what was brought takes effect; a proposal's tier may ask for more.
-    """
-
+    # The roles whose act applies at once.
     direct: frozenset[Role]
-    fields: tuple[str, ...] = ()
+    # The roles that may bring the same content as a proposal.
     proposes: frozenset[Role] = frozenset()
-    risk: Risk = Risk.LOW
+    # The governed columns that the actor chooses the values of; each is a permission beside the act's own.
+    fields: tuple[str, ...] = ()
+    # Those of `fields` that are written only while the row is made.
     settled: frozenset[str] = frozenset()
-    does: RowEffect = RowEffect.CHANGES
+    # The columns that the act fills by itself, such as the signer and the time.
     stamps: tuple[str, ...] = ()
+    # The columns that it fills for people alone, because an agent's signature is none.
     signs: tuple[str, ...] = ()
+    does: RowEffect = RowEffect.CHANGES
+    # The noun whose row is written, where that is not the act's own.
     on: str = ""
+    risk: Risk = Risk.LOW
+    # How many people must agree before the content of a proposal takes effect; its risk tier may require more.
     reviewers: int = 0
 
     def writes(self, *, adding: bool) -> frozenset[str]:

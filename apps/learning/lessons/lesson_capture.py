@@ -168,8 +168,7 @@ def _rejections(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
         )
 
 
-def _rejection_case(row: Proposal, asked: str) -> Case:
-    del asked
+def _rejection_case(row: Proposal, _asked: str) -> Case:
     return lesson_cases.lesson_from_rejection(
         row.get_kind_display(), row.rationale, row.get_reason_code_display(), row.decision_reason
     )
@@ -184,8 +183,7 @@ def _rejected_versions(agent_id: int, actor: Actor) -> Iterator[SettledItem]:
         yield SettledItem(found, None, row.created_at, (row.change_summary, why), partial(_version_case, row, why=why))
 
 
-def _version_case(row: LearningVersion, asked: str, why: str) -> Case:
-    del asked
+def _version_case(row: LearningVersion, _asked: str, why: str) -> Case:
     return lesson_cases.lesson_from_rejected_version(
         "" if row.status == LearningVersion.Status.WITHDRAWN else row.change_summary, why
     )

@@ -4,6 +4,9 @@ A token written for five minutes costs a little more than an uncached one, for a
 nothing. So a mark is a bet, and the plan makes the bets that pay. Hour marks come before five-minute marks. The last mark of
 either kind sets how far the prompt is written at its price. A read renews what it reads for its own lifetime.
 
+A place in the prompt is written as the number of blocks in front of it: 0 is the beginning, and 3 is the end of the third block.
+A prefix of 0 blocks is "nothing cached" or "no mark".
+
 The model's cache rules and token prices come in through two protocols; `apps.llm` has both as data.
 """
 
@@ -147,23 +150,31 @@ class _SharedRange:
 
 @dataclass(frozen=True, slots=True)
 class _PlanInput:
-    """A request with the values derived from its blocks; index -1 is the beginning of the prompt."""
+    """A request with everything that follows from its blocks."""
 
     pieces: Sequence[PlannedBlock]
     rules: CacheRulesProtocol
     rates: TokenRatesProtocol
     expectation: ReuseExpectation
-    ends: Sequence[int]
+    # By number of blocks, from 0 on: the tokens of that prefix, and the position of its last block in the look-back.
+    tokens: Sequence[int]
     positions: Sequence[int]
+    # The longest prefix that is cached, and the longest one that is cached for an hour.
     warm: int
     anchor: int
+    # The end of each reach.
     reaches: Sequence[int]
 
-    def tokens_to(self, index: int) -> int:
-        return self.ends[index] if index >= 0 else 0
+    @property
+    def block_counts(self) -> range:
+        """Every prefix that has a last block."""
+        return range(1, len(self.pieces) + 1)
 
-    def is_long_enough(self, index: int) -> bool:
-        return self.ends[index] >= self.rules.minimum_prefix_tokens
+    def last_block(self, count: int) -> PlannedBlock:
+        return self.pieces[count - 1]
+
+    def is_long_enough(self, count: int) -> bool:
+        return self.tokens[count] >= self.rules.minimum_prefix_tokens
 
 
 def plan_marks(
@@ -175,73 +186,78 @@ def plan_marks(
 ) -> BreakpointPlan:
     """Return the marks that minimise the expected cost of this call and the following ones."""
     request = _measure_blocks(pieces, rules, rates, expectation)
-    lasts = (-1, *(index for index in request.reaches if request.is_long_enough(index)))
-    hours = sorted({*lasts, *_first_new_block(request)})
+    lasts = (0, *filter(request.is_long_enough, request.reaches))
+    first_new = _first_new_block(request)
+    hours = sorted({*lasts, first_new} if first_new else {*lasts})
     shared = tuple(_shared_ranges(request))
     options = [(hour, last) for last in lasts for hour in hours if hour <= last]
     hour, last = max(options, key=lambda option: (_net_saving(request, shared, *option), -option[1], -option[0]))
     placed = _place_marks(request, hour, last)
-    long_end = max([index for index in placed if index in {hour, request.anchor}], default=-1)
-    marks = tuple(_lifetime(index, long_end) if index in placed else None for index in range(len(pieces)))
+    long_end = max(placed & {hour, request.anchor}, default=0)
+    marks = tuple(_lifetime(count, long_end) if count in placed else None for count in request.block_counts)
     return BreakpointPlan(marks, _expected_bill(request, marks), tuple(_shortfalls(request)))
 
 
-def _lifetime(index: int, long_end: int) -> Lifetime:
-    return "1h" if index <= long_end else "5m"
+def _lifetime(count: int, long_end: int) -> Lifetime:
+    return "1h" if count <= long_end else "5m"
 
 
 def _measure_blocks(
     pieces: Sequence[PlannedBlock], rules: CacheRulesProtocol, rates: TokenRatesProtocol, expectation: ReuseExpectation
 ) -> _PlanInput:
-    held = [index for index, piece in enumerate(pieces) if piece.held]
-    long_held = [index for index in held if pieces[index].held == "1h"]
+    held = {count: piece.held for count, piece in enumerate(pieces, 1) if piece.held}
+    last_of_reach = {piece.reach: count for count, piece in enumerate(pieces, 1)}
     return _PlanInput(
         pieces,
         rules,
         rates,
         expectation,
-        ends=tuple(accumulate(piece.tokens for piece in pieces)),
+        tokens=tuple(accumulate((piece.tokens for piece in pieces), initial=0)),
         positions=tuple(_positions(pieces, rules)),
-        warm=max(held, default=-1),
-        anchor=max(long_held, default=-1),
-        reaches=sorted({piece.reach: index for index, piece in enumerate(pieces)}.values()),
+        warm=max(held, default=0),
+        anchor=max((count for count, lifetime in held.items() if lifetime == "1h"), default=0),
+        reaches=sorted(last_of_reach.values()),
     )
 
 
 def _positions(pieces: Sequence[PlannedBlock], rules: CacheRulesProtocol) -> Iterator[int]:
-    position = -1
+    """The position of each prefix: a run of neighbouring blocks of one kind may count once."""
+    position = 0
     previous = ""
+    yield position
     for piece in pieces:
-        position += not (piece.kind == previous and piece.kind in rules.run_kinds)
+        continues_run = piece.kind == previous and piece.kind in rules.run_kinds
+        position += 0 if continues_run else 1
         previous = piece.kind
         yield position
 
 
-def _first_new_block(request: _PlanInput) -> Iterator[int]:
-    """Yield the first new block: an hour mark there keeps all warm bytes for an hour, at the price of one block."""
-    index = request.warm + 1
-    while 0 < index < len(request.pieces):
-        ends_run = index + 1 == len(request.pieces) or request.positions[index + 1] != request.positions[index]
-        if ends_run and request.pieces[index].kind not in UNMARKABLE_KINDS and request.is_long_enough(index):
-            yield index
-            return
-        index += 1
+def _first_new_block(request: _PlanInput) -> int | None:
+    """Return the end of the first new block: an hour mark there keeps all warm bytes for an hour, at the price of one block."""
+    if not request.warm:
+        return None
+    for count in request.block_counts[request.warm :]:
+        ends_run = count == len(request.pieces) or request.positions[count + 1] != request.positions[count]
+        is_markable = request.last_block(count).kind not in UNMARKABLE_KINDS
+        if ends_run and is_markable and request.is_long_enough(count):
+            return count
+    return None
 
 
 def _shared_ranges(request: _PlanInput) -> Iterator[_SharedRange]:
     """Yield the ranges that are written now. Only these can get a longer lifetime; a read keeps its own."""
-    start = warm = request.tokens_to(request.warm)
-    for index in request.reaches:
-        reach = request.pieces[index].reach
-        if reach is not PrefixScope.CONVERSATION and request.ends[index] > warm:
-            yield _SharedRange(start, request.ends[index], request.expectation.of(reach))
-            start = request.ends[index]
+    start = warm_tokens = request.tokens[request.warm]
+    for count in request.reaches:
+        reach, end = request.last_block(count).reach, request.tokens[count]
+        if reach is not PrefixScope.CONVERSATION and end > warm_tokens:
+            yield _SharedRange(start, end, request.expectation.of(reach))
+            start = end
 
 
 def _net_saving(request: _PlanInput, shared: Sequence[_SharedRange], hour: int, last: int) -> float:
     """Return the later saving of an hour mark at `hour` and a five-minute mark at `last`, minus the present cost."""
     rates = request.rates
-    warm, hour_end, last_end = (request.tokens_to(index) for index in (request.warm, hour, last))
+    warm, hour_end, last_end = request.tokens[request.warm], request.tokens[hour], request.tokens[last]
     longer = float(rates.cache_write_1h - rates.cache_write_5m) * max(hour_end - warm, 0)
     written = float(rates.cache_write_5m - rates.input) * max(last_end - warm, 0)
     others = sum(_reads_by_others(request, part, hour_end, last_end) for part in shared)
@@ -252,9 +268,9 @@ def _net_saving(request: _PlanInput, shared: Sequence[_SharedRange], hour: int, 
 def _own_reads(request: _PlanInput, hour: int, last: int) -> float:
     """Return the tokens that this conversation will read instead of writing again, weighted by probability."""
     own = request.expectation.conversation
-    reads = own.soon * max(request.tokens_to(last) - request.tokens_to(request.warm), 0)
+    reads = own.soon * max(request.tokens[last] - request.tokens[request.warm], 0)
     if hour > request.warm:
-        guarded = request.tokens_to(hour) - request.tokens_to(request.anchor)
+        guarded = request.tokens[hour] - request.tokens[request.anchor]
         reads += own.later * _later_calls_factor(request, hour) * guarded
     return reads
 
@@ -270,7 +286,7 @@ def _later_calls_factor(request: _PlanInput, hour: int) -> float:
     If all calls wrote the same amount, the cheapest distance between two such marks would be the square root below, and
     half of it as a factor would keep that distance. They do not; a smaller factor allows waiting for a short block.
     """
-    if request.pieces[hour].reach is not PrefixScope.CONVERSATION or request.warm < 0:
+    if request.last_block(hour).reach is not PrefixScope.CONVERSATION or not request.warm:
         return 1.0
     rates = request.rates
     extra = float(rates.cache_write_1h - rates.cache_write_5m)
@@ -280,40 +296,41 @@ def _later_calls_factor(request: _PlanInput, hour: int) -> float:
 
 def _place_marks(request: _PlanInput, hour: int, last: int) -> frozenset[int]:
     """Return at most as many marks as the model allows: those that write first, then those that find and keep the warm prefix."""
-    placed = [index for index in dict.fromkeys((last, hour)) if index >= 0]
-    wished = [_unreachable_warm_prefix(request, placed), *_optional_marks(request)]
+    placed = [count for count in dict.fromkeys((last, hour)) if count]
+    wished = _optional_marks(request)
+    if request.warm and not _is_warm_prefix_found(request, placed):
+        wished = [request.warm, *wished]
     written_to = max(last, request.warm)
-    placed += [index for index in dict.fromkeys(wished) if 0 <= index <= written_to and index not in placed]
+    placed += [count for count in dict.fromkeys(wished) if 0 < count <= written_to and count not in placed]
     return frozenset(placed[: request.rules.marks])
 
 
-def _unreachable_warm_prefix(request: _PlanInput, placed: Sequence[int]) -> int:
-    """Return the warm prefix if no mark is near enough to find it."""
-    positions = request.positions
-    found = any(
-        index >= request.warm and positions[index] - positions[request.warm] < request.rules.look_back_positions
-        for index in placed
+def _is_warm_prefix_found(request: _PlanInput, placed: Sequence[int]) -> bool:
+    """Whether a mark is near enough behind the warm prefix for the look-back to reach it."""
+    positions, warm = request.positions, request.warm
+    return any(
+        count >= warm and positions[count] - positions[warm] < request.rules.look_back_positions for count in placed
     )
-    return -1 if found else request.warm
 
 
 def _optional_marks(request: _PlanInput) -> list[int]:
     """Return the marks that only keep or share, the most useful first: the anchor, then each scope by its expected readers."""
 
-    def worth(index: int) -> float:
-        reuse = request.expectation.of(request.pieces[index].reach)
-        own = sum(piece.tokens for piece in request.pieces[: index + 1] if piece.reach is request.pieces[index].reach)
-        return own * (reuse.soon + reuse.later)
+    def worth(count: int) -> float:
+        reach = request.last_block(count).reach
+        reuse = request.expectation.of(reach)
+        own_tokens = sum(piece.tokens for piece in request.pieces[:count] if piece.reach is reach)
+        return own_tokens * (reuse.soon + reuse.later)
 
     return [request.anchor, *sorted(filter(request.is_long_enough, request.reaches), key=worth, reverse=True)]
 
 
 def _expected_bill(request: _PlanInput, marks: Sequence[Lifetime | None]) -> ExpectedBill:
-    read = request.tokens_to(request.warm) if any(marks) else 0
-    long_end = max((request.ends[at] for at, mark in enumerate(marks) if mark == "1h"), default=0)
-    end_1h = max(read, long_end)
-    end_5m = max(end_1h, max((request.ends[at] for at, mark in enumerate(marks) if mark), default=0))
-    total = request.tokens_to(len(request.pieces) - 1)
+    ends_marked = [(request.tokens[count], mark) for count, mark in enumerate(marks, 1) if mark]
+    read = request.tokens[request.warm] if ends_marked else 0
+    end_1h = max(read, max((end for end, mark in ends_marked if mark == "1h"), default=0))
+    end_5m = max(end_1h, max((end for end, _ in ends_marked), default=0))
+    total = request.tokens[len(request.pieces)]
     rates = request.rates
     cost = (
         read * rates.cache_read
@@ -325,7 +342,8 @@ def _expected_bill(request: _PlanInput, marks: Sequence[Lifetime | None]) -> Exp
 
 
 def _shortfalls(request: _PlanInput) -> Iterator[Shortfall]:
-    floor = request.rules.minimum_prefix_tokens
-    for index in request.reaches:
-        if request.ends[index] < floor:
-            yield Shortfall(request.pieces[index].label, request.ends[index], floor - request.ends[index])
+    minimum = request.rules.minimum_prefix_tokens
+    for count in request.reaches:
+        tokens = request.tokens[count]
+        if tokens < minimum:
+            yield Shortfall(request.last_block(count).label, tokens, minimum - tokens)

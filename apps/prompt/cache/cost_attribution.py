@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Self
+from typing import Final, Self
 
 from apps.prompt.cache.breakpoints import Lifetime
 from apps.prompt.prompt_input import Slot
@@ -62,28 +62,34 @@ class SlotCharge:
         return cls(Slot(slot), *tokens)
 
 
+# The stored line of a mark before the messages has this in place of the index.
+STORED_WITHOUT_MESSAGE: Final = "-1"
+
+
 @dataclass(frozen=True, slots=True)
 class CacheMark:
     """A cache mark of a call: its place, its lifetime, and the length of the prompt up to it.
 
-    `message` counts sent messages, and is -1 before them; `tokens` is an estimate.
+    `message` is the index of a message that was sent; a mark before the messages has none. `tokens` is an estimate.
     """
 
     slot: Slot
-    message: int
+    message: int | None
     lifetime: Lifetime
     tokens: int
 
     @property
     def line(self) -> str:
         """Return the compact form of the ledger: every call stores up to four of these."""
-        return f"{int(self.slot)} {self.message} {self.lifetime} {self.tokens}"
+        message = STORED_WITHOUT_MESSAGE if self.message is None else str(self.message)
+        return f"{int(self.slot)} {message} {self.lifetime} {self.tokens}"
 
     @classmethod
     def of_line(cls, line: str) -> Self:
         """Parse a line of the ledger."""
-        slot, message, lifetime, tokens = line.split()
-        return cls(Slot(int(slot)), int(message), "1h" if lifetime == "1h" else "5m", int(tokens))
+        slot, stored_message, lifetime, tokens = line.split()
+        message = None if stored_message == STORED_WITHOUT_MESSAGE else int(stored_message)
+        return cls(Slot(int(slot)), message, "1h" if lifetime == "1h" else "5m", int(tokens))
 
 
 @dataclass(frozen=True, slots=True)

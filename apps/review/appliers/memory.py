@@ -60,12 +60,10 @@ def _dates_in(words: Values) -> Values:
 
 
 def _touches_agent_memory(live: Values, after: Values) -> frozenset[RiskFactor]:
-    del live, after
     return frozenset({RiskFactor.AGENT_WIDE_MEMORY})
 
 
 def _touches_customer_only(live: Values, after: Values) -> frozenset[RiskFactor]:
-    del live, after
     return frozenset({RiskFactor.CUSTOMER_ONLY})
 
 

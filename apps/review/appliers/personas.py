@@ -70,7 +70,6 @@ def _holder_sha256(holder: Agent | TenantSettings) -> str:
 
 
 def _no_rules(holder: Target) -> Values:
-    del holder
     return {"rules": []}
 
 
@@ -79,7 +78,6 @@ def _with_rules(live: Values, words: Values) -> Values:
 
 
 def _touch_rules(live: Values, after: Values) -> frozenset[RiskFactor]:
-    del live, after
     return frozenset({RiskFactor.RULES})
 
 
@@ -100,7 +98,6 @@ def _add_rules(holder: Agent | TenantSettings, actor: Actor, proposal: Proposal)
 
 
 def _retire_rules(holder: Target, actor: Actor, proposal: Proposal) -> None:
-    del holder
     for rule in StandingRule.objects.visible_to(actor).active().filter(pk__in=proposal.replaced_values["created_ids"]):
         retire_rule(rule, actor=actor)
 

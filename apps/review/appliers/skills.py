@@ -29,7 +29,6 @@ def _texts(skill: Skill) -> Values:
 
 
 def _blank_texts(skill: Skill) -> Values:
-    del skill
     return dict.fromkeys(TEXT_FIELDS, "")
 
 
@@ -59,17 +58,14 @@ def _refuse_any_text(words: Values) -> Values:
 
 
 def _factors_of_texts(live: Values, after: Values) -> frozenset[RiskFactor]:
-    del live
     return risk_factors_in(after.values())
 
 
 def _retirement_factor(live: Values, after: Values) -> frozenset[RiskFactor]:
-    del live, after
     return frozenset({RiskFactor.RETIREMENT})
 
 
 def _blank_all_fields(live: Values, words: Values) -> Values:
-    del words
     return dict.fromkeys(live, "")
 
 

@@ -20,18 +20,18 @@ BLOCKS_KEPT = 512
 class RequestBlock:
     """A block with the slot it belongs to, and who else sends the same bytes up to here.
 
-    `message` says which message it stands in; it is -1 before the messages.
+    `message` is the index of its message; blocks before the messages have none.
     """
 
     slot: Slot
     reach: PrefixScope
     block: CacheBlock
-    message: int = -1
+    message: int | None = None
 
     @property
     def label(self) -> str:
         """What people call the place."""
-        return f"message {self.message + 1}" if self.message >= 0 else self.slot.name.lower()
+        return self.slot.name.lower() if self.message is None else f"message {self.message + 1}"
 
 
 def build_request_blocks(frozen: SessionPrefix, messages: Sequence[JsonObject]) -> tuple[RequestBlock, ...]:

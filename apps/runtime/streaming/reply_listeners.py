@@ -14,9 +14,8 @@ logger = logging.getLogger(__name__)
 ListenerLookup: TypeAlias = Callable[[TurnClaim], Listener | None]
 
 
-def no_listener(claimed: TurnClaim) -> Listener | None:
+def no_listener(_claimed: TurnClaim) -> Listener | None:
     """Nobody listens."""
-    del claimed
     return None
 
 

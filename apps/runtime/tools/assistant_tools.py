@@ -86,7 +86,6 @@ def _run_lookup(look: Lookup, right: Act, name: str, context: ToolContext, argum
 
 
 def _list_waiting(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
-    del context, arguments
     # What was said off the record is kept nowhere, and a talk is kept.
     drafts = waiting_drafts(reader).filter(conversation__off_the_record=False)
     questions = waiting_escalations(reader).filter(conversation__off_the_record=False)
@@ -113,7 +112,6 @@ def _list_waiting(context: ToolContext, reader: Actor, arguments: JsonObject) ->
 
 
 def _list_proposals(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
-    del context, arguments
     rows = Proposal.objects.visible_to(reader).open().order_by("pk")
     lines: list[Json] = [
         {
@@ -134,7 +132,6 @@ def _format_result(counts: JsonObject, lines: list[Json]) -> str:
 
 
 def _list_conversations(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
-    del context
     rows = Conversation.objects.visible_to(reader).of_customers().select_related("agent")
     if agent_key := str(arguments.get("agent_key", "")):
         rows = rows.filter(agent__key=agent_key)
@@ -153,7 +150,6 @@ def _list_conversations(context: ToolContext, reader: Actor, arguments: JsonObje
 
 
 def _read_conversation(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
-    del context
     pk = whole_number(arguments["conversation_id"])
     row = Conversation.objects.visible_to(reader).of_customers().filter(pk=pk).first()
     if row is None:
@@ -175,7 +171,6 @@ def _read_conversation(context: ToolContext, reader: Actor, arguments: JsonObjec
 
 
 def _read_spend(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
-    del context, arguments
     rows = Spend.objects.filter(tenant_id=reader.tenant_id).select_related("agent").order_by("-day", "agent__key")
     days = sorted({*rows.values_list("day", flat=True).distinct()}, reverse=True)[:SPEND_DAYS]
     listed: list[Json] = [
@@ -191,7 +186,6 @@ def _read_spend(context: ToolContext, reader: Actor, arguments: JsonObject) -> J
 
 
 def _find_skills(context: ToolContext, reader: Actor, arguments: JsonObject) -> JsonObject | str:
-    del context
     word = str(arguments["word"])
     named = Q(name__icontains=word) | Q(title__icontains=word) | Q(description__icontains=word)
     rows = (

@@ -100,7 +100,6 @@ def _get_skill_attachment(context: ToolContext, arguments: JsonObject) -> str:
 
 
 def _list_skills(context: ToolContext, arguments: JsonObject) -> str:
-    del arguments
     with acting_as(context.actor):
         rows = Skill.objects.visible_to(context.actor).approved().for_agent(context.agent_id).order_by("name")
         listed: list[JsonObject] = [

@@ -62,7 +62,6 @@ DEFAULT_OFFER: Final = ToolOffer()
 
 
 def _is_always_offered(offer: ToolOffer) -> bool:
-    del offer
     return True
 
 

@@ -89,7 +89,6 @@ def _delegate(context: ToolContext, arguments: JsonObject) -> str:
 
 def _enqueue_parent(context: ToolContext, arguments: JsonObject) -> str:
     """What is passed on leaves as a reply does, by the same rules: this only notes it in the step."""
-    del context
     refuse_invalid_message(str(arguments["text"]), "", DELEGATION_CHANNEL)
     return ANSWER_PASSED_ON
 

@@ -202,7 +202,6 @@ def _apply_edits(
 
 
 def _read_contact_memory(context: ToolContext, arguments: JsonObject) -> str:
-    del arguments
     customer = _proven_customer(context.actor)
     with acting_as(context.actor):
         profile = _profile(context.actor, customer)

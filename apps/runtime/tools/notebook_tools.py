@@ -30,7 +30,6 @@ ABOUT_EVERYTHING: Final = "all you do"
 
 
 def _list_notes(context: ToolContext, arguments: JsonObject) -> str:
-    del arguments
     with acting_as(context.actor):
         zone = _zone(context.actor)
         listed: list[Json] = [_describe_note(row, zone) for row in _open_notes(context)]

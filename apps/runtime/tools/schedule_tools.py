@@ -23,7 +23,6 @@ def skill_named(name: str, agent_id: int, *, actor: Actor) -> Skill | None:
 
 
 def _list_schedules(context: ToolContext, arguments: JsonObject) -> str:
-    del arguments
     with acting_as(context.actor):
         rows = Schedule.objects.visible_to(context.actor).standing().for_agent(context.agent_id)
         listed: list[Json] = [_describe_schedule(row) for row in rows.select_related("skill", "clock").order_by("key")]

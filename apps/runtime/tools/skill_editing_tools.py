@@ -122,7 +122,6 @@ def _current_body(skill: Skill, waiting: Proposal | None) -> str:
 
 
 def _skill_list(context: ToolContext, arguments: JsonObject) -> str:
-    del arguments
     with acting_as(context.actor):
         rows = _editable_skills(context).order_by("category", "name")[:SKILLS_LISTED]
         listed: list[Json] = [_line(row) for row in rows if _is_approved(row) or _is_shown(row, context)]

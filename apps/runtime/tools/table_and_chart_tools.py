@@ -24,7 +24,6 @@ FIGURE_SHOWN: Final = "It is shown with your reply. Do not repeat its numbers; s
 
 
 def _show_figure(tool: str, context: ToolContext, arguments: JsonObject) -> str:
-    del context
     try:
         build_figure(tool, arguments)
     except InvalidFigure as flaw:

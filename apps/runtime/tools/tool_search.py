@@ -64,7 +64,6 @@ def resolve_routed_call(use: ToolUse, routed: Toolbox) -> ToolUse:
 
 
 def _list_resources(routed: Toolbox, context: ToolContext, arguments: JsonObject) -> str:
-    del context
     word = str(arguments.get("search", "")).casefold()
     found = [tool for tool in routed.definitions if word in f"{tool.name} {tool.description}".casefold()]
     lines: list[Json] = [{"name": tool.name, "description": _first_line(tool)} for tool in found[:MAX_LISTED]]
@@ -77,13 +76,11 @@ def _first_line(tool: ToolDefinition) -> str:
 
 
 def _use_resource(routed: Toolbox, context: ToolContext, arguments: JsonObject) -> str:
-    del context
     return canonical_json(_find_routed(routed, arguments).wire)
 
 
 def _refuse_unrouted(routed: Toolbox, context: ToolContext, arguments: JsonObject) -> str:
     """Only a call that leads nowhere comes here; `resolve_routed_call` makes every other one a call of its tool."""
-    del context
     return f"Nothing was called: {_find_routed(routed, arguments).name} takes an object of arguments."
 
 

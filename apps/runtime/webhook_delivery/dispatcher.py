@@ -54,8 +54,7 @@ class DeliveryDispatcher:
         if self._session is not None:
             await self._session.close()
 
-    def _forget_task(self, tenant_id: int, delivery_id: int, task: "asyncio.Task[None]") -> None:
-        del task
+    def _forget_task(self, tenant_id: int, delivery_id: int, _task: "asyncio.Task[None]") -> None:
         del self._going[delivery_id]
         self._of_tenant[tenant_id] -= 1
 

@@ -127,20 +127,17 @@ def _line_answered(message: Message) -> str:
     return written.filter(**before).order_by("-id").values_list("line_key", flat=True).first() or ""
 
 
-def _draft(delivery: Delivery, conversation: Conversation) -> JsonObject:
-    del conversation
+def _draft(delivery: Delivery, _conversation: Conversation) -> JsonObject:
     draft = Draft.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
     return {"id": draft.pk, "grounding": draft.grounding, "turn_id": draft.turn_id}
 
 
-def _escalation(delivery: Delivery, conversation: Conversation) -> JsonObject:
-    del conversation
+def _escalation(delivery: Delivery, _conversation: Conversation) -> JsonObject:
     escalation = Escalation.objects.get(tenant_id=delivery.tenant_id, pk=delivery.subject_id)
     return {"id": escalation.pk, "reason": escalation.reason, "question": escalation.question}
 
 
-def _outcome(delivery: Delivery, conversation: Conversation) -> str:
-    del delivery
+def _outcome(_delivery: Delivery, conversation: Conversation) -> str:
     return str(conversation.outcome)
 
 

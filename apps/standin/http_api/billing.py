@@ -76,7 +76,7 @@ class BillingLog:
         if len(self._by_question) > QUESTIONS_KEPT:
             del self._by_question[next(iter(self._by_question))]
 
-    def show_bill(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
+    def show_bill(self, arrived: ArrivedRequest) -> HttpAnswer:
         calls: JsonObject = {
             "in_flight": self._in_flight,
             "most_in_flight": self._most_in_flight,
@@ -84,7 +84,7 @@ class BillingLog:
         }
         return json_answer(self._total.wire | calls)
 
-    def show_questions(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
+    def show_questions(self, arrived: ArrivedRequest) -> HttpAnswer:
         return json_answer({question: account.wire for question, account in self._by_question.items()})
 
     def open_anew(self, arrived: ArrivedRequest) -> HttpAnswer:

@@ -33,14 +33,14 @@ class StandinControls:
         self._script = Script(parse_script(arrived.body))
         return self.show_script(arrived)
 
-    def show_script(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
+    def show_script(self, arrived: ArrivedRequest) -> HttpAnswer:
         return json_answer({"steps": len(self._script)})
 
     def replace_faults(self, arrived: ArrivedRequest) -> HttpAnswer:
         self._dice = FaultDice(parse_rates(arrived.body))
         return self.show_faults(arrived)
 
-    def show_faults(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
+    def show_faults(self, arrived: ArrivedRequest) -> HttpAnswer:
         return json_answer(self._dice.rates.wire)
 
     def set_delay(self, arrived: ArrivedRequest) -> HttpAnswer:

@@ -103,13 +103,13 @@ class MessagesEndpoint:
             {"data": models, "has_more": False, "first_id": PRICES[0].model, "last_id": PRICES[-1].model}
         )
 
-    def report_health(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
+    def report_health(self, arrived: ArrivedRequest) -> HttpAnswer:
         return json_answer({"status": "ok", "stand_in": True})
 
-    def list_requests(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
+    def list_requests(self, arrived: ArrivedRequest) -> HttpAnswer:
         return json_answer(list(self._requests))
 
-    def forget_requests(self, arrived: ArrivedRequest) -> HttpAnswer:  # noqa: ARG002 - every route takes the request
+    def forget_requests(self, arrived: ArrivedRequest) -> HttpAnswer:
         self._requests.clear()
         return json_answer([])
 

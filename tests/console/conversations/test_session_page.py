@@ -76,7 +76,7 @@ def test_the_page_says_behind_which_slot_each_cache_mark_stood(standin: StandIn)
     ]
     operator = signed_in(world.operator_user)
     page = page_words(operator.get(page_of(session)))
-    *_, last = (mark for mark in marks if mark.message < 0)
+    *_, last = (mark for mark in marks if mark.message is None)
     assert f"Cache mark behind this slot: {LIFETIME_WORDS[last.lifetime]} in 1 of 1 call." in page
     assert "No cache mark stood behind this slot." in page
     assert (

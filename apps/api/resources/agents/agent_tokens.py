@@ -103,7 +103,6 @@ class TokenView(SecretOnceViewSet[AgentToken]):
     @action(detail=True, methods=["post"])
     def rotate(self, request: Request, pk: str) -> Response:
         """Issue the token that takes its place; this one goes on for 24 hours."""
-        del pk
         token = self.get_object()
         sent = TokenActionBody.read(request, self.actor, token)
         return self._issued_response(rotate_token(token, actor=self.actor), sent.ignored)
@@ -112,7 +111,6 @@ class TokenView(SecretOnceViewSet[AgentToken]):
     @action(detail=True, methods=["post"])
     def revoke(self, request: Request, pk: str) -> Response:
         """End it with the next request."""
-        del pk
         token = self.get_object()
         sent = TokenActionBody.read(request, self.actor, token)
         revoke_token(token, actor=self.actor)

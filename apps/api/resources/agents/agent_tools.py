@@ -145,7 +145,6 @@ class AgentToolView(RowViewSet[AgentTool]):
     @extend_schema(request=UpdateAgentToolBody, responses=AgentToolSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Allow it as it is described now, or say otherwise whether each call waits for a person."""
-        del pk
         row = self.get_object()
         sent = UpdateAgentToolBody.read(request, self.actor, row)
         given = {**sent.only("needs_approval", "reason"), "sha256": sent.values.get("read_sha256", "")}
@@ -160,7 +159,6 @@ class AgentToolView(RowViewSet[AgentTool]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Withdraw it: the agent calls it no more, from its next turn on."""
-        del request, pk
         withdraw_tool(self.get_object(), actor=self.actor)
         return Response(status=204)
 

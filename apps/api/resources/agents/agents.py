@@ -164,7 +164,6 @@ class AgentView(VersionedViewSet[Agent]):
     @extend_schema(request=UpdateAgentBody, responses=AgentSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change how it runs. Sessions already open keep what they started with."""
-        del pk
         agent = self.get_object()
         # Before the endpoints are looked up, which an agent's role may not see.
         authorize(self.actor, Act.AGENT_AMEND, agent.tenant_id, agent_id=agent.pk)

@@ -90,7 +90,6 @@ class InvokableView(RowViewSet[InvokableAgent]):
     @extend_schema(request=UpdateInvokableBody, responses=InvokableSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say anew what it is asked for, and what an answer may cost."""
-        del pk
         row = self.get_object()
         sent = UpdateInvokableBody.read(request, self.actor, row)
         values = sent.only("role_hint", "budget_micro_usd")
@@ -105,6 +104,5 @@ class InvokableView(RowViewSet[InvokableAgent]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """No longer let it ask. Sessions already open still name the other one, which refuses."""
-        del request, pk
         withdraw_invokable(self.get_object(), actor=self.actor)
         return Response(status=204)

@@ -130,7 +130,6 @@ class EndpointView(RowViewSet[Endpoint]):
     @extend_schema(request=UpdateEndpointBody, responses=EndpointSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change title or address. The key stays with the server it was given to."""
-        del pk
         endpoint = self.get_object()
         sent = UpdateEndpointBody.read(request, self.actor, endpoint)
         amend_endpoint(endpoint, actor=self.actor, read_at=sent.read_at, **sent.only("title", "base_url"))
@@ -144,7 +143,6 @@ class EndpointView(RowViewSet[Endpoint]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Take an endpoint away, with its key; refused while an agent thinks there."""
-        del request, pk
         remove_endpoint(self.get_object(), actor=self.actor)
         return Response(status=204)
 
@@ -152,7 +150,6 @@ class EndpointView(RowViewSet[Endpoint]):
     @action(detail=True, methods=["post"], url_path="rotate-key")
     def rotate_key(self, request: Request, pk: str) -> Response:
         """Put another key in the present one's place."""
-        del pk
         endpoint = self.get_object()
         sent = RotateEndpointKeyBody.read(request, self.actor)
         rotate_endpoint_key(endpoint, actor=self.actor, api_key=sent.values["api_key"], read_at=sent.read_at)
@@ -237,6 +234,5 @@ class PriceView(RowViewSet[ModelPrice]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Withdraw it: the one before it holds again, or the product's list."""
-        del request, pk
         withdraw_price(self.get_object(), actor=self.actor)
         return Response(status=204)

@@ -158,7 +158,6 @@ class ScheduleView(RowViewSet[Schedule]):
     @extend_schema(request=UpdateScheduleBody, responses=ScheduleSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Plan it otherwise, from now on. People only."""
-        del pk
         schedule = self.get_object()
         sent = UpdateScheduleBody.read(request, self.actor, schedule)
         values: dict[str, Any] = sent.only(*PLAN_FIELDS)
@@ -202,7 +201,6 @@ class ScheduleView(RowViewSet[Schedule]):
     @action(detail=True, methods=["post"])
     def run(self, request: Request, pk: str) -> Response:
         """Run it once beside its plan; `runs` tells what comes of it. People only."""
-        del request, pk
         schedule = self.get_object()
         run_schedule_now(schedule.pk, actor=self.actor)
         return self.answer(schedule.pk)
@@ -211,7 +209,6 @@ class ScheduleView(RowViewSet[Schedule]):
     @action(detail=True, methods=["get"], pagination_class=None)
     def runs(self, request: Request, pk: str) -> Response:
         """Its latest runs with what came of them, the last one first."""
-        del request, pk
         return Response(ScheduleRunSerializer(runs_of_schedule(self.get_object()), many=True).data)  # type: ignore[arg-type]  # the stubs know one row alone
 
     def _find_skill(self, name: str, agent_id: int) -> Skill:

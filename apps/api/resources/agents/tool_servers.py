@@ -128,7 +128,6 @@ class ToolServerView(RowViewSet[ToolServer]):
     @extend_schema(request=UpdateToolServerBody, responses=ToolServerSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change it. The headers stay with the server they were given to."""
-        del pk
         server = self.get_object()
         sent = UpdateToolServerBody.read(request, self.actor, server)
         why = sent.reason
@@ -144,7 +143,6 @@ class ToolServerView(RowViewSet[ToolServer]):
     @action(detail=True, methods=["post"], url_path="rotate-headers")
     def rotate_headers(self, request: Request, pk: str) -> Response:
         """Put other headers in the present ones' place."""
-        del pk
         server = self.get_object()
         sent = RotateHeadersBody.read(request, self.actor)
         rotate_tool_server_headers(server, actor=self.actor, headers=sent.values["headers"], read_at=sent.read_at)
@@ -160,5 +158,4 @@ class ToolServerRefreshView(ActorView):
     @extend_schema(request=None, responses=ToolServerRefreshSerializer)
     def post(self, request: Request, pk: str) -> Response:
         """Read what it offers, and keep it; no tool is called. A failure is an answer here, with its code."""
-        del request
         return Response(ToolServerRefreshSerializer(refresh_server(int(pk), actor=self.actor)).data)

@@ -128,7 +128,6 @@ class RestoreView(RestoreBaseView):
     @extend_schema(responses={200: RestorePlanSerializer, **ERASED_REFUSAL})
     def get(self, request: Request, pk: str, number: str) -> Response:
         """What restoring the row to this version would do. It changes nothing. People only."""
-        del request
         return self.shown(self._target(pk, number))
 
     @extend_schema(request=RestoreBody, responses={200: RestoreResultSerializer, **ERASED_REFUSAL})

@@ -167,7 +167,6 @@ class ConversationFilters(AgentFilters):
 
     def by_report(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
         """Those of which a reply was reported."""
-        del name
         actor: Actor = self.request.auth
         if not actor.is_person:
             raise NotPermitted("Only people look for replies that were reported; an agent's token does not reach them.")
@@ -175,7 +174,6 @@ class ConversationFilters(AgentFilters):
 
     def by_turn(self, rows: QuerySet[Conversation], name: str, value: str) -> QuerySet[Conversation]:
         """Those with a turn that does not get on for this reason."""
-        del name
         actor: Actor = self.request.auth
         if not actor.is_person:
             raise NotPermitted("Only people look for turns that do not get on; an agent's token does not reach them.")
@@ -220,7 +218,6 @@ class ConversationView(VersionedViewSet[Conversation]):
     @extend_schema(request=UpdateConversationBody, responses=ConversationSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Resolve or abandon by naming the status. What can be learned is looked for afterwards, not here."""
-        del pk
         conversation = self.get_object()
         sent = UpdateConversationBody.read(request, self.actor, conversation)
         end_conversation(conversation, sent.values["status"], sent, actor=self.actor)
@@ -235,7 +232,6 @@ class ConversationView(VersionedViewSet[Conversation]):
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
         """Resolve or abandon."""
-        del pk
         conversation = self.get_object()
         sent = ConversationTransitionBody.read(request, self.actor, conversation)
         end_conversation(conversation, sent.values["to"], sent, actor=self.actor)
@@ -262,7 +258,6 @@ class ConversationView(VersionedViewSet[Conversation]):
     @action(detail=True, methods=["post"])
     def rating(self, request: Request, pk: str) -> Response:
         """Say what the customer thought of a conversation that has ended, once. By its agent's token only."""
-        del pk
         conversation = self.get_object()
         sent = RateConversationBody.read(request, self.actor)
         rate_conversation(conversation, actor=self.actor, **sent.only("score", "comment"))
@@ -272,7 +267,6 @@ class ConversationView(VersionedViewSet[Conversation]):
     @action(detail=True, methods=["post"])
     def messages(self, request: Request, pk: str) -> Response:
         """Write to the customer of a conversation that was taken over. People only."""
-        del pk
         conversation = self.get_object()
         sent = OperatorMessageBody.read(request, self.actor)
         message = write_to_customer(conversation, actor=self.actor, **sent.only("text", "seen_length"))

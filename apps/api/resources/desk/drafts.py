@@ -114,7 +114,6 @@ class DraftView(RowViewSet[Draft]):
     @action(detail=True, methods=["post"])
     def send(self, request: Request, pk: str) -> Response:
         """Let it reach the customer as the agent wrote it. People only."""
-        del pk
         draft = self.get_object()
         sent = SendDraftBody.read(request, self.actor)
         send_reviewed_draft(
@@ -126,7 +125,6 @@ class DraftView(RowViewSet[Draft]):
     @action(detail=True, methods=["post"], url_path="send-edited")
     def send_edited(self, request: Request, pk: str) -> Response:
         """Let other words reach the customer; both are kept. People only."""
-        del pk
         draft = self.get_object()
         sent = SendEditedDraftBody.read(request, self.actor)
         seen, text = sent.values["reviewed_sha256"], sent.values["sent_text"]
@@ -137,7 +135,6 @@ class DraftView(RowViewSet[Draft]):
     @action(detail=True, methods=["post"])
     def discard(self, request: Request, pk: str) -> Response:
         """Let nothing reach the customer. People only."""
-        del pk
         draft = self.get_object()
         sent = DiscardDraftBody.read(request, self.actor)
         values = sent.only("reason_code", "reason")

@@ -129,7 +129,6 @@ class EscalationView(RowViewSet[Escalation]):
     @action(detail=True, methods=["post"], url_path="answer")
     def answer_it(self, request: Request, pk: str) -> Response:
         """Answer it; the agent relays the answer, or it goes out word for word. People only."""
-        del pk
         escalation = self.get_object()
         sent = AnswerEscalationBody.read(request, self.actor)
         answer_question(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("answer", "word_for_word"))
@@ -139,7 +138,6 @@ class EscalationView(RowViewSet[Escalation]):
     @action(detail=True, methods=["post"])
     def dismiss(self, request: Request, pk: str) -> Response:
         """Settle it without an answer. People only."""
-        del pk
         escalation = self.get_object()
         sent = DismissEscalationBody.read(request, self.actor)
         dismiss_escalation(escalation, actor=self.actor, read_at=sent.read_at, **sent.only("dismissal_reason"))

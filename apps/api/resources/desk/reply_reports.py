@@ -141,7 +141,6 @@ class ReplyReportView(RowViewSet[Report]):
     @action(detail=True, methods=["post"])
     def resolve(self, request: Request, pk: str) -> Response:
         """Say what came of it. A report that was right becomes a case for the agent's lessons."""
-        del pk
         report = self.get_object()
         sent = ResolveReportBody.read(request, self.actor)
         settle_report(report, actor=self.actor, read_at=sent.read_at, **sent.only("outcome", "resolution"))

@@ -96,7 +96,6 @@ class SendRuleView(RowViewSet[SendRule]):
     @extend_schema(request=UpdateSendRuleBody, responses=SendRuleSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say something else there."""
-        del pk
         rule = self.get_object()
         sent = UpdateSendRuleBody.read(request, self.actor, rule)
         values, reason = sent.only("send_mode"), sent.reason
@@ -111,7 +110,6 @@ class SendRuleView(RowViewSet[SendRule]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Lift the rule: the agent's own send mode holds there again."""
-        del request, pk
         lift_send_rule(self.get_object(), actor=self.actor)
         return Response(status=204)
 

@@ -105,7 +105,6 @@ class ReplyExplanationView(ActorView):
     @extend_schema(responses=ReplyExplanationSerializer)
     def get(self, request: Request, pk: str) -> Response:
         """Everything that stood before the model, and how much of it the reply repeats. Not off the record. People only."""
-        del request
         if not self.actor.is_person:
             raise NotPermitted("Only people may read why an agent said something; an agent's token does not reach it.")
         found = explain_turn(int(pk), actor=self.actor)

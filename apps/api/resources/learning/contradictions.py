@@ -78,7 +78,6 @@ class ContradictionView(RowViewSet[Contradiction]):
     @action(detail=True, methods=["post"])
     def dismiss(self, request: Request, pk: str) -> Response:
         """Say that both lines may stay, for as long as both say the same."""
-        del pk
         row = self.get_object()
         sent = DismissContradictionBody.read(request, self.actor)
         dismiss_contradiction(
@@ -94,7 +93,6 @@ class ContradictionView(RowViewSet[Contradiction]):
     @action(detail=True, methods=["post"])
     def scan(self, request: Request, pk: str) -> Response:
         """Have the agent's lines looked at within a minute; read the row again then."""
-        del request, pk
         row = self.get_object()
         request_scan(row.agent_id, actor=self.actor)
         return self.answer(row.pk, [])

@@ -117,7 +117,6 @@ class EditClusterView(RowViewSet[EditCluster]):
     @action(detail=True, methods=["post"])
     def propose(self, request: Request, pk: str) -> Response:
         """Put a rule before a reviewer, or a line of the skill behind the drafts, with the drafts as evidence."""
-        del pk
         cluster = self.get_object()
         sent = ProposeEditClusterBody.read(request, self.actor)
         call = propose_skill_change if sent.values.get("in_skill") else propose_cluster_rule

@@ -132,7 +132,6 @@ class MemoryBlockView(VersionedViewSet[MemoryBlock]):
     )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change a block; an agent its body. Sessions already open keep what they started with."""
-        del pk
         block = self.get_object()
         before, sent = block.body, UpdateMemoryBlockBody.read(request, self.actor, block)
         if self.actor.is_person:
@@ -233,7 +232,6 @@ class MemoryView(VersionedViewSet[AgentMemory]):
     )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Replace the body. Sessions already open keep what they started with."""
-        del pk
         memory = self.get_object()
         sent = UpdateMemoryBody.read(request, self.actor, memory)
         before, body, heard = memory.body, sent.values["body"], heard_texts_of_agent(self.actor)

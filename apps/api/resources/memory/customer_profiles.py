@@ -115,7 +115,6 @@ class ProfileFilters(FilterSet):
 
     def by_date(self, rows: QuerySet[CustomerProfile], name: str, value: str) -> QuerySet[CustomerProfile]:
         """Those of whom such a line is noted."""
-        del name
         if not self.request.auth.is_person:
             raise NotPermitted("Only people look through lines by their dates; an agent's token does not reach them.")
         lines = ProfileLine.objects.filter(tenant_id=OuterRef("tenant_id"), profile_id=OuterRef("pk"))
@@ -154,7 +153,6 @@ class ProfileView(VersionedViewSet[CustomerProfile]):
     )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Write preferences or notes; the end user counts as seen now."""
-        del pk
         profile = self.get_object()
         sent = UpdateProfileBody.read(request, self.actor, profile)
         before = profile_texts(profile)
@@ -167,7 +165,6 @@ class ProfileView(VersionedViewSet[CustomerProfile]):
     @action(detail=True, methods=["get"], pagination_class=None)
     def lines(self, request: Request, pk: str) -> Response:
         """Whose words each line is, and what became of it: the latest 200, the newest first. People only."""
-        del request, pk
         return Response(ProfileLineSerializer(latest_lines(self.get_object(), self.actor), many=True).data)
 
     date_line = line_dates_action(set_profile_line_dates, CustomerProfileSerializer)

@@ -79,7 +79,6 @@ def line_dates_action(date: Callable[..., object], shown: type[RowSerializer[Any
     @action(detail=True, methods=["post"], url_path="set-line-dates")
     def date_line(self: VersionedViewSet[Any], request: Request, pk: str) -> Response:
         """Say until when a line holds, and when to look at it again."""
-        del pk
         row = self.get_object()
         sent = SetLineDatesBody.read(request, self.actor)
         dates = LineDates(sent.values.get("valid_until"), sent.values.get("review_after"))
@@ -102,7 +101,6 @@ class MemoryLineFilters(AgentFilters):
 
     def by_date(self, rows: QuerySet[MemoryLine], name: str, value: str) -> QuerySet[MemoryLine]:
         """Those whose date has come."""
-        del name
         return rows.filter(due_line_filters(timezone.now())[value])
 
 

@@ -114,7 +114,6 @@ class TierView(VersionedViewSet[MemoryTier]):
     @extend_schema(request=UpdateTierBody, responses=MemoryTierSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Correct what is remembered. The next rewrite starts from this. People only."""
-        del pk
         row = self.get_object()
         sent = UpdateTierBody.read(request, self.actor, row)
         why = sent.reason
@@ -138,7 +137,6 @@ class TierView(VersionedViewSet[MemoryTier]):
     @action(detail=True, methods=["post"])
     def clear(self, request: Request, pk: str) -> Response:
         """Take it away; the next run begins it anew. People only."""
-        del pk
         row = self.get_object()
         sent = DecisionBody.read(request, self.actor)
         clear_tier(row, actor=self.actor, read_at=sent.read_at, reason=sent.reason)

@@ -108,7 +108,6 @@ class NoteView(RowViewSet[Note]):
     @extend_schema(request=UpdateNoteBody, responses=NoteSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say it otherwise, or put it off."""
-        del pk
         note = self.get_object()
         sent = UpdateNoteBody.read(request, self.actor, note)
         values = sent.only("text", "due_at")

@@ -100,7 +100,6 @@ class IdentityCardView(VersionedViewSet[IdentityCard]):
     @extend_schema(request=UpdateIdentityCardBody, responses=IdentityCardSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change what the card says. Sessions already open keep what they started with."""
-        del pk
         card = self.get_object()
         sent = UpdateIdentityCardBody.read(request, self.actor, card)
         reason = sent.reason

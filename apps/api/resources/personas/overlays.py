@@ -94,7 +94,6 @@ class OverlayView(VersionedViewSet[PersonaOverlay]):
     @extend_schema(request=UpdateOverlayBody, responses=OverlaySerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Replace the text. Sessions already open keep what they started with."""
-        del pk
         overlay = self.get_object()
         sent = UpdateOverlayBody.read(request, self.actor, overlay)
         reason = sent.reason
@@ -168,7 +167,6 @@ class MemberOverlayView(RowViewSet[MemberOverlay]):
     @extend_schema(request=UpdateMemberOverlayBody, responses=MemberOverlaySerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say it anew. Sessions already open keep what they started with."""
-        del pk
         overlay = self.get_object()
         sent = UpdateMemberOverlayBody.read(request, self.actor, overlay)
         write_member_overlay(overlay, actor=self.actor, text=sent.values["text"], read_at=sent.read_at)

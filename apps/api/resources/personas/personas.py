@@ -181,7 +181,6 @@ class PersonaView(VersionedViewSet[Persona]):
     )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Edit sections, propose a patch, or settle the one that waits by sending it as null."""
-        del pk
         persona = self.get_object()
         sent = UpdatePersonaBody.read(request, self.actor, persona)
         decided = change_persona(persona, sent, actor=self.actor)
@@ -197,7 +196,6 @@ class PersonaView(VersionedViewSet[Persona]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Archive the persona: its agent falls back to the default prompt, and its history stays."""
-        del request, pk
         archive_persona(self.get_object(), actor=self.actor)
         return Response(status=204)
 

@@ -110,7 +110,6 @@ class RuleView(VersionedViewSet[StandingRule]):
     @extend_schema(request=UpdateRuleBody, responses=StandingRuleSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Reword a rule, move it, retire it or bring it back."""
-        del pk
         rule = self.get_object()
         sent = UpdateRuleBody.read(request, self.actor, rule)
         change_rule(rule, sent, actor=self.actor)
@@ -124,7 +123,6 @@ class RuleView(VersionedViewSet[StandingRule]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Retire the rule: future sessions go without it, and its history stays."""
-        del request, pk
         retire_rule(self.get_object(), actor=self.actor)
         return Response(status=204)
 

@@ -124,7 +124,6 @@ class SubmittedProposalSerializer(ProposalSerializer):
     @extend_schema_field(PriorRejectionSerializer(many=True))
     def get_rejected_before(self, row: Proposal) -> list[dict[str, Any]]:
         """The last few."""
-        del row
         return [dict(PriorRejectionSerializer(each).data) for each in self.context.get("rejected_before", [])]
 
 
@@ -206,6 +205,5 @@ class ProposalDetailSerializer(ProposalSerializer):
     @extend_schema_field(ReviewSheetSerializer(allow_null=True))
     def get_review(self, row: Proposal) -> dict[str, Any] | None:
         """For people alone."""
-        del row
         sheet = self.context["sheet"]
         return None if sheet is None else dict(ReviewSheetSerializer(sheet).data)

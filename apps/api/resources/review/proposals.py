@@ -4,7 +4,6 @@ A proposal is a change that an agent may not make itself. People approve, reject
 JSON, because people keep it as a file and read it as well as machines.
 """
 
-# ruff: noqa: ARG002  # DRF calls this method by its own signature.
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -99,24 +98,20 @@ class ProposalFilters(AgentFilters):
 
     def in_queue(self, rows: QuerySet[Proposal], name: str, value: str) -> QuerySet[Proposal]:
         """As the console's inbox is divided."""
-        del name
         return rows.filter(queue_conditions(timezone.now())[value])
 
     def by_claim(self, rows: QuerySet[Proposal], name: str, value: bool) -> QuerySet[Proposal]:
         """Those the asker claims, or all others."""
-        del name
         mine = claimed_condition(timezone.now()) & Q(claimed_by_id=self.request.auth.user_id)
         return rows.filter(mine) if value else rows.exclude(mine)
 
     def by_any_claim(self, rows: QuerySet[Proposal], name: str, value: bool) -> QuerySet[Proposal]:
         """Those that somebody claims, or nobody."""
-        del name
         anybody = claimed_condition(timezone.now())
         return rows.filter(anybody) if value else rows.exclude(anybody)
 
     def by_age(self, rows: QuerySet[Proposal], name: str, value: bool) -> QuerySet[Proposal]:
         """Those that were asked for too long ago, or all others."""
-        del name
         late = overdue_condition(timezone.now())
         return rows.filter(late) if value else rows.exclude(late)
 
@@ -151,7 +146,6 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(responses=ProposalDetailSerializer)
     def retrieve(self, request: Request, pk: str) -> Response:
         """One proposal; people read with it both texts, who has to agree and who has."""
-        del pk
         row = self.get_object()
         sheet = read_review_sheet(row, actor=self.actor) if self.actor.is_person else None
         payload = ProposalDetailSerializer(row, context={**self.get_serializer_context(), "sheet": sheet}).data
@@ -179,7 +173,6 @@ class ProposalView(VersionedViewSet[Proposal]):
     @action(detail=True, methods=["get"], renderer_classes=[IndentedJSONRenderer])
     def receipt(self, request: Request, pk: str) -> Response:
         """What was decided, by whom and when, and where it stands in the audit chain. For people, once it is decided."""
-        del request, pk
         if not self.actor.is_person:
             raise NotPermitted("Only people may read this; an agent's token does not reach it.")
         tenant_key = Tenant.objects.values_list("key", flat=True).get(pk=self.actor.tenant_id)
@@ -194,7 +187,6 @@ class ProposalView(VersionedViewSet[Proposal]):
     @action(detail=True, methods=["get"])
     def reach(self, request: Request, pk: str) -> Response:
         """What a yes would reach: sessions, customers, bytes of the prompt, and what caches pay. For people, while it is open."""
-        del request, pk
         if not self.actor.is_person:
             raise NotPermitted("Only people may read this; an agent's token does not reach it.")
         would = read_review_sheet(self.get_object(), actor=self.actor).would
@@ -208,7 +200,6 @@ class ProposalView(VersionedViewSet[Proposal]):
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
         """Apply, reject, hold apart or open again, by the name of the state to reach. 202: others have to agree. People only."""
-        del pk
         authorize(self.actor, Act.PROPOSAL_APPLY, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
         sent = ProposalTransitionBody.read(request, self.actor, proposal)
@@ -220,7 +211,6 @@ class ProposalView(VersionedViewSet[Proposal]):
     @action(detail=True, methods=["post"])
     def approve(self, request: Request, pk: str) -> Response:
         """Say yes to the bytes of `reviewed_sha256`. 200: it is applied; 202: another reviewer has to agree."""
-        del pk
         authorize(self.actor, Act.PROPOSAL_APPROVE, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()
         decided = approve(
@@ -353,7 +343,6 @@ class ProposalView(VersionedViewSet[Proposal]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Take an open proposal back that nobody approved yet; an agent its own."""
-        del request, pk
         withdraw_proposal(self.get_object(), actor=self.actor)
         return Response(status=204)
 
@@ -365,7 +354,6 @@ class ProposalView(VersionedViewSet[Proposal]):
         body: type[RequestBody],
         call: Callable[[Proposal, ParsedBody], object],
     ) -> Response:
-        del pk
         # Who may not is told so before what is missing.
         authorize(self.actor, act, self.actor.tenant_id, agent_id=ANYWHERE)
         proposal = self.get_object()

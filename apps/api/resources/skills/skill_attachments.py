@@ -151,7 +151,6 @@ class AttachmentsView(AttachmentBaseView):
     @extend_schema(operation_id="skills_attachments_list", responses=AttachmentListSerializer)
     def get(self, request: Request, skill_id: str) -> Response:
         """Names, types, sizes, hashes, and a link each."""
-        del request
         return self.listed(self.skill(skill_id))
 
     @extend_schema(request={"multipart/form-data": UploadAttachmentBody}, responses={201: AttachmentListSerializer})
@@ -189,7 +188,6 @@ class AttachmentView(AttachmentBaseView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, skill_id: str, name: str) -> Response:
         """Take a file off the skill. Its bytes stay while the history tells of it."""
-        del request
         detach_file(self.skill(skill_id), actor=self.actor, name=name)
         return Response(status=204)
 
@@ -225,7 +223,6 @@ DOWNLOAD_HEADERS = {
 @require_safe
 def download_attachment(request: HttpRequest, token: str) -> HttpResponse:
     """Whoever holds the link gets the file while its first holder still may; the bytes are compared on every way out."""
-    del request
     try:
         file = resolve_link(token)
         content = read_content(file)

@@ -70,7 +70,6 @@ class CurationFilters(AgentFilters):
 
     def suggested(self, queryset: QuerySet[Skill], name: str, value: str) -> QuerySet[Skill]:
         """The skills with such a reason."""
-        del name
         actor: Actor = self.request.auth
         refuse_agents(actor)
         return queryset.filter(pk__in=candidate_ids(value, actor=actor, now=timezone.now()))

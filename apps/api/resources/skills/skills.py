@@ -294,7 +294,6 @@ class SkillView(VersionedViewSet[Skill]):
     )
     def partial_update(self, request: Request, pk: str) -> Response:
         """Edit a draft, revise what is approved as a person, or propose a revision of it as an agent."""
-        del pk
         skill = self.get_object()
         sent = UpdateSkillBody.read(request, self.actor, skill)
         refuse_stale(skill, sent.read_at)
@@ -315,7 +314,6 @@ class SkillView(VersionedViewSet[Skill]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Discard a draft; an agent only its own. What was approved is deprecated instead (R020, Z-2)."""
-        del request, pk
         skill = self.get_object()
         refuse_discarding(skill, self.actor)
         discard_skill(skill, actor=self.actor)
@@ -325,7 +323,6 @@ class SkillView(VersionedViewSet[Skill]):
     @action(detail=True, methods=["post"])
     def transition(self, request: Request, pk: str) -> Response:
         """Approve or deprecate. People only."""
-        del pk
         skill = self.get_object()
         sent = SkillTransitionBody.read(request, self.actor, skill)
         # Who may not is told so before what is missing.
@@ -339,7 +336,6 @@ class SkillView(VersionedViewSet[Skill]):
     @action(detail=True, methods=["get"])
     def curation(self, request: Request, pk: str) -> Response:
         """What became of an approved skill, and why it may be retired, if there is a reason. People only."""
-        del request, pk
         refuse_agents(self.actor)
         skill = self.get_object()
         found = read_curations([skill.pk], actor=self.actor, now=timezone.now()).get(skill.pk)

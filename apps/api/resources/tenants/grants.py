@@ -105,7 +105,6 @@ class AgentGrantsView(VersionedViewSet[AgentGrants]):
     @extend_schema(request=UpdateAgentGrantsBody, responses=AgentGrantsSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say it anew: what is not named is not granted any more."""
-        del pk
         grants = self.get_object()
         sent = UpdateAgentGrantsBody.read(request, self.actor, grants)
         granted = sent.values.get("permissions", grants.permissions)
@@ -120,7 +119,6 @@ class AgentGrantsView(VersionedViewSet[AgentGrants]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Let the role do with this agent's rows what it may do elsewhere."""
-        del request, pk
         withdraw_grants(self.get_object(), actor=self.actor)
         return Response(status=204)
 
@@ -204,7 +202,6 @@ class MemberLimitView(VersionedViewSet[MemberLimit]):
     @extend_schema(request=UpdateMemberLimitBody, responses=MemberLimitSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Choose the agents anew: where none of them is named any more, the member may not."""
-        del pk
         limit = self.get_object()
         authorize(self.actor, Act.LIMIT_WRITE, limit.tenant_id)
         sent = UpdateMemberLimitBody.read(request, self.actor, limit)
@@ -219,6 +216,5 @@ class MemberLimitView(VersionedViewSet[MemberLimit]):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:
         """Let the member do the act wherever their role may."""
-        del request, pk
         unlimit_member(self.get_object(), actor=self.actor)
         return Response(status=204)

@@ -107,7 +107,6 @@ class KillSwitchView(RowViewSet[KillSwitch]):
     @action(detail=True, methods=["post"])
     def deactivate(self, request: Request, pk: str) -> Response:
         """Let it go on."""
-        del pk
         switch = self.get_object()
         sent = DeactivateKillSwitchBody.read(request, self.actor)
         deactivate_kill_switch(switch, actor=self.actor, reason=sent.reason, read_at=sent.read_at)

@@ -119,7 +119,6 @@ class MemberView(SecretOnceViewSet[Membership]):
     @extend_schema(request=ChangeRoleBody, responses=MemberSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Make a member operator or admin, from their next request on."""
-        del pk
         member = self.get_object()
         authorize(self.actor, Act.MEMBER_CHANGE_ROLE, member.tenant_id)
         sent = ChangeRoleBody.read(request, self.actor, member)
@@ -136,7 +135,6 @@ class MemberView(SecretOnceViewSet[Membership]):
     @action(detail=True, methods=["post"])
     def reset(self, request: Request, pk: str) -> Response:
         """End their password, second factor and sessions; whoever has not come in yet only gets another `link`."""
-        del pk
         member = self.get_object()
         authorize(self.actor, Act.MEMBER_RESET, member.tenant_id)
         sent = DecisionBody.read(request, self.actor, member)

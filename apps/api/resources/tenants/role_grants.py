@@ -99,7 +99,6 @@ class RoleGrantsView(VersionedViewSet[RoleGrants]):
     @extend_schema(request=UpdateRoleGrantsBody, responses=RoleGrantsSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Say it anew: what is not named is not granted any more."""
-        del pk
         grants = self.get_object()
         authorize(self.actor, Act.ROLE_GRANT_WRITE, grants.tenant_id)
         sent = UpdateRoleGrantsBody.read(request, self.actor, grants)
@@ -116,7 +115,6 @@ class RoleGrantsView(VersionedViewSet[RoleGrants]):
     @action(detail=True, methods=["post"])
     def withdraw(self, request: Request, pk: str) -> Response:
         """Let the role do what its template grants. The row goes; its history stays in the books."""
-        del pk
         grants = self.get_object()
         authorize(self.actor, Act.ROLE_GRANT_WITHDRAW, grants.tenant_id)
         sent = ReasonedDecisionBody.read(request, self.actor, grants)

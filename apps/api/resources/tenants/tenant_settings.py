@@ -101,7 +101,6 @@ class SettingsView(VersionedViewSet[TenantSettings]):
     @extend_schema(request=UpdateTenantSettingsBody, responses=TenantSettingsSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change what all agents go by. Sessions already open keep what they started with; money, limits and time hold at once."""
-        del pk
         row = self.get_object()
         sent = UpdateTenantSettingsBody.read(request, self.actor, row)
         amend_settings(row, actor=self.actor, read_at=sent.read_at, **sent.only(*SETTING_FIELDS))

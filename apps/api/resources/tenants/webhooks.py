@@ -162,7 +162,6 @@ class WebhookView(RowViewSet[Webhook]):
     @extend_schema(request=UpdateWebhookBody, responses=WebhookSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change it; what waits goes to the new address."""
-        del pk
         webhook = self.get_object()
         sent = UpdateWebhookBody.read(request, self.actor, webhook)
         amend_webhook(webhook, actor=self.actor, read_at=sent.read_at, **sent.only(*WEBHOOK_FIELDS))
@@ -177,7 +176,6 @@ class WebhookView(RowViewSet[Webhook]):
     @action(detail=True, methods=["post"], url_path="rotate-secret")
     def rotate_secret(self, request: Request, pk: str) -> Response:
         """Sign with another secret, and with the present one too until the next change."""
-        del pk
         webhook = self.get_object()
         sent = RotateWebhookSecretBody.read(request, self.actor)
         given = sent.only("secret", "keep_former")

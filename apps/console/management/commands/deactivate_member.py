@@ -22,7 +22,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Deactivate the member and print the result."""
-        del args
         membership = decide_about_member(deactivate_and_sign_out, options, when_deactivated=" already.")
         email, key = membership.user.username, options["tenant"]
         self.stdout.write(f"{email} is deactivated in {key}. From their next request on they have no access there.")

@@ -30,7 +30,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print only the link on standard output."""
-        del args
         email, key = options["email"], options["tenant"]
         actor = command_actor(key, options["username"])
         try:

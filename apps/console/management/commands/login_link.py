@@ -19,7 +19,6 @@ class Command(BaseCommand):
         parser.add_argument("username", help="The name the person signs in with, usually the e-mail address.")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        del args
         username = options["username"]
         user = people_by_username(username).filter(is_active=True).first()
         if user is None:

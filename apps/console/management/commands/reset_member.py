@@ -25,7 +25,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print only the link on standard output."""
-        del args
         membership = decide_about_member(reset_sign_in, options, when_deactivated=NO_LINK)
         self.stderr.write(f"The password and all sessions of {membership.user.username} have ended.")
         self.stderr.write(f"The link works once, within {INVITATION_SECONDS // 86_400} days:")

@@ -41,7 +41,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the rows, and how many were removed."""
-        del args
         actor = self._actor(options)
         with acting_as(actor):
             conversation = Conversation.objects.visible_to(actor).filter(pk=options["conversation"]).first()

@@ -45,7 +45,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Progress and errors go to stderr, the totals to stdout."""
-        del args
         actor = command_actor(options["tenant"], options["username"])
         agent = get_agent(options["agent"], actor=actor)
         progress = CommandProgress(self.stderr, "lines read")

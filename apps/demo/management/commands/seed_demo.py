@@ -49,7 +49,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the usernames, credentials and token."""
-        del args
         try:
             # The story's customers come with no server that could sign for them.
             call_command(

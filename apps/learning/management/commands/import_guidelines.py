@@ -52,7 +52,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Progress and errors go to stderr, the totals or the contradictions to stdout."""
-        del args
         actor = command_actor(options["tenant"], options["username"])
         agent = get_agent(options["agent"], actor=actor)
         found = _read_guidelines(options["file"])

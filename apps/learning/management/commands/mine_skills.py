@@ -35,7 +35,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Progress goes to stderr, the verdicts to stdout."""
-        del args
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit must be a whole number from 1.")
         actor = system_actor(command_actor(options["tenant"]).tenant_id, "extractor")

@@ -22,7 +22,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the backup and print its contents."""
-        del args
         require_owner_url()
         try:
             manifest = back_up(settings.DATABASE_OWNER_URL, options["file"].absolute(), attachments_folder())

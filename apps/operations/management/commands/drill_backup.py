@@ -32,7 +32,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print a line for each comparison; fail if one differs."""
-        del args, options
         require_owner_url()
         began = perf_counter()
         try:

@@ -38,7 +38,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, assemble, print; nothing is stored."""
-        del args
         moment = _parse_moment(options["at"])
         for key, tenant_id in select_tenants(options["tenant"]):
             system = system_actor(tenant_id)

@@ -36,7 +36,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Restore the backup and upgrade it to this release."""
-        del args
         require_owner_url()
         try:
             self._restore(options["file"].absolute(), replace=options["replace"])

@@ -43,7 +43,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print one line for each row: created or kept."""
-        del args
         try:
             templates = [find_template(key) for key in options["only"]] or persona_templates()
             actor = self._find_or_create_actor(

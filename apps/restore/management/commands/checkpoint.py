@@ -31,7 +31,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the id to pass to `restore --checkpoint`."""
-        del args
         actor = command_actor(options["tenant"], options["username"])
         agent_id = get_agent(options["agent"], actor=actor).pk if options["agent"] else None
         try:

@@ -75,7 +75,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the plan; with --apply carry out exactly this plan, or nothing."""
-        del args
         actor = command_actor(options["tenant"], options["username"])
         try:
             target = _target(options, actor)

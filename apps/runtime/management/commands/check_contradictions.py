@@ -28,7 +28,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Open contradictions go to stdout, the extent of the scan to stderr."""
-        del args
         actor = system_actor(command_actor(options["tenant"]).tenant_id, "contradictions")
         agent = get_agent(options["agent"], actor=actor)
         found = scan_agent(agent.pk, actor=actor, now=timezone.now(), at_once=True)

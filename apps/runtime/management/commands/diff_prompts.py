@@ -34,7 +34,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the difference; nothing is stored."""
-        del args
         in_session, _, number = options["before"].rpartition("/")
         tenant_key = in_session or options["tenant"]
         if not tenant_key:

@@ -39,7 +39,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Lines are read and written one by one, so that the file may be of any length."""
-        del args
         if options["cap"] < 1:
             raise CommandError("--cap must be a whole number from 1.")
         try:

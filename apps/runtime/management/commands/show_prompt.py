@@ -50,7 +50,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Read, assemble, print; nothing is stored."""
-        del args
         system, agent = _find_agent(options["tenant"], options["agent"])
         customer = options["customer"]
         if customer and not re.match(END_USER_KEY_PATTERN, customer):

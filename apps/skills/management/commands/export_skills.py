@@ -33,7 +33,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Write the zip and print one line."""
-        del args
         actor = command_actor(options["tenant"])
         agent_id = get_agent(options["agent"], actor=actor).pk if options["agent"] else None
         out: Path = options["out"]

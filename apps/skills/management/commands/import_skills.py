@@ -51,7 +51,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print a line for each skill with its notes, and the totals."""
-        del args
         actor = command_actor(options["tenant"], options["username"])
         agent = get_agent(options["agent"], actor=actor)
         path: Path = options["path"]

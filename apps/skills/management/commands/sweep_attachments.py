@@ -15,6 +15,5 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print how many were removed."""
-        del args, options
         swept = sweep_files(timezone.now())
         self.stdout.write(f"Removed {swept} unused stored file{'' if swept == 1 else 's'}.")

@@ -33,7 +33,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the command that gives a login link."""
-        del args
         username, key = options["username"], options["tenant"]
         actor = system_actor_of_tenant(key)
         if actor is None:

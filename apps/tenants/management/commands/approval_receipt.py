@@ -23,7 +23,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the document."""
-        del args
         actor = system_actor_of_tenant(options["tenant"])
         if actor is None:
             raise CommandError(f"There is no tenant “{options['tenant']}”.")

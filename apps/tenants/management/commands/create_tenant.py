@@ -37,7 +37,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the review setting and the next command."""
-        del args
         key, review = options["key"], MemoryReview(options["memory_review"])
         actor = new_tenant_actor()
         try:

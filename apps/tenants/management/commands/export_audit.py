@@ -26,7 +26,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the lines in the order of the chain."""
-        del args
         actor = system_actor_of_tenant(options["tenant"])
         if actor is None:
             raise CommandError(f"There is no tenant “{options['tenant']}”.")

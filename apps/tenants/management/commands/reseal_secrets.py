@@ -28,7 +28,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print one line for each tenant with secrets; fail if one could not be decrypted."""
-        del args
         lost = 0
         try:
             for key, tenant_id in select_tenants(options["tenant"]):

@@ -14,7 +14,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the result of each step."""
-        del args
         verbosity = options["verbosity"]
         call_command("setup_roles", stdout=self.stdout)
         call_command("migrate", interactive=False, verbosity=verbosity, stdout=self.stdout)

@@ -17,7 +17,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the roles that were created."""
-        del args, options
         default = settings.DATABASES["default"]
         if not settings.DATABASE_OWNER_URL:
             raise CommandError("Set DATABASE_OWNER_URL to a login that may create roles; DATABASE_URL's login cannot.")

@@ -29,7 +29,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print the changes or the differences."""
-        del args
         if options["check"]:
             self._check()
         elif options["write_docs"]:

@@ -50,7 +50,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Print one line for each tenant and one for each finding."""
-        del args
         if options["receipt"]:
             self._compare_receipt(options["receipt"])
             return
